@@ -1,0 +1,72 @@
+"""The rules of the house that a tool can hold: imports point one way, each outside library has one door."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "mpslint"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+LAYERS = [
+    ("finding", "versions", "knowledge"),
+    ("target",),
+    ("source",),
+    ("program", "config"),
+    ("settings",),
+    ("rule", "checks"),
+    ("engine", "fix"),
+    ("memory", "diagnose", "verify", "monitor"),
+    ("report",),
+    ("cli", "magic", "__main__", "__init__"),
+]
+
+DOORS = {
+    "click": ("cli",),
+    "rich": ("report", "cli/_progress.py", "verify"),
+    "libcst": ("program/rewrite.py", "source/reader.py"),
+    "torch": ("verify", "monitor.py"),
+    "transformers": ("verify", "monitor.py"),
+    "nbformat": ("source", "verify"),
+}
+
+
+def imports_of(path: Path) -> list[str]:
+    """Return the dotted modules that a file imports anywhere, in order."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
+
+
+def layer_of(part: str) -> int:
+    """Return the position of a module or folder of the package in LAYERS."""
+    for number, names in enumerate(LAYERS):
+        if part in names:
+            return number
+    raise AssertionError(f"mpslint/{part} is in no layer: add it to LAYERS in {Path(__file__).name}")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_one_way(path: Path) -> None:
+    """A module imports only from its own layer or from the layers before it."""
+    own = layer_of(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "mpslint" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir() | (PACKAGE / f"{parts[1]}.py").is_file():
+            assert layer_of(parts[1]) <= own, f"{path.relative_to(ROOT)} imports {name}, which is in a later layer"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_each_outside_library_has_one_door(path: Path) -> None:
+    """An outside library is imported only where the design says so."""
+    where = str(path.relative_to(PACKAGE))
+    for name in imports_of(path):
+        doors = DOORS.get(name.split(".")[0])
+        assert doors is None or where.startswith(doors), f"mpslint/{where} imports {name}; its doors are {doors}"
