@@ -17,7 +17,7 @@ LAYERS = [
     ("source",),
     ("program", "config"),
     ("settings",),
-    ("rule", "checks"),
+    ("rule", "judge", "checks"),
     ("engine", "fix"),
     ("memory", "diagnose", "verify", "monitor"),
     ("report",),
@@ -27,7 +27,7 @@ LAYERS = [
 DOORS = {
     "click": ("cli",),
     "rich": ("report", "cli/_progress.py", "verify"),
-    "libcst": ("program/rewrite.py", "source/reader.py"),
+    "libcst": ("program/lossless.py",),
     "torch": ("verify", "monitor.py"),
     "transformers": ("verify", "monitor.py"),
     "nbformat": ("source", "verify"),

@@ -27,10 +27,34 @@ if TYPE_CHECKING:
     from mpslint.program.calls import Arguments
 
 LONGEST_TEXT = 1 << 16
-PURE = frozenset("int float str bool abs round len min max sum complex repr".split())
+PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
 STRING_METHODS = frozenset(
-    "lower upper strip lstrip rstrip title capitalize replace split rsplit startswith endswith format join partition rpartition "
-    "removeprefix removesuffix find count isdigit isnumeric casefold zfill".split()
+    [
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "title",
+        "capitalize",
+        "replace",
+        "split",
+        "rsplit",
+        "startswith",
+        "endswith",
+        "format",
+        "join",
+        "partition",
+        "rpartition",
+        "removeprefix",
+        "removesuffix",
+        "find",
+        "count",
+        "isdigit",
+        "isnumeric",
+        "casefold",
+        "zfill",
+    ]
 )
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 
@@ -58,10 +82,27 @@ def call_builtin(m: Machine, name: str, arguments: Arguments, node: ast.Call) ->
         return UNKNOWN
     if name == "super":
         return _super(m)
-    if name in ("print", "input", "open", "zip", "enumerate", "map", "filter", "range", "next", "iter", "type", "id", "any", "all"):
+    if name in (
+        "print",
+        "input",
+        "open",
+        "zip",
+        "enumerate",
+        "map",
+        "filter",
+        "range",
+        "next",
+        "iter",
+        "type",
+        "id",
+        "any",
+        "all",
+    ):
         if name in ("map", "filter"):
             return None
-        return Instance(f"builtins.{name}") if name in ("range", "enumerate", "zip", "iter") else UNKNOWN
+        if name not in ("range", "enumerate", "zip", "iter"):
+            return UNKNOWN
+        return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
     return None
 
 
@@ -124,8 +165,10 @@ def _getattr(m: Machine, values: list[Value], node: ast.Call) -> Value:
     found = m.attribute(values[0], name, node)
     if len(values) == 2 or isinstance(values[0], Symbol):
         return found
-    if isinstance(values[0], Instance) and name in values[0].slots and not (
-        isinstance(found, Instance) and found.owner is values[0] and not found.slots
+    if (
+        isinstance(values[0], Instance)
+        and name in values[0].slots
+        and not (isinstance(found, Instance) and found.owner is values[0] and not found.slots)
     ):
         return found
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
@@ -166,7 +209,7 @@ def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast
     if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT or "{:" in receiver.value:
         return UNKNOWN
     constants = [value.value for value in values if isinstance(value, Known)]
-    if any(isinstance(constant, (str, bytes)) and len(constant) > 4096 or constant == 0 for constant in constants if name != "format"):
+    if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in constants if name != "format"):
         return UNKNOWN
     if name == "zfill" or (name == "replace" and len(receiver.value) > 4096):
         return UNKNOWN
@@ -182,7 +225,7 @@ def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast
 def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Arguments, node: ast.Call) -> Value:
     first = arguments.first()
     if name in ("get", "pop", "setdefault") and isinstance(first, Known):
-        entry = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
+        entry: Entry | None = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
         default = arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
         if name == "pop" and entry is not None:
             m.store.delete(receiver.slots, first.value)
@@ -190,7 +233,9 @@ def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Argumen
             m.store.write(receiver.slots, first.value, Entry(default, arguments.positional[-1].node))
         if entry is not None:
             return entry.value
-        return default if not receiver.is_open else UNKNOWN if name == "pop" else weakened(default) if name == "setdefault" else UNKNOWN
+        if not receiver.is_open:
+            return default
+        return weakened(default) if name == "setdefault" else UNKNOWN
     if name == "update":
         others = [argument.value for argument in arguments.positional]
         for other in others:

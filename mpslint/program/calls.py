@@ -25,6 +25,7 @@ from mpslint.program.values import (
     Symbol,
     Value,
     join_all,
+    origin_of,
     weakened,
 )
 from mpslint.versions import parse_version
@@ -69,7 +70,11 @@ def evaluate_call(m: Machine, node: ast.Call) -> Value:
 
 def _method_of(m: Machine, receiver: Value, node: ast.Attribute) -> Value:
     """Return what `receiver.name(...)` calls; a method of an outside object is not kept as one of its attributes."""
-    if isinstance(receiver, Instance) and node.attr not in receiver.slots and (receiver.cls is None or receiver.cls.lookup(node.attr) is None):
+    if (
+        isinstance(receiver, Instance)
+        and node.attr not in receiver.slots
+        and (receiver.cls is None or receiver.cls.lookup(node.attr) is None)
+    ):
         return Instance(f"{receiver.name}.{node.attr}", owner=receiver)
     return m.attribute(receiver, node.attr, node)
 
@@ -213,7 +218,7 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | N
             m.store.write(instance.slots, name, argument.value)
     if outside and node is not None:
         inherited = {
-            name: Argument(value, getattr(value, "origin", None))
+            name: Argument(value, origin_of(value))
             for name in _all_fields(cls)
             if (value := cls.lookup(name)) is not None and name not in arguments.keywords
         }
@@ -268,7 +273,16 @@ def record(
 ) -> Call:
     """Make the fact of a call, and note it unless the path is walked for its values only."""
     call = Call(
-        node, names, method, receiver, arguments.positional, arguments.keywords, arguments.is_open, m.context, result, inherited or {}
+        node,
+        names,
+        method,
+        receiver,
+        arguments.positional,
+        arguments.keywords,
+        arguments.is_open,
+        m.context,
+        result,
+        inherited or {},
     )
     if not m.is_silent:
         m.facts.calls.append(call)
@@ -361,9 +375,7 @@ def _is_generator(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> b
     return isinstance(known, Known) and bool(known.value)
 
 
-def _bind_parameters(
-    function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
-) -> None:
+def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> None:
     parameters = function.node.args
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound: dict[str, Value] = dict(zip(names, positional, strict=False))

@@ -17,6 +17,7 @@ from mpslint.program.values import (
     Mapping,
     Symbol,
     Value,
+    origin_of,
     weakened,
 )
 
@@ -28,8 +29,22 @@ DATACLASS_PARSER = "dataclass parser"
 OPTIONS = ("options of", "argparse")
 """The slot of a parser that holds the Mapping of its options."""
 METHODS = frozenset(
-    "add_argument add_argument_group add_mutually_exclusive_group parse_args parse_known_args set_defaults add_subparsers add_parser "
-    "parse_args_into_dataclasses parse_args_and_config parse_json_file parse_yaml_file parse_dict parse_known_intermixed_args".split()
+    [
+        "add_argument",
+        "add_argument_group",
+        "add_mutually_exclusive_group",
+        "parse_args",
+        "parse_known_args",
+        "set_defaults",
+        "add_subparsers",
+        "add_parser",
+        "parse_args_into_dataclasses",
+        "parse_args_and_config",
+        "parse_json_file",
+        "parse_yaml_file",
+        "parse_dict",
+        "parse_known_intermixed_args",
+    ]
 )
 STORED = {"store_true": False, "store_false": True, "count": 0}
 
@@ -133,10 +148,10 @@ def _given(words: list[Value], slots: dict[object, Value]) -> dict[object, Value
         default = slots.get(name)
         following = inline or (texts[index + 1] if index + 1 < len(texts) else None)
         if isinstance(default, Known) and isinstance(default.value, bool) and not inline:
-            found[name] = Known(not default.value, words[index].origin if isinstance(words[index], Known) else None)
+            found[name] = Known(not default.value, origin_of(words[index]))
         elif following is not None:
-            word = words[index] if inline else words[index + 1]
-            found[name] = Known(_like(default, following), getattr(word, "origin", None))
+            word: Value = words[index] if inline else words[index + 1]
+            found[name] = Known(_like(default, following), origin_of(word))
     return found
 
 

@@ -33,9 +33,7 @@ def evaluate_program(
 
     `known_roots` are the outside packages that rules know, `star_names` the names that `from package import *` brings.
     """
-    machine = Machine(
-        load_platform(), versions, star_names, document.offset, evaluate, execute, get_attribute, known_roots
-    )
+    machine = Machine(load_platform(), versions, star_names, document.offset, evaluate, execute, get_attribute, known_roots)
     machine.frame = machine.module
     machine.facts.body = list(body)
     with _deep_recursion():

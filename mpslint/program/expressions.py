@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.program.calls import evaluate_call, call_function
+from mpslint.program.calls import call_function, evaluate_call
 from mpslint.program.facts import Choice
 from mpslint.program.machine import Machine
 from mpslint.program.values import (
@@ -337,8 +337,8 @@ def _membership(item: Value, container: Value, positive: bool, node: ast.expr) -
             return UNKNOWN
         return Known(found is positive, node, item.weak or container.weak, item.source or container.source)
     if isinstance(container, Mapping) and isinstance(item, Known) and _is_hashable(item.value):
-        if item.value in container.slots or not container.is_open:
-            return Known((item.value in container.slots) is positive, node, item.weak)
+        is_there = item.value in container.slots
+        return Known(is_there is positive, node, item.weak) if is_there or not container.is_open else UNKNOWN
     if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
         values = container.values()
         if any(same(item, value) for value in values):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TypeAlias
 
 from mpslint.program.values import Instance, Value
 
-FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
-Loop = Union[ast.For, ast.AsyncFor, ast.While, ast.comprehension]
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 
 
 @dataclass(frozen=True, slots=True, eq=False)

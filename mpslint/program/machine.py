@@ -13,7 +13,7 @@ from typing import Any
 from mpslint.program.facts import Context, Facts, Guard
 from mpslint.program.platform import Platform
 from mpslint.program.store import Store
-from mpslint.program.values import UNKNOWN, Function, Frame, Instance, Known, Names, Symbol, Value
+from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
 from mpslint.versions import Version
 
 MOST_STEPS = 300_000

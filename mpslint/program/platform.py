@@ -75,4 +75,5 @@ def load_platform() -> Platform:
     wrong = set(fields) ^ set(data)
     if wrong:
         raise RuleError(f"{path}: missing or unknown: {', '.join(sorted(wrong))}")
-    return Platform(**{key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()})
+    answers: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Platform(**answers)

@@ -14,7 +14,6 @@ from mpslint.program.machine import Machine
 from mpslint.program.values import (
     LOOP,
     UNKNOWN,
-    Bound,
     Class,
     Entry,
     Frame,
@@ -24,7 +23,6 @@ from mpslint.program.values import (
     Known,
     Mapping,
     Names,
-    OneOf,
     Symbol,
     Value,
     alternatives_of,
@@ -91,9 +89,7 @@ def assign(m: Machine, target: ast.expr, value: Value, value_node: ast.expr, sta
 def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver = m.value(target.value)
     for owner in alternatives_of(receiver):
-        if isinstance(owner, Instance):
-            m.store.write(owner.slots, target.attr, value)
-        elif isinstance(owner, Class):
+        if isinstance(owner, (Instance, Class)):
             m.store.write(owner.slots, target.attr, value)
     if not m.is_silent:
         path = ast.unparse(target.value)
@@ -102,9 +98,9 @@ def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_nod
 
 def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver, index = m.value(target.value), m.value(target.slice)
-    if isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT:
-        environment.write(m, index, value, statement, value_node)
-    elif isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT:
+    if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
+        isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
+    ):
         environment.write(m, index, value, statement, value_node)
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:

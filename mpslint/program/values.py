@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from mpslint.program.facts import Call
@@ -167,11 +167,16 @@ class Bound:
     function: Function | None = None
 
 
-Value: TypeAlias = Union[Known, Unknown, OneOf, Symbol, Items, Mapping, Instance, Function, Class, Bound]
+Value: TypeAlias = Known | Unknown | OneOf | Symbol | Items | Mapping | Instance | Function | Class | Bound
 
 UNKNOWN = Unknown()
 LOOP = Unknown("loop")
 COMMAND_LINE = Unknown("command line")
+
+
+def origin_of(value: Value) -> ast.AST | None:
+    """Return the expression that decided a value, where there is one."""
+    return getattr(value, "origin", None)
 
 
 def same(a: Value, b: Value) -> bool:

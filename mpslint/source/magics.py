@@ -16,12 +16,31 @@ from mpslint.source.document import NEWLINE, Snippet, SnippetKind
 PLACEHOLDER = "_"
 
 PYTHON_CELLS = frozenset(
-    "time timeit capture prun debug python python3 pypy ipytest memit mprun lprun wandb scalene pyinstrument snakeviz".split()
+    [
+        "time",
+        "timeit",
+        "capture",
+        "prun",
+        "debug",
+        "python",
+        "python3",
+        "pypy",
+        "ipytest",
+        "memit",
+        "mprun",
+        "lprun",
+        "wandb",
+        "scalene",
+        "pyinstrument",
+        "snakeviz",
+    ]
 )
 """Cell magics whose body is Python."""
-SHELL_CELLS = frozenset("bash sh shell script ! system sx".split())
+SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
 WRITING_CELLS = frozenset({"writefile", "file"})
-AUTOMAGIC = frozenset("pip conda mamba uv cd ls ll pwd mkdir rm cp mv cat env load_ext matplotlib".split())
+AUTOMAGIC = frozenset(
+    ["pip", "conda", "mamba", "uv", "cd", "ls", "ll", "pwd", "mkdir", "rm", "cp", "mv", "cat", "env", "load_ext", "matplotlib"]
+)
 TIMED = "%time "
 
 _MAY_HOLD_MAGIC = re.compile(r"^[ \t]*[!%?]|\?[ \t]*$|=[ \t]*[!%]", re.MULTILINE)

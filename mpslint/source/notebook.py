@@ -197,9 +197,7 @@ def _lines(characters: Sequence[_Character]) -> list[str]:
 
 def _characters(literal: str) -> list[tuple[str, str]]:
     """Return (character, how the file writes it) for the inside of a JSON string."""
-    return [
-        (written, written) if written[0] != "\\" else (json.loads(f'"{written}"'), written) for written in _CHARACTER.findall(literal)
-    ]
+    return [(written, written) if written[0] != "\\" else (json.loads(f'"{written}"'), written) for written in _CHARACTER.findall(literal)]
 
 
 def _skip(raw: str, position: int) -> int:

@@ -156,9 +156,7 @@ class _Joined:
             if masked.script:
                 scripts.append((start, masked.script))
             snippets += [Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in masked.snippets]
-            self.cells.append(
-                Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), Span(start, start + len(source)), _tags(raw_cell))
-            )
+            self.cells.append(Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), Span(start, start + len(source)), _tags(raw_cell)))
             start += len(source) + 1
         text = "\n".join(texts)
         return Document(

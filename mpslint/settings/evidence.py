@@ -1,0 +1,82 @@
+"""Everything that rules may ask about one program."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass
+
+from mpslint.finding import Span
+from mpslint.program.evaluator import evaluate_program
+from mpslint.program.facts import Facts
+from mpslint.program.parse import Parsed, parse_program
+from mpslint.settings.dialect import load_dialects
+from mpslint.settings.plan import FilePlans, TrainingPlan, gather
+from mpslint.source.document import Document
+from mpslint.target import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """One program of a Document under a Target: what it does, and what that says in canonical settings."""
+
+    document: Document
+    text: str
+    parsed: Parsed
+    facts: Facts
+    target: Target
+    file_plans: FilePlans
+
+    @property
+    def plans(self) -> tuple[TrainingPlan, ...]:
+        """The training runs, then what belongs to none."""
+        return self.file_plans.plans
+
+    def span_of(self, node: ast.AST) -> Span:
+        """Return the place of a node that has one."""
+        return span_of(self.document, node)
+
+    @functools.cached_property
+    def trains(self) -> bool:
+        """Whether the program trains something: it has a Trainer, or runs `backward()`."""
+        roles = {matched.pattern.role for matched in self.file_plans.matched}
+        return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
+
+    @functools.cached_property
+    def reads(self) -> dict[str, int]:
+        """How often each name, attribute or string key is read in the program."""
+        found: dict[str, int] = {}
+        for statement in self.parsed.body:
+            for node in ast.walk(statement):
+                name = None
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    name = node.id
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    name = node.attr
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    name = node.value
+                if name is not None:
+                    found[name] = found.get(name, 0) + 1
+        return found
+
+
+def span_of(document: Document, node: ast.AST) -> Span:
+    """Return the place of a node that has one."""
+    start = document.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+    return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
+
+
+def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
+    """Return the evidence of one program of a Document: `document.python` or one of its scripts. Never raises on any text."""
+    parsed = parse_program(document, text)
+    dialects = load_dialects()
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, _star_names)
+    plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
+    return Evidence(document, text, parsed, facts, target, plans)
+
+
+@functools.lru_cache(maxsize=256)
+def _star_names(module: str) -> tuple[str, ...]:
+    """Return the names that dialects know of a module: what `from module import *` brings, as far as it matters."""
+    names = {name.removeprefix(f"{module}.") for name in load_dialects().names if name.startswith(f"{module}.")}
+    return tuple(sorted({name.split(".")[0] for name in names}))
