@@ -14,6 +14,7 @@ from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.settings.translate import bound_arguments
 
 UNSPELLABLE: Any = object()
 
@@ -153,6 +154,12 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         return None
     parameter, spelling, python = spelled
     text = f"torch.{python}" if spelling.reads == "dtype" else render(python, evidence.text)
+    existing = bound_arguments(call, pattern).get(parameter)
+    if existing is not None:
+        node = existing.node
+        if node is None or not hasattr(node, "lineno"):
+            return None
+        return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
     return add_argument(call, parameter, text)
 
 
