@@ -13,8 +13,9 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     ("finding", "versions", "knowledge"),
-    ("target",),
+    ("target", "pins", "configuration"),
     ("source",),
+    ("targeting",),
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
