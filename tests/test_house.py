@@ -20,6 +20,7 @@ LAYERS = [
     ("settings",),
     ("rule", "judge", "checks"),
     ("engine", "fix"),
+    ("session",),
     ("memory", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "__main__", "__init__"),

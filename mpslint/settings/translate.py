@@ -150,10 +150,17 @@ class Translator:
                         is_placed = origin_node is not None and hasattr(origin_node, "lineno")
                         origin = self.span_of(origin_node) if origin_node is not None and is_placed else value_span
                         yield Setting(
-                            pattern.spelling.setting, value, dialect.name, f"{write.path}.{write.name}", self.span_of(write.node),
-                            value_span, origin,
-                            entry=pattern.spelling, context=write.context, node=write.node,
-                        )  # fmt: skip
+                            pattern.spelling.setting,
+                            value,
+                            dialect.name,
+                            f"{write.path}.{write.name}",
+                            self.span_of(write.node),
+                            value_span,
+                            origin,
+                            entry=pattern.spelling,
+                            context=write.context,
+                            node=write.node,
+                        )
 
     def pattern_of_command(self, command: Command) -> CallPattern | None:
         """Return the dialect pattern that a command of a shell text fits, or None."""
@@ -192,7 +199,7 @@ class Translator:
                             entry=spelling,
                             style="shell",
                             command=command,
-                        )  # fmt: skip
+                        )
                     )
         return found
 
