@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Span
-from mpslint.fix.recipes import fill, fix_of
 from mpslint.judge import judge
+from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcome
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread

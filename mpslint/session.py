@@ -12,7 +12,7 @@ from pathlib import Path
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.engine import Checked, check
 from mpslint.finding import Finding, ReadError, Severity, UsageError
-from mpslint.fix.apply import Fixed, fix
+from mpslint.rewrite.apply import Fixed, fix
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found, find_files

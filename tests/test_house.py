@@ -19,11 +19,11 @@ LAYERS = [
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
-    ("engine", "fix"),
+    ("engine", "rewrite"),
     ("session",),
     ("memory", "diagnose", "verify", "monitor"),
     ("report",),
-    ("cli", "magic", "__main__", "__init__"),
+    ("cli", "magic", "api", "__main__", "__init__"),
 ]
 
 DOORS = {

@@ -12,7 +12,7 @@ from mpslint.cli._progress import with_progress
 from mpslint.session import check_file, exit_code, files_of
 
 
-@click.command()
+@click.command(short_help="Say what will go wrong on a Mac, and why.")
 @file_options
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")

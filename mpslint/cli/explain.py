@@ -9,7 +9,7 @@ import click
 from mpslint.configuration import find_configuration
 
 
-@click.command()
+@click.command(short_help="Explain a rule.")
 @click.argument("names", nargs=-1, required=True, metavar="RULE...")
 def command(names: tuple[str, ...]) -> None:
     """Explain rules: what happens in which versions, why, what to do, before and after, and where it is known from.

@@ -12,13 +12,13 @@ import click
 from mpslint.cli._options import file_options, options_of
 from mpslint.cli._progress import with_progress
 from mpslint.finding import MpslintError, Severity
-from mpslint.fix.apply import Fixed
+from mpslint.rewrite.apply import Fixed
 from mpslint.session import Options, configuration_for, files_of, fix_file
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.source.writer import write_file
 
 
-@click.command()
+@click.command(short_help="Rewrite to the safe equivalent.")
 @file_options
 @click.option("--apply", is_flag=True, help="Write the rewrite; without it, show it.")
 @click.option("--unsafe", is_flag=True, help="Also fixes that change the run: shorter sequences, another optimizer.")

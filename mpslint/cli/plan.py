@@ -11,7 +11,7 @@ from mpslint.cli._options import file_options, options_of
 from mpslint.session import check_paths
 
 
-@click.command()
+@click.command(short_help="Show the training run as mpslint understands it.")
 @file_options
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
 @click.option("--written", is_flag=True, help="Only what the file says, without defaults.")

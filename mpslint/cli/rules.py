@@ -9,7 +9,7 @@ import click
 from mpslint.configuration import find_configuration
 
 
-@click.command()
+@click.command(short_help="List the rules.")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to list.")
 def command(output_format: str) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from mpslint.engine import Checked
 from mpslint.finding import Finding, Safety
-from mpslint.fix.apply import Fixed
 from mpslint.report.text import COLOURS, place_of
+from mpslint.rewrite.apply import Fixed
 
 CONTEXT_LINES = 2
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -40,15 +40,15 @@ def _headline(document: Document, plan: TrainingPlan) -> Text:
 
 def _table(document: Document, plan: TrainingPlan, with_defaults: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column in ("setting", "", "value", "written as", "where"):
-        table.add_column(column, overflow="fold")
+    for column in ("setting", "value", "written as", "where"):
+        table.add_column(column, overflow="fold", no_wrap=column == "setting")
     kinds = load_vocabulary()
     for name in kinds:
         setting = plan.get(name)
         if setting is None or (not setting.is_written and not with_defaults):
             continue
         style = "" if setting.is_written else "dim"
-        table.add_row(name, kinds[name].title, show_value(setting.value), setting.spelling, _where(document, setting), style=style)
+        table.add_row(name, show_value(setting.value), setting.spelling, _where(document, setting), style=style)
     return table
 
 

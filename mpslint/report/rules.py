@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -21,7 +22,7 @@ def print_rule(out: Console, rule: Rule) -> None:
     for outcome in rule.outcomes:
         versions = str(outcome.versions) or ("otherwise" if len(rule.outcomes) > 1 else "every version")
         out.print(Text.assemble("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity]), (versions, "bold")))
-        out.print(f"           {outcome.message}")
+        out.print(f"           {_in_general(outcome.message)}")
     out.print()
     out.print(rule.why)
     for recipe in rule.fixes:
@@ -40,6 +41,11 @@ def print_rule(out: Console, rule: Rule) -> None:
     out.print(Text("\nSources", style="bold"))
     for source in rule.sources:
         out.print(f"  {source}")
+
+
+def _in_general(message: str) -> str:
+    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate."""
+    return re.sub(r"\{(\w+)\}", "...", re.sub(r"\b([\w-]+) \{\1\}", r"\1", message))
 
 
 def _print_example(out: Console, example: Example) -> None:

@@ -18,12 +18,16 @@ from mpslint.target import Target
 
 COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold cyan"}
 NARROWEST, WIDEST = 60, 120
+PIPE_WIDTH = 200
+"""Columns of a table where no terminal says how many there are."""
 SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
 
 
 def console(stderr: bool = False) -> Console:
     """Return a console that knows whether anybody sees colours (NO_COLOR, a pipe)."""
-    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False, markup=False)
+    is_terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    width = None if is_terminal else PIPE_WIDTH
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, emoji=False, markup=False, width=width)
 
 
 def text_width() -> int:
