@@ -27,13 +27,13 @@ def evaluate_program(
     body: Sequence[ast.stmt],
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
-    star_names: Callable[[str], tuple[str, ...]] = lambda module: (),
+    is_known_name: Callable[[str], bool] = lambda name: False,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `star_names` the names that `from package import *` brings.
+    `known_roots` are the outside packages that rules know, `is_known_name` says whether they know a qualified name.
     """
-    machine = Machine(load_platform(), versions, star_names, document.offset, evaluate, execute, get_attribute, known_roots)
+    machine = Machine(load_platform(), versions, is_known_name, document.offset, evaluate, execute, get_attribute, known_roots)
     machine.frame = machine.module
     machine.facts.body = list(body)
     with _deep_recursion():

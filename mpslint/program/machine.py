@@ -27,8 +27,8 @@ class Machine:
 
     platform: Platform
     versions: Mapping[str, Version]
-    star_names: Callable[[str], tuple[str, ...]]
-    """The names that rules know of an outside module, for `from module import *`."""
+    is_known_name: Callable[[str], bool]
+    """Whether rules know something of a qualified name: what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
     evaluate_expression: Callable[[Machine, ast.expr], Value]
@@ -53,6 +53,8 @@ class Machine:
     """What calls of the program's functions returned, by function and arguments."""
     written: dict[int, frozenset[str]] = field(default_factory=dict)
     """The names that a loop assigns, by the id of its node."""
+    star_modules: list[str] = field(default_factory=list)
+    """The modules of which `from module import *` was seen."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
@@ -84,7 +86,10 @@ class Machine:
             frame = frame.parent
         if name == "__name__":
             return Known("__main__")
-        return Symbol(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
+        if hasattr(builtins, name):
+            return Symbol(f"builtins.{name}")
+        known = (full for module in self.star_modules if self.is_known_name(full := self.platform.imported(module, name)))
+        return next((Symbol(full) for full in known), UNKNOWN)
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""

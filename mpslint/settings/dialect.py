@@ -180,10 +180,12 @@ class Dialects:
         """Return the patterns for a callee that is written like this."""
         return [pattern for regex, pattern in self._written if regex.fullmatch(text)]
 
-    @functools.cached_property
-    def names(self) -> frozenset[str]:
-        """Every exact qualified name that some dialect mentions."""
-        return frozenset(self._exact)
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def is_known(self, name: str) -> bool:
+        """Return whether some dialect reads a qualified name, or the constructor that it has as a class."""
+        return any(other == name or other.startswith(f"{name}.") for other in self._exact) or any(
+            regex.fullmatch(f"{name}.from_pretrained") or regex.fullmatch(f"{name}.from_pretrained.__call__") for regex, _ in self._globs
+        )
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str]:

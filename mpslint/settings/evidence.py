@@ -73,7 +73,7 @@ def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, _star_names)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.is_known)
     if text is document.python:
         _add_shell_facts(document, facts)
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
@@ -92,10 +92,3 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
         return
     facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)
     facts.commands += found.commands
-
-
-@functools.lru_cache(maxsize=256)
-def _star_names(module: str) -> tuple[str, ...]:
-    """Return the names that dialects know of a module: what `from module import *` brings, as far as it matters."""
-    names = {name.removeprefix(f"{module}.") for name in load_dialects().names if name.startswith(f"{module}.")}
-    return tuple(sorted({name.split(".")[0] for name in names}))
