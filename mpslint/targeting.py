@@ -53,7 +53,7 @@ def _installed(document: Document) -> dict[str, dict[str, str]]:
             versions = installed_by(snippet.text)
             cell = document.cell_at(snippet.span.start)
             if versions:
-                found[f"cell {cell.number}" if cell else "the file"] = versions
+                found.setdefault(f"cell {cell.number}" if cell else "the file", {}).update(versions)
     return found
 
 
