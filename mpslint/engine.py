@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Span
+from mpslint.gate import may_matter
 from mpslint.judge import judge
+from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcome
 from mpslint.settings.evidence import Evidence, gather_evidence
@@ -27,7 +29,10 @@ class Checked:
 
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
-    rules = load_rules() if rules is None else rules
+    rules = load_rules() if rules is None else tuple(rules)
+    if not may_matter(document.text.encode("utf-8", "surrogatepass"), rules):
+        unread = parse_program(document, document.python).unread if document.python else ()
+        return Checked(document, target, (), (*document.unread, *unread), ())
     evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
     unread = tuple(part for one in evidence for part in one.parsed.unread)

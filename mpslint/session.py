@@ -12,6 +12,7 @@ from pathlib import Path
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.engine import Checked, check
 from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.gate import looks_broken, may_matter
 from mpslint.rewrite.apply import Fixed, fix
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document, Kind
@@ -42,7 +43,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class FileResult:
-    """What came out of one file: a check, or the one line that says why there is none."""
+    """What came out of one file: a check, or the one line that says why there is none. Neither: it holds nothing that could matter."""
 
     path: str
     checked: Checked | None = None
@@ -71,20 +72,26 @@ def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
         yield from find_files([path], exclude, configuration.folder, options.force_exclude)
 
 
-def open_document(found: Found, options: Options) -> Document:
-    """Return the Document of a file, or of standard input. Raises ReadError with the one line to show."""
+def read_bytes(found: Found, options: Options) -> bytes:
+    """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
     if found.problem:
         raise ReadError(f"{found.path}: {found.problem}")
     if found.path == STANDARD_INPUT:
-        name = options.stdin_filename or STANDARD_INPUT
-        return read(name, options.stdin, kind_of(name) or _guessed(options.stdin))
+        return options.stdin
     try:
         path = Path(found.path)
         if path.stat().st_size > LARGEST_FILE:
             raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ReadError(f"{found.path}: cannot be read: {error.strerror or error}") from None
+
+
+def open_document(found: Found, data: bytes, options: Options) -> Document:
+    """Return the Document of a file's bytes. Raises ReadError with the one line to show."""
+    if found.path == STANDARD_INPUT:
+        name = options.stdin_filename or STANDARD_INPUT
+        return read(name, data, kind_of(name) or _guessed(data))
     return read(found.path, data)
 
 
@@ -96,12 +103,16 @@ def _guessed(data: bytes) -> Kind:
 def check_file(found: Found, options: Options) -> FileResult:
     """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
     try:
-        document = open_document(found, options)
+        data = read_bytes(found, options)
+        configuration = configuration_for(options.stdin_filename or found.path, options)
+        rules = rules_for(found.path, configuration, options)
+        if not (found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)):
+            return FileResult(found.path)
+        document = open_document(found, data, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
-    configuration = configuration_for(document.path, options)
     target = target_for(document, configuration, options.target)
-    checked = check(document, target, rules_for(document.path, configuration, options))
+    checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     if document.kind is Kind.PYTHON and checked.unread:
@@ -113,7 +124,7 @@ def check_file(found: Found, options: Options) -> FileResult:
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
-    document = open_document(found, options)
+    document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
     target = target_for(document, configuration, options.target)
     threshold = options.severity or configuration.severity

@@ -19,6 +19,7 @@ LAYERS = [
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
+    ("gate",),
     ("engine", "rewrite"),
     ("session",),
     ("memory", "diagnose", "verify", "monitor"),

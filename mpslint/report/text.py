@@ -139,7 +139,7 @@ def _cut(text: str) -> str:
 def print_summary(out: Console, results: Sequence[FileResult]) -> None:
     """Print the counts, and how much of it can be mended how."""
     findings = [finding for result in results for finding in result.findings]
-    files = sum(1 for result in results if result.checked is not None)
+    files = sum(1 for result in results if not result.problem)
     if not findings:
         if files:
             out.print(Text(f"Nothing wrong for MPS in {_count(files, 'file')}.", style="green"))

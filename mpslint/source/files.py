@@ -27,6 +27,8 @@ class Found:
 
     path: str
     problem: str = ""
+    is_named: bool = True
+    """Whether the user named it, rather than a folder that it lies in."""
 
 
 def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False) -> Iterator[Found]:
@@ -101,7 +103,7 @@ def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
         for name in sorted(files):
             path = os.path.join(folder, name)
             if kind_of(name) is not None and not is_ignored(name, False) and not _matches(excluded, path, base):
-                yield Found(path)
+                yield Found(path, is_named=False)
     yield from problems
 
 

@@ -1,0 +1,50 @@
+"""The byte test drops only files in which no rule can find anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.gate import COMMON_METHODS, gate, may_matter
+from mpslint.rule import load_rules
+from mpslint.settings.dialect import load_dialects
+
+RULES = load_rules()
+EXAMPLES = [(rule, example.bad) for rule in RULES for example in rule.examples if example.bad and not example.known_miss]
+SAMPLES = Path(__file__).parents[1] / "samples"
+
+
+@pytest.mark.parametrize(("rule", "text"), EXAMPLES, ids=[rule.id for rule, _ in EXAMPLES])
+def test_every_example_passes(rule: object, text: str) -> None:
+    """What a rule finds is never dropped."""
+    assert may_matter(text.encode(), RULES)
+
+
+@pytest.mark.parametrize(
+    "text", ["import os\nprint(1)\n", "def f(x):\n    return x.to_dict()\n", "import numpy as np\nx = np.zeros(3)\n", ""]
+)
+def test_ordinary_files_are_dropped(text: str) -> None:
+    """They cost next to nothing."""
+    assert not may_matter(text.encode(), RULES)
+
+
+def test_every_root_method_and_variable_is_a_word() -> None:
+    """Whatever a dialect can match on is in the pattern, so that nothing it reads can be dropped."""
+    pattern = gate(RULES)
+    for dialect in load_dialects().all:
+        for root in dialect.roots:
+            assert pattern.search(root.encode())
+        for name in dialect.environment:
+            assert pattern.search(name.encode())
+        for call in dialect.calls:
+            for method in call.methods:
+                assert method in COMMON_METHODS or pattern.search(f"x.{method}()".encode())
+            for name in call.names:
+                assert name.startswith("*") or pattern.search(name.encode())
+
+
+def test_every_sample_that_has_findings_passes() -> None:
+    """The shipped samples are never dropped."""
+    for path in SAMPLES.iterdir():
+        assert may_matter(path.read_bytes(), RULES) or path.name.startswith(("clean", "."))
