@@ -10,7 +10,9 @@ from mpslint.configuration import find_configuration
 
 
 @click.command(short_help="List the rules.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to list.")
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="How to list."
+)
 def command(output_format: str) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""
     from mpslint.report.rules import fix_word, rules_table
@@ -20,6 +22,11 @@ def command(output_format: str) -> None:
     rules = load_rules(find_configuration(Path.cwd()).rules)
     if output_format == "text":
         console().print(rules_table(rules))
+        return
+    if output_format == "markdown":
+        from mpslint.report.rules import rules_markdown
+
+        click.echo(rules_markdown(rules), nl=False)
         return
     import json
 

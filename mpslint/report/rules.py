@@ -80,3 +80,32 @@ def fix_word(rule: Rule) -> str:
         if safety in safeties:
             return word
     return ""
+
+
+FAMILIES = {
+    "1": "Precision",
+    "2": "Memory and batch",
+    "3": "Shapes and padding",
+    "4": "Evaluation and generation",
+    "5": "Device and CUDA-only code",
+    "6": "Data loading",
+    "7": "Environment",
+    "8": "Silently wrong results",
+    "9": "Operators and API names",
+}
+
+
+def rules_markdown(rules: Sequence[Rule]) -> str:
+    """Return the index of the rules as Markdown."""
+    lines = ["# Rules", "", "Generated from the rule files by `mpslint rules --format markdown`; `mpslint explain ID` shows one whole.", ""]
+    for digit, title in FAMILIES.items():
+        family = [rule for rule in rules if rule.id[-3] == digit]
+        if not family:
+            continue
+        lines += [f"## {digit}xx {title}", "", "| id | name | what | worst | fix |", "| --- | --- | --- | --- | --- |"]
+        for rule in family:
+            worst = min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
+            link = f"[{rule.id}]({rule.path.name})"
+            lines.append(f"| {link} | {rule.name} | {rule.title} | {worst.value} | {fix_word(rule) or 'none'} |")
+        lines.append("")
+    return "\n".join(lines)
