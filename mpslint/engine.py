@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mpslint.finding import Finding, Span
+from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import may_matter
 from mpslint.judge import judge
 from mpslint.program.parse import parse_program
@@ -13,6 +13,7 @@ from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcome
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
+from mpslint.suppression import Silenced, removal_of, silence
 from mpslint.target import Target
 
 
@@ -25,6 +26,8 @@ class Checked:
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...]
     evidence: tuple[Evidence, ...]
+    silenced: tuple[Finding, ...] = ()
+    """Findings that comments of the file silence."""
 
 
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
@@ -34,9 +37,26 @@ def check(document: Document, target: Target, rules: Sequence[Rule] | None = Non
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
-    found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
+    found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
-    return Checked(document, target, tuple(_sorted(found)), (*document.unread, *unread), tuple(evidence))
+    silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
+    unused = [finding for rule in rules if rule.when[0].subject == "suppression" for finding in _unused(rule, rules, document, silenced)]
+    findings = tuple(_sorted([*silenced.kept, *unused]))
+    return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
+
+
+def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
+    """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked."""
+    asked = {one.id for one in rules}
+    for suppression in silenced.unused:
+        if suppression.rules and not all(any(one.startswith(named) for one in asked) for named in suppression.rules):
+            continue
+        text = document.text[suppression.span.start : suppression.span.end]
+        outcome = rule.outcomes[0]
+        edit = removal_of(document, suppression)
+        fix = Fix(Safety.SAFE, f"without {text.strip()}", (edit,))
+        message = outcome.message.replace("{written}", text.strip())
+        yield Finding(rule.id, rule.name, outcome.severity, message, suppression.span, _why(rule), fix)
 
 
 def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
@@ -44,7 +64,6 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     outcome = matching_outcome(rule, evidence.target.versions)
     if outcome is None:
         return []
-    why = " ".join(rule.why.split("\n\n")[0].split())
     return [
         Finding(
             rule.id,
@@ -52,12 +71,17 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
             outcome.severity,
             fill(outcome.message, match, evidence),
             match.span,
-            why,
+            _why(rule),
             fix_of(rule, match, evidence),
             match.related,
         )
         for match in judge(rule, evidence)
     ]
+
+
+def _why(rule: Rule) -> str:
+    """Return the first paragraph of a rule's reasons, on one line."""
+    return " ".join(rule.why.split("\n\n")[0].split())
 
 
 def _sorted(findings: Sequence[Finding]) -> list[Finding]:

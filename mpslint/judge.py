@@ -279,6 +279,11 @@ def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
 
 
+def _after_the_others(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about what the other rules found are judged by the engine."""
+    return iter(())
+
+
 _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
@@ -293,6 +298,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "trains": _nowhere,
     "mentions": _nowhere,
     "versions": _nowhere,
+    "suppression": _after_the_others,
 }
 
 

@@ -19,7 +19,7 @@ LAYERS = [
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
-    ("gate",),
+    ("gate", "suppression"),
     ("engine", "rewrite"),
     ("session",),
     ("memory", "diagnose", "verify", "monitor"),
