@@ -192,7 +192,7 @@ def test_plan_explain_and_rules(folder: Path) -> None:
     assert json.loads(run("plan", "bad.py", "--format", "json", cwd=folder).stdout)[0]["plans"]
     assert "Sources" in run("explain", "MPS101", cwd=folder).stdout
     assert "MPS101" in run("rules", cwd=folder).stdout
-    assert json.loads(run("rules", "--format", "json", cwd=folder).stdout)[0]["id"] == "MPS101"
+    assert json.loads(run("rules", "--format", "json", cwd=folder).stdout)[0]["id"] == "MPS001"
 
 
 def test_help_has_examples(folder: Path) -> None:
