@@ -19,7 +19,7 @@ LAYERS = [
     ("settings",),
     ("rule", "checks"),
     ("engine", "fix"),
-    ("memory", "diagnose", "verify", "monitor"),
+    ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "__main__", "__init__"),
 ]

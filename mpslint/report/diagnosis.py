@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.text import Text
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.memory_words import evidence
+from mpslint.report.console import print_wrapped
 from mpslint.report.diagnosis_words import change_line, course, rest, shortened, summary, where
 
 _COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
@@ -26,12 +26,12 @@ def print_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         console.print()
     if diagnosis.memory_log is not None and diagnosis.memory_explanation is not None:
         console.print(Text.assemble(("memory log", "bold"), "  ", diagnosis.memory_explanation.title))
-        console.print(Text(f"  {diagnosis.source}: {course(diagnosis.memory_log)}", style="dim"))
+        print_wrapped(f"{diagnosis.source}: {course(diagnosis.memory_log)}", console, indent=2, style="dim")
         _print_explanation(diagnosis.memory_explanation, console)
         console.print()
     lines = list(rest(diagnosis))
     for line in lines:
-        _print_wrapped(line, console)
+        print_wrapped(line, console)
     if lines:
         console.print()
     console.print(Text(summary(diagnosis), style="bold"))
@@ -46,11 +46,11 @@ def _print_symptom(symptom: Symptom, source: str, console: Console, *, in_full: 
     severity = symptom.message.severity.value
     title = symptom.explanation.title
     console.print(Text.assemble((severity, _COLOURS[severity]), " ", (symptom.message.id, "bold"), "  ", title))
-    console.print(Text(f"  {where(symptom, source)}", style="dim"))
+    print_wrapped(where(symptom, source), console, indent=2, style="dim")
     if not in_full:
-        _print_wrapped(symptom.explanation.means, console, indent=4)
+        print_wrapped(symptom.explanation.means, console, indent=4)
         return
-    _print_wrapped(shortened(symptom.quote), console, indent=4)
+    print_wrapped(shortened(symptom.quote), console, indent=4)
     if symptom.memory is not None:
         _print_block("The numbers", evidence(symptom.memory), console)
     _print_explanation(symptom.explanation, console)
@@ -67,14 +67,7 @@ def _print_block(title: str, lines: Sequence[str], console: Console) -> None:
     if any(lines):
         console.print(Text(f"  {title}", style="bold"))
         for line in lines:
-            _print_wrapped(line, console, indent=4)
-
-
-def _print_wrapped(text: str, console: Console, *, indent: int = 0) -> None:
-    """Print a text in lines that fit the console, without the trailing spaces that rich's own padding leaves."""
-    width = max(30, console.width) - indent
-    for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
-        console.print(Text(" " * indent + line), soft_wrap=True)
+            print_wrapped(line, console, indent=4)
 
 
 def _markdown_lines(diagnosis: Diagnosis) -> Iterator[str]:

@@ -71,9 +71,9 @@ def rest(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"{error.place}{frame}: not known: {shortened(error.text)}"
     if diagnosis.outcome is Outcome.UNKNOWN:
         yield (
-            f"Looked for in {diagnosis.lines} lines: a memory log, and {diagnosis.looked_for} messages of PyTorch on MPS, of "
-            "the libraries that train with it and of frameworks that it is mistaken for. None is there, and mpslint does "
-            "not guess. If this text belongs there, `mpslint report FILE` prints an issue that is ready to file."
+            f"Looked for in {diagnosis.lines} lines: a memory log, and {diagnosis.looked_for} messages of PyTorch on "
+            "MPS, of the libraries that train with it and of frameworks it is mistaken for. None is there, and mpslint "
+            "does not guess. If this text belongs there, `mpslint report FILE` prints an issue that is ready to file."
         )
 
 
