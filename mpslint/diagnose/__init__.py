@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 
 from mpslint.diagnose.catalogue import Catalogue, Change, Explanation, catalogue
-from mpslint.diagnose.compact import unwrap
+from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Outcome, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.frames import Frame, own_frame
@@ -38,6 +39,8 @@ __all__ = [
     "read_log",
 ]
 
+_QUOTED_AROUND = 200
+_LEAD = re.compile(r"(?:[\w.]{1,100}(?:Error|Warning|Exception): )?[^\s│|]*\Z")
 _SAME_INCIDENT = 20_000
 """Two messages at most this many characters apart may be cause and echo."""
 
@@ -80,7 +83,6 @@ def _symptom(
 ) -> Symptom:
     """Return one message of the log with everything that is known about it."""
     first = group[0]
-    start = first.start - (log.text[first.start - 1 : first.start] in {"'", '"', "`"})
     memory = read_out_of_memory(first.squeezed) if first.message.reader else None
     captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}
     explanation = known.verdicts[memory.verdict] if memory else first.message.explanation
@@ -88,14 +90,22 @@ def _symptom(
         message=first.message,
         explanation=filled(explanation, captures, versions),
         place=log.place(first.start),
-        quote=unwrap(log.text[start : first.end]),
+        quote=_quote(log.text, first),
         times=len(group),
         captures=captures,
         wording=first.wording.versions,
         memory=memory,
-        frame=own_frame(log, first.start),
+        frame=next(filter(None, (own_frame(log, match.start) for match in group)), None),
         follows=_explained_by(first, matches),
     )
+
+
+def _quote(text: str, match: Match) -> str:
+    """Return a message as pasted, from the name of its exception to the end of its line, on one line."""
+    lead = _LEAD.search(strip_escapes(text[max(0, match.start - _QUOTED_AROUND) : match.start]))
+    line_end = text.find("\n", match.end, match.end + _QUOTED_AROUND)
+    end = line_end if line_end >= 0 else min(len(text), match.end + _QUOTED_AROUND)
+    return unwrap((lead.group() if lead else "") + text[match.start : end])
 
 
 def _explained_by(match: Match, matches: Sequence[Match]) -> str:

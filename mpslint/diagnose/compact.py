@@ -19,7 +19,7 @@ _ESCAPES = re.compile(
     r"\x1b(?:\[[0-9;?]{0,24}[A-Za-z]|[()][A-Z0-9])|\x9b[0-9;?]{0,24}[A-Za-z]"
     r"|(?:␛|\\x1b|\\u001b|\\033|\\e|\^\[)\[[0-9;?]{0,24}[A-Za-z]"  # as JSON and editors show them
     r"|\[\d{1,3}(?:;\d{1,3}){0,5}m"  # what is left when the escape character was lost
-    r"|(?<![A-Za-z0-9:])(?:\\[nrt]){1,4}"  # line ends inside a JSON string, but not C:\new or a\name
+    r"|\\[nrt](?<![A-Za-z0-9:]\\[nrt])(?:\\[nrt]){0,3}"  # line ends inside a JSON string, but not C:\new or a\name
 )
 _MAY_ESCAPE = re.compile(r"[\x1b\x9b␛\\^]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
 
@@ -58,6 +58,11 @@ def blank_escapes(text: str) -> str:
     return _ESCAPES.sub(lambda match: " " * len(match.group()), text) if _MAY_ESCAPE.search(text) else text
 
 
+def strip_escapes(text: str) -> str:
+    """Return the text without colours; an escaped line end becomes a space."""
+    return _ESCAPES.sub(lambda match: " " if match.group()[1:2] in "nrt" else "", text)
+
+
 def compact(text: str, offset: int = 0) -> Compact:
     """Return the squeezed text without the prefixes of its lines; `offset` is where `text` starts in the original."""
     kept: list[str] = []
@@ -77,7 +82,7 @@ def compact(text: str, offset: int = 0) -> Compact:
 def unwrap(text: str) -> str:
     """Return a quoted part of a log as one line: no colours, no box lines, no prefixes, one space for each gap."""
     lines: list[str] = []
-    for line in blank_escapes(text).split("\n"):
+    for line in strip_escapes(text).split("\n"):
         prefix = _PREFIX.match(line) if lines else None
         lines.append(line[prefix.end() if prefix else 0 :].strip(" \t\r│|┃╭╮╰╯─❱"))
     return " ".join(" ".join(lines).split())

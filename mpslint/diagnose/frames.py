@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mpslint.diagnose.compact import blank_escapes
+from mpslint.diagnose.compact import strip_escapes
 from mpslint.diagnose.log import Log
 
 _REACH = 40_000
@@ -57,7 +57,7 @@ def own_frame(log: Log, offset: int) -> Frame | None:
     """Return the last frame of the user's own code in the traceback that ends at `offset`, or None."""
     output = log.output_at(offset)
     floor = max(0, offset - _REACH, output.start if output else 0)
-    text = blank_escapes(log.text[floor:offset])
+    text = strip_escapes(log.text[floor:offset])
     starts = [match.end() for match in _START.finditer(text)]
     text = text[starts[-1] :] if starts else text
     places = [match.end() for match in _FRAME.finditer(text)]

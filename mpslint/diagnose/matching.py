@@ -123,14 +123,23 @@ def _located(chunk: str, hits: Sequence[tuple[int, str]]) -> Iterator[tuple[int,
 
 
 def _without_overlaps(matches: Sequence[Match]) -> list[Match]:
-    """Return the matches by place; of two that overlap, the one with more words of its own stays."""
+    """Return the matches by place; of two that overlap, the fuller one stays."""
     kept: list[Match] = []
     for match in sorted(matches, key=lambda match: (match.start, -match.wording.pattern.literal_length)):
         if not kept or kept[-1].end <= match.start:
             kept.append(match)
-        elif match.wording.pattern.literal_length > kept[-1].wording.pattern.literal_length:
+        elif _is_fuller(match, kept[-1]):
             kept[-1] = match
     return kept
+
+
+def _is_fuller(match: Match, other: Match) -> bool:
+    """Return whether a match says more than one that it overlaps: it explains it, or has more words of its own."""
+    if other.message.id in match.message.explains:
+        return True
+    if match.message.id in other.message.explains:
+        return False
+    return match.wording.pattern.literal_length > other.wording.pattern.literal_length
 
 
 def _one_of(words: set[str]) -> str:

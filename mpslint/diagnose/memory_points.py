@@ -112,7 +112,7 @@ def _row_point(
 
 def _line_points(text: str, word: str, reading: Reading) -> Points:
     """Return the points in the lines that hold a word, evenly thinned."""
-    stride = max(1, len(re.findall(word, text, re.IGNORECASE)) // reading.most_points)
+    stride = max(1, text.count(word) // reading.most_points)
     points: list[Point] = []
     has_units = True
     for start, line in islice(_lines_with(text, word), 0, None, stride):
@@ -144,7 +144,7 @@ def _line_point(line: str, start: int, reading: Reading) -> tuple[Point | None, 
 def _lines_with(text: str, word: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that hold a word, with their offsets; each once."""
     last = -1
-    for match in re.finditer(word, text, re.IGNORECASE):
+    for match in re.finditer(re.escape(word), text):
         if match.start() > last:
             start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
             last = end if end >= 0 else len(text)

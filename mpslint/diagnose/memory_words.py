@@ -19,7 +19,8 @@ def _sentences(memory: oom.OutOfMemory, says: Mapping[str, str]) -> Iterator[str
     request = numbers.request if "request" not in memory.impossible else None
     if memory.impossible:
         values = ", ".join(str(getattr(numbers, name)) for name in memory.impossible)
-        yield says["impossible"].format(names=" and ".join(memory.impossible).capitalize(), values=values)
+        names = ", ".join(says["limit_name" if name == "limit" else name] for name in memory.impossible)
+        yield says["impossible"].format(names=names, values=values)
     if allocated and memory.other_share is not None:
         share = f"{memory.other_share:.0%}".replace("%", " %")
         yield says["held"].format(allocated=allocated, other=numbers.other, share=share)
@@ -33,6 +34,8 @@ def _sentences(memory: oom.OutOfMemory, says: Mapping[str, str]) -> Iterator[str
         yield says["request_large"].format(request=request)
     elif request and request.bytes <= MIB and memory.verdict not in {oom.NO_GPU, oom.LOW_LIMIT}:
         yield says["request_small"].format(request=request)
+    if memory.beside:
+        yield says["beside"].format(verdict=memory.beside.replace("-", " "))
     if memory.torch.terms:
         yield says["torch"].format(torch=memory.torch)
 
