@@ -1,4 +1,8 @@
-"""Find the messages of the catalogue in a log, in one cheap pass: anchors first, patterns only around them."""
+"""Find the messages of the catalogue in a log.
+
+What people paste is searched exactly, as a whole. A long log is searched in one cheap pass for anchors first, and
+exactly only around them; there a prefix such as `[rank0]:` in the middle of a short message can hide it.
+"""
 
 from __future__ import annotations
 
@@ -86,6 +90,9 @@ def _matches_in(window: Compact, text: str, message: Message, wording: Wording) 
 
 def _windows(text: str, index: Index, times: Mapping[str, int]) -> Iterator[tuple[int, int]]:
     """Yield the parts of the text around anchors, those that touch joined; two may overlap where anchors are dense."""
+    if len(text) <= _CHUNK:
+        yield 0, len(text)
+        return
     start = end = -1
     for position, anchor in _anchor_hits(text, index):
         if all(times.get(name, 0) >= MOST_TIMES for name in index.announced.get(anchor, ())):

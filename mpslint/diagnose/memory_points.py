@@ -16,7 +16,7 @@ from mpslint.finding import RuleError
 from mpslint.knowledge import read_yaml, rules_folder
 
 _PAIR = re.compile(
-    r"([A-Za-z][\w ./-]{0,40}?)"
+    r"([A-Za-z][\w ./-]{0,40}?)['\"]?"
     r"(?:\s{0,3}[=:]\s{0,3}|\s{1,3})(?:(-?\d[\d.,]{0,24})\s{0,2}([KMGTkmgt]i?[Bb]|bytes)?|(?<=[=:])(\w{1,20}))"
 )
 _UNIT = re.compile(r"[\s_(\[]*(bytes|[kmg]i?b|b)[)\]]*$")

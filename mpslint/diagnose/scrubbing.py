@@ -12,10 +12,11 @@ _SCRUBBERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bsk-[A-Za-z0-9_-]{16,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}"), "<token>"),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"), "<token>"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), r"\1 <token>"),
-    # Secrets that show by the name in front of them.
+    # Secrets that show by the name in front of them; a pad_token or max_new_tokens is none.
     (
         re.compile(
-            r"(?i)([\w-]{0,40}(?:token|api[_-]?key|secret|passw(?:or)?d|credential|authorization)[\w-]{0,20}[\"']?"
+            r"(?i)([\w-]{0,40}(?:(?:hf|hub|access|auth|api|refresh|secret|github|gh|wandb|session)[_-]?token"
+            r"|(?<![\w-])token|api[_-]?key|secret|passw(?:or)?d|credential|authorization)(?:[_-][\w-]{0,20})?[\"']?"
             r"\s{0,3}[=:]\s{0,3}[\"']?)(?!<token>)[^\s\"',;}]{4,200}"
         ),
         r"\1<token>",
