@@ -13,21 +13,23 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     ("finding", "versions", "knowledge"),
-    ("target",),
+    ("target", "pins", "configuration"),
     ("source",),
+    ("targeting",),
     ("program", "config"),
     ("settings",),
-    ("rule", "checks"),
-    ("engine", "fix"),
+    ("rule", "judge", "checks"),
+    ("engine", "rewrite"),
+    ("session",),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
-    ("cli", "magic", "__main__", "__init__"),
+    ("cli", "magic", "api", "__main__", "__init__"),
 ]
 
 DOORS = {
     "click": ("cli",),
     "rich": ("report", "cli/_progress.py", "verify"),
-    "libcst": ("program/rewrite.py", "source/reader.py"),
+    "libcst": ("program/lossless.py",),
     "torch": ("verify", "monitor.py"),
     "transformers": ("verify", "monitor.py"),
     "nbformat": ("source", "verify"),

@@ -1,3 +1,3 @@
-"""How results are shown: one file for each kind of result."""
+"""What was found, as people and machines want to read it."""
 
 from __future__ import annotations

@@ -1,0 +1,327 @@
+"""Ask a program's evidence what a rule asks, and return the places where the answer is yes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import fnmatch
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.finding import Related, RuleError, Span
+from mpslint.program.facts import Argument, Call, Context
+from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.rule import Condition, Rule
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Match:
+    """A place where all conditions of a rule hold."""
+
+    span: Span
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What messages may speak of: `{value}`, `{written}`, and whatever a check adds."""
+    setting: Setting | None = None
+    call: Call | None = None
+    plan: TrainingPlan | None = None
+    context: Context | None = None
+    related: tuple[Related, ...] = ()
+    node: ast.AST | None = None
+
+
+CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
+
+
+def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
+    """Yield the places where a rule's conditions hold, each place once."""
+    seen: set[Span] = set()
+    first, *rest = rule.when
+    for match in _candidates(first, evidence):
+        if rule.at_origin:
+            match = _at_origin(match)
+        if rule.once and seen:
+            return
+        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
+            continue
+        if not all(_holds(condition, match, evidence) for condition in rest):
+            continue
+        if any(_holds(condition, match, evidence) for condition in rule.unless):
+            continue
+        seen.add(match.span)
+        yield match
+
+
+def _at_origin(match: Match) -> Match:
+    """Return the match at the expression that decided the value."""
+    origin = match.setting.origin if match.setting is not None else None
+    if origin is None or (match.setting is not None and not match.setting.is_written):
+        return match
+    return dataclasses.replace(match, span=origin, related=())
+
+
+def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
+    """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
+    return context is not None and any(words.search(guard.text) for guard in context.guards)
+
+
+def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the places where the first condition of a rule holds."""
+    return _SUBJECTS[condition.subject](condition, evidence)
+
+
+def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for plan in evidence.plans:
+        if condition.plan and plan.kind not in condition.plan:
+            continue
+        for name in condition.names:
+            for setting in plan.settings.get(name, ()):
+                if _setting_holds(setting, condition):
+                    match = _match_of(setting, plan, evidence)
+                    if match is not None:
+                        yield match
+
+
+def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
+    """Return the place of a setting: where it is written, else the name of the call whose default it is."""
+    span = setting.span
+    if span is None and setting.call is not None:
+        span = evidence.span_of(setting.call.node.func)
+    if span is None:
+        return None
+    value = setting.constant if setting.is_known else None
+    written = evidence.document.text[setting.value_span.start : setting.value_span.end] if setting.value_span else ""
+    related: tuple[Related, ...] = ()
+    if setting.origin is not None and setting.span is not None and setting.origin not in setting.span and setting.is_written:
+        line = evidence.document.text[setting.origin.start : setting.origin.end]
+        related = (Related(setting.origin, f"{written or setting.spelling} is {line} here"),)
+    values = {"value": value, "written": written, "spelling": setting.spelling}
+    return Match(span, values, setting, setting.call, plan, setting.context, related, setting.node)
+
+
+def _setting_holds(setting: Setting, condition: Condition) -> bool:
+    if condition.written is not None and setting.is_written is not condition.written:
+        return False
+    if condition.roles and (setting.pattern is None or setting.pattern.role not in condition.roles):
+        return False
+    if condition.missing is not None:
+        is_missing = setting.is_known and setting.constant is None
+        return is_missing is condition.missing and (is_missing or _compare_all(setting.constants, condition.comparisons))
+    return bool(setting.constants) and _compare_all(setting.constants, condition.comparisons)
+
+
+def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for plan in evidence.plans:
+        if condition.plan and plan.kind not in condition.plan:
+            continue
+        factors = [plan.get(name) for name in condition.names]
+        product = _combined(condition, factors)
+        if product is None or not _compare_all((product,), condition.comparisons):
+            continue
+        place = factors[0]
+        match = _match_of(place, plan, evidence) if place is not None else None
+        if match is not None:
+            more = [_match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
+            related = [Related(other.span, f"{other.values['spelling']} is {other.values['value']} here") for other in more if other]
+            values = {**match.values, "product": product}
+            yield Match(
+                match.span, values, match.setting, match.call, plan, match.context, (*match.related, *related), match.node
+            )  # fmt: skip
+
+
+def _combined(condition: Condition, factors: Sequence[Setting | None]) -> float | None:
+    """Return the product, or the ratio, of several settings; None when one is not a known number."""
+    if condition.subject == "product":
+        return _product(factors)
+    first, second = _product(factors[:1]), _product(factors[1:2])
+    return first / second if first is not None and second else None
+
+
+def _product(factors: Sequence[Setting | None]) -> float | None:
+    product: float = 1
+    for factor in factors:
+        if factor is None or not factor.is_known or not isinstance(factor.constant, (int, float)) or factor.constant is True:
+            return None
+        product *= factor.constant
+    return product
+
+
+def _calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for call in evidence.facts.calls:
+        if _call_holds(call, condition):
+            span = evidence.span_of(call.node)
+            name = call.name or call.method
+            shown = ast.unparse(call.node.func)
+            values = {"value": name, "written": shown, "spelling": shown}
+            yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+
+
+def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+    for plan in evidence.plans:
+        if any(call is other for calls in plan.calls.values() for other in calls):
+            return plan
+    return evidence.plans[0] if evidence.plans else None
+
+
+def _call_holds(call: Call, condition: Condition) -> bool:
+    if condition.subject == "method":
+        if call.method not in condition.names:
+            return False
+        if condition.receiver and not _is_named(call.receiver, condition.receiver):
+            return False
+    elif not any(_fits_any(name, condition.names) for name in call.names):
+        return False
+    if condition.in_loop is not None and bool(call.context.loops) is not condition.in_loop:
+        return False
+    given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
+    return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
+
+
+def _is_named(value: Value | None, glob: str) -> bool:
+    return any(
+        isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, glob)
+        for one in (alternatives_of(value) if value is not None else ())
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _fits_any(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any], ...], is_open: bool) -> bool:
+    """Return whether an argument compares as asked. `any: true` asks for its presence, `any: false` for its absence."""
+    wanted = dict(comparisons).get("any")
+    if wanted is not None:
+        return (argument is not None) is wanted and not (argument is None and is_open)
+    if argument is None:
+        return False
+    constants = []
+    for value in alternatives_of(argument.value):
+        if isinstance(value, Known):
+            constants.append(value.value)
+        elif isinstance(value, Symbol):
+            constants.append(value.name)
+        else:
+            return False
+    return _compare_all(tuple(constants), comparisons)
+
+
+def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
+    """Return whether every value that something may have passes every comparison."""
+    return bool(constants) and all(_compare(constant, op, value) for constant in constants for op, value in comparisons)
+
+
+def _compare(constant: Any, op: str, value: Any) -> bool:
+    if op == "is":
+        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op == "not":
+        return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op == "matches":
+        return isinstance(constant, str) and re.search(str(value), constant) is not None
+    if not isinstance(constant, (int, float)) or isinstance(constant, bool):
+        return False
+    return bool({"at_least": constant >= value, "at_most": constant <= value, "above": constant > value, "below": constant < value}[op])
+
+
+def _equals(a: Any, b: Any) -> bool:
+    return a == b and isinstance(a, bool) is isinstance(b, bool)
+
+
+def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for write in evidence.facts.environment:
+        if any(fnmatch.fnmatchcase(write.name, glob) for glob in condition.names):
+            constants = (write.value.value,) if isinstance(write.value, Known) else ()
+            if condition.comparisons and not _compare_all(constants, condition.comparisons):
+                continue
+            values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
+            yield Match(Span(write.start, write.end), values, context=write.context)
+
+
+def _handlers(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for handler in evidence.facts.handlers:
+        if any(name in condition.names for name in handler.names) and handler.node.type is not None:
+            span = evidence.span_of(handler.node.type)
+            values = {"value": ", ".join(handler.names), "written": ast.unparse(handler.node.type)}
+            yield Match(span, values, context=handler.context, node=handler.node)
+
+
+def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for fact in evidence.facts.imports:
+        if any(fact.name == name or fact.name.startswith(f"{name}.") for name in condition.names):
+            yield Match(evidence.span_of(fact.node), {"value": fact.name, "written": fact.name}, context=fact.context, node=fact.node)
+
+
+def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for name in condition.names:
+        yield from check_function(name)(evidence, condition.options)
+
+
+@functools.lru_cache(maxsize=256)
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+    try:
+        module = importlib.import_module(f"mpslint.checks.{name}")
+    except ModuleNotFoundError:
+        raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
+    found: CheckFunction = module.find
+    return found
+
+
+def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about the whole file have no place of their own."""
+    raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
+
+
+_SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
+    "setting": _settings,
+    "product": _products,
+    "ratio": _products,
+    "call": _calls,
+    "method": _calls,
+    "environment": _environment,
+    "handler": _handlers,
+    "import": _imports,
+    "check": _checks,
+    "role": _nowhere,
+    "trains": _nowhere,
+    "mentions": _nowhere,
+    "versions": _nowhere,
+}
+
+
+def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
+    """Return whether a condition other than the first holds for the run that a place belongs to."""
+    subject = condition.subject
+    if subject == "setting":
+        return any(_holds_for(name, condition, match) for name in condition.names)
+    if subject in ("product", "ratio"):
+        factors = [match.plan.get(name) for name in condition.names] if match.plan is not None else []
+        product = _combined(condition, factors) if factors else None
+        return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
+    if subject == "trains":
+        return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "mentions":
+        return any(re.search(name, evidence.text) for name in condition.names)
+    if subject == "role":
+        return match.plan is not None and any(name in match.plan.calls for name in condition.names)
+    return any(True for _ in _candidates(condition, evidence))
+
+
+def _holds_for(name: str, condition: Condition, match: Match) -> bool:
+    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run."""
+    if match.plan is None:
+        return bool(condition.missing)
+    if condition.plan and match.plan.kind not in condition.plan:
+        return False
+    own = [s for s in match.plan.settings.get(name, ()) if match.call is not None and s.call is match.call]
+    setting = own[-1] if own else match.plan.get(name)
+    if setting is None:
+        return bool(condition.missing)
+    return _setting_holds(setting, condition)

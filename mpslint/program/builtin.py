@@ -1,0 +1,286 @@
+"""What Python's own functions and the methods of its constants, lists and dicts return."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from mpslint.program.facts import Accumulation
+from mpslint.program.machine import Machine
+from mpslint.program.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Entry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Value,
+    join,
+    weakened,
+)
+
+if TYPE_CHECKING:
+    from mpslint.program.calls import Arguments
+
+LONGEST_TEXT = 1 << 16
+PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
+STRING_METHODS = frozenset(
+    [
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "title",
+        "capitalize",
+        "replace",
+        "split",
+        "rsplit",
+        "startswith",
+        "endswith",
+        "format",
+        "join",
+        "partition",
+        "rpartition",
+        "removeprefix",
+        "removesuffix",
+        "find",
+        "count",
+        "isdigit",
+        "isnumeric",
+        "casefold",
+        "zfill",
+    ]
+)
+GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
+
+
+def call_builtin(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+    """Return what a builtin returns; None when it is to be treated as something outside."""
+    values = [argument.value for argument in arguments.positional]
+    if name in PURE:
+        return _pure(name, values, arguments, node)
+    if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
+        return _container(name, values, arguments, node)
+    if name == "dict":
+        return _dict(values, arguments, node)
+    if name == "getattr" and len(values) >= 2 and isinstance(values[1], Known) and isinstance(values[1].value, str):
+        return _getattr(m, values, node)
+    if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
+        return _hasattr(m, values[0], values[1], node)
+    if name == "setattr" and len(values) == 3 and isinstance(values[1], Known) and isinstance(values[1].value, str):
+        if isinstance(values[0], Instance):
+            m.store.write(values[0].slots, values[1].value, values[2])
+        return Known(None, node)
+    if name == "vars" and len(values) == 1:
+        return m.attribute(values[0], "__dict__", node)
+    if name == "isinstance":
+        return UNKNOWN
+    if name == "super":
+        return _super(m)
+    if name in (
+        "print",
+        "input",
+        "open",
+        "zip",
+        "enumerate",
+        "map",
+        "filter",
+        "range",
+        "next",
+        "iter",
+        "type",
+        "id",
+        "any",
+        "all",
+    ):
+        if name in ("map", "filter"):
+            return None
+        if name not in ("range", "enumerate", "zip", "iter"):
+            return UNKNOWN
+        return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
+    return None
+
+
+def _super(m: Machine) -> Value:
+    """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
+    own = m.frame.slots.get("self")
+    function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
+    if not isinstance(own, Instance) or function is None or function.cls is None:
+        return UNKNOWN
+    base = function.cls.bases[0] if function.cls.bases else None
+    if isinstance(base, Class):
+        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base)
+    return Instance(base.name, call=own.call, slots=own.slots) if isinstance(base, Symbol) else Instance("")
+
+
+def _pure(name: str, values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+    if name == "len" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
+        return Known(len(values[0].slots), node)
+    if name == "str" and len(values) == 1 and isinstance(values[0], Known) and values[0].source:
+        return values[0]
+    if not values and not arguments.keywords and name != "len":
+        return UNKNOWN if name in ("min", "max", "sum", "abs", "round", "repr") else Known(getattr(builtins, name)(), node)
+    if arguments.is_open or arguments.keywords or not all(isinstance(value, Known) for value in values):
+        return UNKNOWN
+    constants = [value.value for value in values if isinstance(value, Known)]
+    if any(isinstance(constant, (str, bytes)) and len(constant) > 4096 for constant in constants):
+        return UNKNOWN
+    try:
+        result = getattr(builtins, name)(*constants)
+    except (TypeError, ValueError, ArithmeticError):
+        return UNKNOWN
+    return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
+
+
+def _container(name: str, values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+    kind = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(name, "list")
+    if not values and not arguments.is_open:
+        return Items(kind, {}, node)
+    if len(values) == 1 and isinstance(values[0], Items):
+        ordered = name in ("list", "tuple")
+        return Items(kind, dict(values[0].slots), node, values[0].open) if ordered else Items(kind, {}, node, open=True)
+    return Items(kind, {}, node, open=True)
+
+
+def _dict(values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+    result = Mapping({}, node, arguments.is_open)
+    for value in values:
+        if isinstance(value, Mapping):
+            result.slots.update(value.slots)
+            result.is_open = result.is_open or value.is_open
+        else:
+            result.is_open = True
+    for name, argument in arguments.keywords.items():
+        result.slots[name] = Entry(argument.value, argument.node)
+    return result
+
+
+def _getattr(m: Machine, values: list[Value], node: ast.Call) -> Value:
+    name = values[1].value if isinstance(values[1], Known) else ""
+    found = m.attribute(values[0], name, node)
+    if len(values) == 2 or isinstance(values[0], Symbol):
+        return found
+    if (
+        isinstance(values[0], Instance)
+        and name in values[0].slots
+        and not (isinstance(found, Instance) and found.owner is values[0] and not found.slots)
+    ):
+        return found
+    return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
+
+
+def _hasattr(m: Machine, owner: Value, name: Known, node: ast.Call) -> Value:
+    if isinstance(owner, Symbol) and m.platform.has(m.platform.normalise(f"{owner.name}.{name.value}")):
+        return Known(True, node, source="hasattr")
+    if isinstance(owner, Instance) and owner.cls is not None and name.value in owner.slots:
+        return Known(True, node)
+    return UNKNOWN
+
+
+def call_method(m: Machine, bound: Bound, arguments: Arguments, node: ast.Call) -> Value:
+    """Return what a method of a constant, a list or a dict returns, and do to it what the method does."""
+    receiver = bound.receiver
+    if isinstance(receiver, Known):
+        return _constant_method(receiver, bound.name, arguments, node)
+    if isinstance(receiver, Mapping):
+        return _mapping_method(m, receiver, bound.name, arguments, node)
+    if isinstance(receiver, Items):
+        return _items_method(m, receiver, bound.name, arguments, node)
+    return UNKNOWN
+
+
+def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast.Call) -> Value:
+    values = [argument.value for argument in arguments.positional]
+    if name == "join" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
+        items = values[0].values()
+        values = []
+        if all(isinstance(item, Known) and isinstance(item.value, str) for item in items):
+            return Known(str(receiver.value).join(item.value for item in items if isinstance(item, Known)), node)
+        return UNKNOWN
+    known = all(isinstance(value, Known) for value in values) and not arguments.is_open
+    keywords = {key: argument.value for key, argument in arguments.keywords.items()}
+    if not known or name not in STRING_METHODS or not all(isinstance(value, Known) for value in keywords.values()):
+        return UNKNOWN
+    if not isinstance(receiver.value, str) or len(receiver.value) > LONGEST_TEXT or "{:" in receiver.value:
+        return UNKNOWN
+    constants = [value.value for value in values if isinstance(value, Known)]
+    if any((isinstance(constant, (str, bytes)) and len(constant) > 4096) or constant == 0 for constant in constants if name != "format"):
+        return UNKNOWN
+    if name == "zfill" or (name == "replace" and len(receiver.value) > 4096):
+        return UNKNOWN
+    try:
+        result = getattr(receiver.value, name)(*constants, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return UNKNOWN
+    if isinstance(result, (list, tuple)):
+        return Items("list", {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
+    return Known(result, receiver.origin if receiver.source else node, receiver.weak, receiver.source)
+
+
+def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Arguments, node: ast.Call) -> Value:
+    first = arguments.first()
+    if name in ("get", "pop", "setdefault") and isinstance(first, Known):
+        entry: Entry | None = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
+        default = arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
+        if name == "pop" and entry is not None:
+            m.store.delete(receiver.slots, first.value)
+        if name == "setdefault" and entry is None and not receiver.is_open:
+            m.store.write(receiver.slots, first.value, Entry(default, arguments.positional[-1].node))
+        if entry is not None:
+            return entry.value
+        if not receiver.is_open:
+            return default
+        return weakened(default) if name == "setdefault" else UNKNOWN
+    if name == "update":
+        others = [argument.value for argument in arguments.positional]
+        for other in others:
+            if isinstance(other, Mapping):
+                for key, entry in other.slots.items():
+                    m.store.write(receiver.slots, key, entry)
+            _forget(m, receiver, other)
+        for key, argument in arguments.keywords.items():
+            m.store.write(receiver.slots, key, Entry(argument.value, argument.node))
+        if arguments.is_open:
+            _forget(m, receiver, UNKNOWN)
+        return Known(None, node)
+    if name == "copy":
+        return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
+    if name in ("items", "values", "keys"):
+        return Items("list", {}, node, open=True)
+    if name in ("clear", "popitem"):
+        _forget(m, receiver, UNKNOWN)
+    return UNKNOWN
+
+
+def _forget(m: Machine, receiver: Mapping, other: Value) -> None:
+    """After an update with something not fully known, no entry that it may have replaced is known."""
+    if isinstance(other, Mapping) and not other.is_open:
+        return
+    written = other.slots if isinstance(other, Mapping) else {}
+    for key, entry in list(receiver.slots.items()):
+        if key not in written:
+            m.store.write(receiver.slots, key, Entry(weakened(entry.value), entry.node))
+    receiver.is_open = True
+
+
+def _items_method(m: Machine, receiver: Items, name: str, arguments: Arguments, node: ast.Call) -> Value:
+    if name in GROWING and arguments.positional:
+        argument = arguments.positional[-1]
+        if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
+            target = ast.unparse(node.func.value)
+            m.facts.accumulations.append(Accumulation(node, target, argument.value, argument.node, m.context))
+        if name == "append" and not receiver.open and not m.context.loops:
+            m.store.write(receiver.slots, len(receiver.slots), argument.value)
+        else:
+            receiver.open = True
+        return Known(None, node)
+    if name == "copy":
+        return Items(receiver.kind, dict(receiver.slots), node, receiver.open)
+    if name in ("pop", "remove", "clear", "sort", "reverse"):
+        receiver.open = True
+    return UNKNOWN

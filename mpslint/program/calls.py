@@ -1,0 +1,405 @@
+"""Calls: functions and classes of the program are followed, what lies outside becomes a fact."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+
+from mpslint.program import builtin, commandline, environment
+from mpslint.program.facts import Argument, Call
+from mpslint.program.machine import DEEPEST_CALL, Machine
+from mpslint.program.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Entry,
+    Frame,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Names,
+    OneOf,
+    Symbol,
+    Value,
+    join_all,
+    origin_of,
+    weakened,
+)
+from mpslint.versions import parse_version
+
+FEW_STEPS = 20_000
+"""Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
+FIELD_MAKERS = frozenset({"dataclasses.field", "dataclasses.Field", "attr.ib", "attrs.field"})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a call, evaluated."""
+
+    positional: tuple[Argument, ...]
+    keywords: dict[str, Argument]
+    is_open: bool
+
+    def first(self) -> Value | None:
+        """The first positional argument's value, or None."""
+        return self.positional[0].value if self.positional else None
+
+    def get(self, index: int, name: str) -> Value | None:
+        """The value of an argument given by position or by name, or None."""
+        if index < len(self.positional):
+            return self.positional[index].value
+        return self.keywords[name].value if name in self.keywords else None
+
+
+def evaluate_call(m: Machine, node: ast.Call) -> Value:
+    """Return what a call returns, and record it when it calls something outside the program."""
+    receiver: Value | None = None
+    if isinstance(node.func, ast.Attribute):
+        receiver = m.value(node.func.value)
+        callee = _method_of(m, receiver, node.func)
+    else:
+        callee = m.value(node.func)
+    arguments = evaluate_arguments(m, node)
+    if isinstance(callee, OneOf):
+        return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
+    return call_value(m, callee, receiver, arguments, node)
+
+
+def _method_of(m: Machine, receiver: Value, node: ast.Attribute) -> Value:
+    """Return what `receiver.name(...)` calls; a method of an outside object is not kept as one of its attributes."""
+    if (
+        isinstance(receiver, Instance)
+        and node.attr not in receiver.slots
+        and (receiver.cls is None or receiver.cls.lookup(node.attr) is None)
+    ):
+        return Instance(f"{receiver.name}.{node.attr}", owner=receiver)
+    return m.attribute(receiver, node.attr, node)
+
+
+def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
+    """Evaluate the arguments of a call, those that `*` and `**` unpack included."""
+    positional: list[Argument] = []
+    keywords: dict[str, Argument] = {}
+    is_open = False
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            value = m.value(argument.value)
+            if isinstance(value, Items) and not value.open:
+                positional += [Argument(item, argument) for item in value.values()]
+            else:
+                is_open = True
+            continue
+        positional.append(Argument(m.value(argument), argument))
+    for keyword in node.keywords:
+        value = m.value(keyword.value)
+        if keyword.arg is not None:
+            keywords[keyword.arg] = Argument(value, keyword.value, keyword)
+        elif isinstance(value, Mapping):
+            for name, entry in value.slots.items():
+                if isinstance(name, str) and isinstance(entry, Entry):
+                    keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
+            is_open = is_open or value.is_open
+        else:
+            is_open = True
+    return Arguments(tuple(positional), keywords, is_open)
+
+
+def call_value(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+    """Return what calling `callee` returns."""
+    if isinstance(callee, Function):
+        return call_function(m, callee, _values(arguments), _keyword_values(arguments), arguments.is_open, node)
+    if isinstance(callee, Bound) and callee.function is not None:
+        given = _values(arguments) if _is_static(callee.function) else [callee.receiver, *_values(arguments)]
+        return call_function(m, callee.function, given, _keyword_values(arguments), arguments.is_open, node)
+    if isinstance(callee, Class):
+        return instantiate(m, callee, arguments, node)
+    if isinstance(callee, Bound):
+        return builtin.call_method(m, callee, arguments, node)
+    if isinstance(callee, Symbol):
+        return _call_symbol(m, callee, receiver, arguments, node)
+    if isinstance(callee, Instance) and callee.cls is not None:
+        method = callee.cls.lookup("__call__") or callee.cls.lookup("forward")
+        if isinstance(method, Function):
+            return call_function(m, method, [callee, *_values(arguments)], _keyword_values(arguments), arguments.is_open, node)
+    return _call_outside(m, callee, receiver, arguments, node)
+
+
+def _values(arguments: Arguments) -> list[Value]:
+    return [argument.value for argument in arguments.positional]
+
+
+def _keyword_values(arguments: Arguments) -> dict[str, Value]:
+    return {name: argument.value for name, argument in arguments.keywords.items()}
+
+
+def _is_static(function: Function) -> bool:
+    return any(isinstance(d, Symbol) and d.name == "builtins.staticmethod" for d in function.decorators)
+
+
+def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+    name, platform = callee.name, m.platform
+    if name in platform.results:
+        return Known(platform.results[name], node, source=name)
+    if name in platform.transparent and arguments.positional:
+        value = arguments.positional[0].value
+        if name in platform.devices:
+            record(m, (name,), "", None, arguments, node)
+            if isinstance(value, Known):
+                return Known(value.value, value.origin, value.weak, name)
+        return value
+    if name in platform.version_parsers and isinstance(arguments.first(), Known):
+        parsed = parse_version(str(getattr(arguments.first(), "value", "")))
+        return Known(parsed, node) if parsed is not None else UNKNOWN
+    if name in platform.version_of and isinstance(first := arguments.first(), Known):
+        version = m.versions.get(str(first.value).lower())
+        return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
+    if name in platform.bags:
+        return _bag(m, name, arguments, node)
+    if name in platform.dataclass_parsers:
+        return commandline.dataclass_parser(m, name, arguments, node)
+    if name.startswith("argparse."):
+        return commandline.call_argparse(m, name, arguments, node)
+    if name.startswith("os."):
+        handled = environment.call_os(m, name, arguments, node)
+        if handled is not None:
+            return handled
+    if name.startswith("builtins."):
+        handled = builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
+        if handled is not None:
+            return handled
+    if name in FIELD_MAKERS:
+        return _field_default(m, arguments, node)
+    return _call_outside(m, callee, receiver, arguments, node)
+
+
+def _field_default(m: Machine, arguments: Arguments, node: ast.Call) -> Value:
+    """Return the default that `dataclasses.field(...)` gives."""
+    default = arguments.get(99, "default")
+    if default is not None:
+        return default
+    factory = arguments.get(99, "default_factory") or arguments.get(99, "factory")
+    if factory is None:
+        return UNKNOWN
+    if isinstance(factory, Symbol) and factory.name in ("builtins.list", "builtins.tuple", "builtins.set"):
+        return Items(factory.name.removeprefix("builtins."), {}, node)
+    return call_value(m, factory, None, Arguments((), {}, False), node)
+
+
+def _bag(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
+    """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
+    bag = Instance(name, slots={key: argument.value for key, argument in arguments.keywords.items()})
+    first = arguments.first()
+    entries = first.slots.items() if isinstance(first, Mapping) else ()
+    for key, entry in entries:
+        value = entry.value
+        bag.slots[key] = _bag(m, name, Arguments((Argument(value, None),), {}, False), node) if isinstance(value, Mapping) else value
+    if arguments.is_open or (isinstance(first, Mapping) and first.is_open) or (first is not None and not isinstance(first, Mapping)):
+        bag.fallback = "another file"
+    return bag
+
+
+def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | None) -> Value:
+    """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
+    instance = Instance(cls.node.name, cls=cls)
+    m.instances.setdefault(id(cls), instance)
+    outside = cls.outside_bases()
+    constructor = cls.lookup("__init__")
+    if isinstance(constructor, Function):
+        given = [instance, *_values(arguments)]
+        call_function(m, constructor, given, _keyword_values(arguments), arguments.is_open, node)
+    else:
+        names = _all_fields(cls)
+        for name, argument in zip(names, arguments.positional, strict=False):
+            m.store.write(instance.slots, name, argument.value)
+        for name, argument in arguments.keywords.items():
+            m.store.write(instance.slots, name, argument.value)
+    if outside and node is not None:
+        inherited = {
+            name: Argument(value, origin_of(value))
+            for name in _all_fields(cls)
+            if (value := cls.lookup(name)) is not None and name not in arguments.keywords
+        }
+        call = record(m, (*outside,), "", None, arguments, node, instance, inherited)
+        instance.call = call
+    elif node is not None:
+        _follow_callbacks(m, arguments)
+    return instance
+
+
+def _all_fields(cls: Class) -> tuple[str, ...]:
+    inherited = [name for base in cls.bases if isinstance(base, Class) for name in _all_fields(base)]
+    return tuple(dict.fromkeys([*inherited, *cls.fields]))
+
+
+def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+    """Record a call of something outside the program, and return the object it makes."""
+    method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
+    names: tuple[str, ...] = ()
+    if isinstance(callee, Symbol):
+        names = (callee.name,)
+    elif isinstance(callee, Instance):
+        names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
+    if method in m.platform.returns_self and isinstance(receiver, Instance):
+        record(m, names, method, receiver, arguments, node)
+        return receiver
+    special = environment.call_outside(m, names, arguments, node)
+    if special is not None:
+        return special
+    result = Instance(names[0] if names else f"?.{method}" if method else "")
+    if isinstance(receiver, Instance):
+        result.owner = receiver
+    call = record(m, names, method, receiver, arguments, node, result)
+    result.call = call
+    if method in commandline.METHODS and isinstance(receiver, Instance):
+        handled = commandline.call_method(m, receiver, method, arguments, node)
+        if handled is not None:
+            return handled
+    _follow_callbacks(m, arguments)
+    return result
+
+
+def record(
+    m: Machine,
+    names: tuple[str, ...],
+    method: str,
+    receiver: Value | None,
+    arguments: Arguments,
+    node: ast.Call,
+    result: Instance | None = None,
+    inherited: dict[str, Argument] | None = None,
+) -> Call:
+    """Make the fact of a call, and note it unless the path is walked for its values only."""
+    call = Call(
+        node,
+        names,
+        method,
+        receiver,
+        arguments.positional,
+        arguments.keywords,
+        arguments.is_open,
+        m.context,
+        result,
+        inherited or {},
+    )
+    if not m.is_silent:
+        m.facts.calls.append(call)
+    return call
+
+
+def _follow_callbacks(m: Machine, arguments: Arguments) -> None:
+    """Walk functions that are handed to something outside: it will call them, with arguments that are not known."""
+    for argument in (*arguments.positional, *arguments.keywords.values()):
+        value = argument.value
+        function = value.function if isinstance(value, Bound) else value
+        if isinstance(function, Function) and id(function.node) not in m.analysed:
+            given = [value.receiver] if isinstance(value, Bound) else []
+            call_function(m, function, given, {}, True, None)
+
+
+def call_function(
+    m: Machine,
+    function: Function,
+    positional: Sequence[Value],
+    keywords: dict[str, Value],
+    is_open: bool,
+    node: ast.AST | None,
+    is_called: bool = True,
+) -> Value:
+    """Walk the body of a function of the program with these arguments, and return what it returns.
+
+    With `is_open`, parameters that are not given are not known; a default is then only a default.
+    """
+    functions = m.context.functions
+    if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
+        return UNKNOWN
+    key = _fingerprint(m, function, positional, keywords, is_open)
+    if m.steps > FEW_STEPS and key in m.remembered:
+        return m.remembered[key]
+    if not m.is_silent:
+        m.analysed.add(id(function.node))
+    frame = Frame(Names(), function.frame)
+    _bind_parameters(function, frame, positional, keywords, is_open or not is_called)
+    before = m.frame
+    m.frame = frame
+    context = dataclasses.replace(
+        m.context,
+        functions=(*functions, function.node),
+        loops=(),
+        outer_loops=m.context.outer_loops + len(m.context.loops),
+        managers=(*m.context.managers, *function.decorators),
+        called=m.context.called and is_called,
+    )
+    outer, m.context = m.context, context
+    try:
+        if isinstance(function.node, ast.Lambda):
+            result = m.value(function.node.body)
+        else:
+            m.returns.append([])
+            leaves = m.execute_block(m, function.node.body)
+            returned = m.returns.pop()
+            if not leaves:
+                returned.append(Known(None, function.node))
+            result = join_all(returned)
+            if isinstance(function.node, ast.AsyncFunctionDef) or _is_generator(m, function.node):
+                result = UNKNOWN
+    finally:
+        m.frame, m.context = before, outer
+    m.remembered[key] = result
+    return result
+
+
+def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:
+    """Return a key under which a call of the program may be remembered: the function, its arguments and what surrounds it."""
+
+    def of(value: Value) -> object:
+        if isinstance(value, Known):
+            return ("known", type(value.value), repr(value.value)[:200], value.weak)
+        if isinstance(value, Symbol):
+            return ("symbol", value.name)
+        return "unknown" if value is UNKNOWN else id(value)
+
+    surroundings = tuple(id(manager) for manager in m.context.managers), len(m.context.guards), bool(m.context.loops)
+    given = tuple(of(value) for value in positional), tuple((name, of(value)) for name, value in keywords.items())
+    return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
+
+
+def _is_generator(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    key = ("generator", id(node))
+    if key not in m.remembered:
+        found = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
+        m.remembered[key] = Known(found)
+    known = m.remembered[key]
+    return isinstance(known, Known) and bool(known.value)
+
+
+def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> None:
+    parameters = function.node.args
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    bound: dict[str, Value] = dict(zip(names, positional, strict=False))
+    rest = list(positional[len(names) :])
+    extra = {}
+    for name, value in keywords.items():
+        if name in names or any(name == parameter.arg for parameter in parameters.kwonlyargs):
+            bound[name] = value
+        else:
+            extra[name] = value
+    defaults = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=False))
+    for parameter, default in zip(parameters.kwonlyargs, function.keyword_defaults, strict=False):
+        names.append(parameter.arg)
+        if default is not None:
+            defaults[parameter.arg] = default
+    for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
+        names.append(parameter.arg)
+    options = commandline.option_defaults(function)
+    for name in names:
+        if name not in bound:
+            given = defaults.get(name, options.get(name, UNKNOWN))
+            bound[name] = weakened(given) if is_open or name in options else given
+    if parameters.vararg is not None:
+        bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)
+    if parameters.kwarg is not None:
+        bound[parameters.kwarg.arg] = Mapping({name: Entry(value) for name, value in extra.items()}, None, is_open)
+    frame.slots.update(bound)

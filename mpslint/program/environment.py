@@ -1,0 +1,84 @@
+"""Environment variables as Python sets and reads them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.program.facts import EnvironmentWrite
+from mpslint.program.machine import Machine
+from mpslint.program.values import UNKNOWN, Entry, Instance, Known, Mapping, Unknown, Value, weakened
+
+if TYPE_CHECKING:
+    from mpslint.program.calls import Arguments
+
+ENVIRONMENT = "os.environ"
+SETTERS = frozenset({"dotenv.set_key"})
+NOT_HERE = Unknown("environment")
+
+
+def write(m: Machine, name: Value, value: Value, node: ast.AST, value_node: ast.AST) -> None:
+    """Record that an environment variable is set."""
+    if not (isinstance(name, Known) and isinstance(name.value, str)):
+        return
+    m.store.write(m.module.slots, ("environment", name.value), value)
+    if not m.is_silent:
+        start, end = m.span_of(node)
+        value_start, value_end = m.span_of(value_node)
+        m.facts.environment.append(EnvironmentWrite(name.value, value, start, end, value_start, value_end, m.context))
+
+
+def read(m: Machine, name: Value | None, default: Value | None) -> Value:
+    """Return what an environment variable holds: what the program set, else the default that the program gives."""
+    if isinstance(name, Known):
+        value = m.module.slots.get(("environment", name.value))
+        if value is not None:
+            return value
+        if default is not None:
+            return weakened(default)
+    return NOT_HERE
+
+
+def call_os(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+    """Return what a function of `os` or of `os.environ` returns; None for those that say nothing about the environment."""
+    positional = arguments.positional
+    if name in ("os.putenv", "os.environ.setdefault", "os.environ.__setitem__") and len(positional) >= 2:
+        value_node = positional[1].node
+        if value_node is not None:
+            write(m, positional[0].value, positional[1].value, node, value_node)
+        return positional[1].value
+    if name in ("os.getenv", "os.environ.get", "os.environ.pop") and positional:
+        return read(m, positional[0].value, arguments.get(1, "default"))
+    if name == "os.environ.copy":
+        return Instance(ENVIRONMENT)
+    if name == "os.environ.update":
+        update(m, arguments, node)
+        return Known(None, node)
+    if name == "os.path.join":
+        values = [argument.value for argument in positional]
+        if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
+            return Known("/".join(value.value for value in values if isinstance(value, Known)), node)
+        return UNKNOWN
+    if name in ("os.cpu_count", "os.sched_getaffinity"):
+        return UNKNOWN
+    return None
+
+
+def update(m: Machine, arguments: Arguments, node: ast.Call) -> None:
+    """Record `os.environ.update({...}, NAME="value")`."""
+    for argument in arguments.positional:
+        entries = argument.value.slots.items() if isinstance(argument.value, Mapping) else ()
+        for key, entry in entries:
+            if isinstance(entry, Entry) and entry.node is not None:
+                write(m, Known(key), entry.value, entry.node, entry.node)
+    for name, argument in arguments.keywords.items():
+        if argument.keyword is not None:
+            write(m, Known(name), argument.value, argument.keyword, argument.keyword.value)
+
+
+def call_outside(m: Machine, names: tuple[str, ...], arguments: Arguments, node: ast.Call) -> Value | None:
+    """Record the outside functions that set a variable; None for any other."""
+    if names and names[0] in SETTERS and len(arguments.positional) >= 3 and (value_node := arguments.positional[2].node) is not None:
+        write(m, arguments.positional[1].value, arguments.positional[2].value, node, value_node)
+        return UNKNOWN
+    return None

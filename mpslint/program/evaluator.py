@@ -1,0 +1,103 @@
+"""Read a program as the Mac would run it: walk it once under the Target, and return the facts."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from mpslint.program.calls import Arguments, call_function, instantiate
+from mpslint.program.expressions import evaluate, get_attribute
+from mpslint.program.facts import Context, Facts
+from mpslint.program.machine import Machine
+from mpslint.program.platform import load_platform
+from mpslint.program.statements import execute
+from mpslint.program.values import Function, Instance
+from mpslint.source.document import Document
+from mpslint.versions import Version
+
+RECURSION_LIMIT = 4000
+"""Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
+MOST_ROUNDS = 20
+
+
+def evaluate_program(
+    document: Document,
+    body: Sequence[ast.stmt],
+    versions: Mapping[str, Version],
+    known_roots: frozenset[str] = frozenset(),
+    is_known_name: Callable[[str], bool] = lambda name: False,
+) -> Facts:
+    """Return what a program does on the Target. Nothing of it is run; never raises on any code.
+
+    `known_roots` are the outside packages that rules know, `is_known_name` says whether they know a qualified name.
+    """
+    machine = Machine(load_platform(), versions, is_known_name, document.offset, evaluate, execute, get_attribute, known_roots)
+    machine.frame = machine.module
+    machine.facts.body = list(body)
+    with _deep_recursion():
+        for statement in body:
+            _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+        for _ in range(MOST_ROUNDS):
+            waiting = [function for key, function in machine.functions.items() if key not in machine.analysed]
+            if not waiting:
+                break
+            for function in waiting:
+                _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
+    machine.facts.is_exhausted = machine.is_exhausted
+    return machine.facts
+
+
+def _walk(machine: Machine, step: Callable[[], object]) -> None:
+    """Do one step; one that nests too deeply costs itself only."""
+    frame, context, journals = machine.frame, machine.context, len(machine.store.journals)
+    try:
+        step()
+    except RecursionError:
+        machine.facts.is_exhausted = True
+        machine.frame, machine.context = frame, context
+        while len(machine.store.journals) > journals:
+            machine.store.undo()
+
+
+def _walk_uncalled(machine: Machine, function: Function) -> None:
+    """Walk the body of a function that nothing in the file calls; what it writes is forgotten."""
+    if id(function.node) in machine.analysed:
+        return
+    receiver: list[Instance] = []
+    if function.cls is not None:
+        receiver = [_object_of(machine, function)]
+    if id(function.node) in machine.analysed:
+        return
+    machine.analysed.add(id(function.node))
+    machine.context = Context(called=False)
+    machine.store.begin()
+    try:
+        call_function(machine, function, receiver, {}, True, None, is_called=False)
+    finally:
+        machine.store.undo()
+        machine.context = Context()
+
+
+def _object_of(machine: Machine, function: Function) -> Instance:
+    """Return an object of a method's class: one that the program makes, else one made with nothing known."""
+    cls = function.cls
+    assert cls is not None
+    if id(cls) not in machine.instances:
+        machine.context = Context(called=False)
+        try:
+            instantiate(machine, cls, Arguments((), {}, True), None)
+        finally:
+            machine.context = Context()
+    return machine.instances[id(cls)]
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

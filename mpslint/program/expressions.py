@@ -1,0 +1,521 @@
+"""Expressions -> values."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from mpslint.program.calls import call_function, evaluate_call
+from mpslint.program.facts import Choice
+from mpslint.program.machine import Machine
+from mpslint.program.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Entry,
+    Frame,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Names,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    is_weak,
+    join,
+    join_all,
+    same,
+    truth,
+    weakened,
+)
+from mpslint.versions import parse_version
+
+LARGEST_RESULT = 1 << 16
+"""Characters or bits of a computed constant; beyond, the value is Unknown."""
+MOST_ITEMS = 4096
+
+
+def evaluate(m: Machine, node: ast.expr) -> Value:
+    """Return what an expression is known to be, and record what it does on the way."""
+    m.steps += 1
+    handler = _HANDLERS.get(type(node))
+    return handler(m, node) if handler is not None else UNKNOWN
+
+
+def _constant(m: Machine, node: ast.Constant) -> Value:
+    return Known(node.value, node)
+
+
+def _name(m: Machine, node: ast.Name) -> Value:
+    return m.lookup(node.id)
+
+
+def _attribute(m: Machine, node: ast.Attribute) -> Value:
+    return get_attribute(m, evaluate(m, node.value), node.attr, node)
+
+
+def get_attribute(m: Machine, base: Value, name: str, node: ast.expr | None) -> Value:
+    """Return the attribute of a value."""
+    if isinstance(base, Symbol):
+        return _attribute_of_symbol(m, base, name, node)
+    if isinstance(base, Instance):
+        return _attribute_of_instance(m, base, name, node)
+    if isinstance(base, Class):
+        found = base.lookup(name)
+        if found is None and base.outside_bases():
+            return Symbol(f"{base.outside_bases()[0]}.{name}", node)
+        return UNKNOWN if found is None else found
+    if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name == "type":
+        return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
+    if isinstance(base, (Known, Items, Mapping)):
+        return Bound(base, name)
+    if isinstance(base, OneOf):
+        return join_all([get_attribute(m, value, name, node) for value in base.values])
+    return base if isinstance(base, Unknown) else UNKNOWN
+
+
+def _attribute_of_symbol(m: Machine, base: Symbol, name: str, node: ast.expr | None) -> Value:
+    full = m.platform.normalise(f"{base.name}.{name}")
+    if full in m.platform.values:
+        return Known(m.platform.values[full], node, source=full)
+    package = m.platform.versions.get(full)
+    if package is not None and package in m.versions:
+        return Known(".".join(map(str, m.versions[package])), node, source=full)
+    return Symbol(full, node)
+
+
+def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr | None) -> Value:
+    if name in base.slots:
+        return base.slots[name]
+    if base.cls is not None:
+        found = base.cls.lookup(name)
+        if isinstance(found, Function):
+            if any(isinstance(d, Symbol) and d.name == "builtins.property" for d in found.decorators):
+                return call_function(m, found, [base], {}, False, node)
+            return Bound(base, name, found)
+        if found is not None:
+            return found
+    if base.call is not None and name in base.call.keywords:
+        return base.call.keywords[name].value
+    if base.call is not None and name in base.call.inherited:
+        return base.call.inherited[name].value
+    if name == "__dict__":
+        return Mapping({key: Entry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, is_open=True)
+    if base.fallback:
+        return Unknown(base.fallback)
+    if base.cls is not None and not base.cls.outside_bases():
+        return UNKNOWN
+    for called in base.call.names if base.call is not None else (base.name,):
+        answer = m.platform.attributes.get(f"{called}.{name}")
+        if answer is not None:
+            return Known(answer, node, source="torch.device")
+    child = Instance(f"{base.name}.{name}", owner=base)
+    m.store.write(base.slots, name, child)
+    return child
+
+
+def _subscript(m: Machine, node: ast.Subscript) -> Value:
+    base, index = evaluate(m, node.value), evaluate(m, node.slice)
+    return get_item(m, base, index)
+
+
+def get_item(m: Machine, base: Value, index: Value) -> Value:
+    """Return `base[index]`."""
+    if isinstance(base, OneOf):
+        return join_all([get_item(m, value, index) for value in base.values])
+    if isinstance(base, Instance):
+        key = ("item", index.value) if isinstance(index, Known) and _is_hashable(index.value) else "item"
+        if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
+            return base.slots[index.value]
+        return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
+    if not isinstance(index, Known) or not _is_hashable(index.value):
+        return UNKNOWN
+    if isinstance(base, Mapping):
+        entry = base.slots.get(index.value)
+        return entry.value if entry is not None else UNKNOWN
+    if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
+        position = index.value + len(base.slots) if index.value < 0 else index.value
+        if index.value < 0 and base.open:
+            return UNKNOWN
+        return base.slots.get(position, UNKNOWN)
+    if isinstance(base, Known) and isinstance(base.value, (str, bytes, tuple)) and isinstance(index.value, int):
+        try:
+            return Known(base.value[index.value], base.origin, base.weak, base.source)
+        except IndexError:
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _is_hashable(value: Any) -> bool:
+    return value.__hash__ is not None
+
+
+def _slice(m: Machine, node: ast.Slice) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            evaluate(m, part)
+    return UNKNOWN
+
+
+_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+
+
+def _binary(m: Machine, node: ast.BinOp) -> Value:
+    return combine(m, evaluate(m, node.left), node.op, evaluate(m, node.right), node)
+
+
+def combine(m: Machine, left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
+    """Return `left op right`."""
+    if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):
+        return Mapping({**left.slots, **right.slots}, node, left.is_open or right.is_open)
+    if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items):
+        items = [*left.values(), *right.values()]
+        return Items(left.kind, dict(enumerate(items)), node, left.open or right.open)
+    if isinstance(op, ast.Div) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Known):
+        return Known(f"{left.value}/{right.value}", node, left.weak or right.weak)  # pathlib
+    if isinstance(left, OneOf) or isinstance(right, OneOf):
+        lefts = left.values if isinstance(left, OneOf) else (left,)
+        rights = right.values if isinstance(right, OneOf) else (right,)
+        return join_all([combine(m, a, op, b, node) for a in lefts for b in rights])
+    if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
+        return UNKNOWN
+    try:
+        return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak)
+    except (ArithmeticError, TypeError, ValueError, KeyError):
+        return UNKNOWN
+
+
+def _is_small(op: ast.operator, left: Any, right: Any) -> bool:
+    """Return whether an operation cannot make a huge constant."""
+    if isinstance(op, ast.Pow):
+        numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
+        return numbers and abs(right) <= 1024 and (isinstance(left, float) or left.bit_length() * abs(right) <= LARGEST_RESULT)
+    if isinstance(op, ast.LShift):
+        return isinstance(left, int) and isinstance(right, int) and left.bit_length() + right <= LARGEST_RESULT
+    if isinstance(op, ast.Mult) and not (isinstance(left, (int, float, complex)) and isinstance(right, (int, float, complex))):
+        length = len(left) if isinstance(left, (str, bytes)) else len(right) if isinstance(right, (str, bytes)) else 1
+        count = right if isinstance(right, int) else left if isinstance(left, int) else 1
+        return length * abs(count) <= LARGEST_RESULT
+    if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
+        return len(left) <= 1024 and not any(mark in str(left) for mark in ("*", "0000", "9999"))
+    return not isinstance(left, int) or not isinstance(right, int) or left.bit_length() + right.bit_length() <= LARGEST_RESULT
+
+
+def _unary(m: Machine, node: ast.UnaryOp) -> Value:
+    value = evaluate(m, node.operand)
+    if isinstance(node.op, ast.Not):
+        answer = truth(value)
+        source = value.source if isinstance(value, Known) else ""
+        return UNKNOWN if answer is None else Known(not answer, node, is_weak(value), source)
+    if isinstance(value, Known) and isinstance(value.value, (int, float, complex)):
+        try:
+            if isinstance(node.op, ast.USub):
+                return Known(-value.value, node, value.weak)
+            if isinstance(node.op, ast.UAdd):
+                return Known(+value.value, node, value.weak)
+            if isinstance(node.op, ast.Invert) and isinstance(value.value, int):
+                return Known(~value.value, node, value.weak)
+        except (TypeError, ValueError):
+            return UNKNOWN
+    return UNKNOWN
+
+
+def _boolean(m: Machine, node: ast.BoolOp) -> Value:
+    """`and`, `or`: one operand that decides is enough, wherever it stands."""
+    decisive = isinstance(node.op, ast.Or)
+    weak: Value | None = None
+    unknown = False
+    last: Value = UNKNOWN
+    for operand in node.values:
+        last = evaluate(m, operand)
+        answer = truth(last)
+        if answer is None:
+            unknown = True
+        elif answer is decisive:
+            if not is_weak(last):
+                return last if not unknown else Known(decisive, node, False, last.source if isinstance(last, Known) else "")
+            weak = weak or last
+    if weak is not None:
+        return weak
+    return UNKNOWN if unknown else last
+
+
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+
+
+def _compare(m: Machine, node: ast.Compare) -> Value:
+    left = evaluate(m, node.left)
+    results = []
+    for op, comparator in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(m, comparator)
+        results.append(_compare_two(m, left, op, right, node))
+        left = right
+    if len(results) == 1:
+        return results[0]
+    answers = [truth(result) for result in results]
+    if False in answers:
+        return Known(False, node)
+    return UNKNOWN if None in answers else Known(True, node, any(map(is_weak, results)))
+
+
+def _compare_two(m: Machine, left: Value, op: ast.cmpop, right: Value, node: ast.expr) -> Value:
+    if isinstance(left, OneOf) or isinstance(right, OneOf):
+        lefts = left.values if isinstance(left, OneOf) else (left,)
+        rights = right.values if isinstance(right, OneOf) else (right,)
+        results = [_compare_two(m, a, op, b, node) for a in lefts for b in rights]
+        return join_all(results)
+    if isinstance(op, (ast.Is, ast.IsNot)):
+        return _identity(left, right, isinstance(op, ast.Is), node)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        return _membership(left, right, isinstance(op, ast.In), node)
+    if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
+        equal = left.name == right.name
+        return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
+    if not (isinstance(left, Known) and isinstance(right, Known)):
+        return UNKNOWN
+    a, b = _comparable(left, m), _comparable(right, m)
+    if isinstance(a, tuple) != isinstance(b, tuple):
+        a, b = (parse_version(str(side)) if isinstance(side, str) else side for side in (a, b))
+    try:
+        return Known(bool(_COMPARE[type(op)](a, b)), node, left.weak or right.weak, left.source or right.source)
+    except (TypeError, KeyError):
+        return UNKNOWN
+
+
+def _comparable(value: Known, m: Machine) -> Any:
+    """Return a constant as it compares: a package's version as numbers, a device without its index."""
+    if value.source in m.platform.versions and isinstance(value.value, str):
+        return parse_version(value.value)
+    if value.source in m.platform.devices and isinstance(value.value, str):
+        return value.value.removesuffix(":0")
+    return value.value
+
+
+def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
+    if isinstance(left, Known) and isinstance(right, Known):
+        equal = same(left, right) if left.value is None or right.value is None or isinstance(left.value, bool) else None
+        weak, source = left.weak or right.weak, left.source or right.source
+        return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
+    for a, b in ((left, right), (right, left)):
+        if isinstance(b, Known) and b.value is None and isinstance(a, (Instance, Items, Mapping, Function, Class, Bound)):
+            if isinstance(a, Instance) and (a.owner is not None or a.cls is None):
+                return UNKNOWN  # an outside call or attribute may well give None
+            return Known(not positive, node)
+    return UNKNOWN
+
+
+def _membership(item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
+    if isinstance(item, Known) and isinstance(container, Known) and isinstance(container.value, (str, bytes)):
+        try:
+            found = item.value in container.value
+        except TypeError:
+            return UNKNOWN
+        return Known(found is positive, node, item.weak or container.weak, item.source or container.source)
+    if isinstance(container, Mapping) and isinstance(item, Known) and _is_hashable(item.value):
+        is_there = item.value in container.slots
+        return Known(is_there is positive, node, item.weak) if is_there or not container.is_open else UNKNOWN
+    if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
+        values = container.values()
+        if any(same(item, value) for value in values):
+            return Known(positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
+        if not container.open and all(isinstance(value, type(item)) for value in values):
+            return Known(not positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
+    return UNKNOWN
+
+
+def _conditional(m: Machine, node: ast.IfExp) -> Value:
+    test = evaluate(m, node.test)
+    answer = truth(test)
+    if answer is None:
+        with m.guarded(node.test, True):
+            first = evaluate(m, node.body)
+        with m.guarded(node.test, False):
+            second = evaluate(m, node.orelse)
+        return join(first, second)
+    taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
+    if is_weak(test):
+        with m.guarded(node.test, not answer, answer):
+            evaluate(m, other)
+        with m.guarded(node.test, answer, answer):
+            return weakened(evaluate(m, taken))
+    value = evaluate(m, taken)
+    if isinstance(test, Known) and test.source and not m.is_silent:
+        m.facts.choices.append(Choice(node, test.source, answer, value, m.context))
+    return value
+
+
+def _f_string(m: Machine, node: ast.JoinedStr) -> Value:
+    parts: list[str] = []
+    weak = False
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value))
+            continue
+        value = evaluate(m, part.value) if isinstance(part, ast.FormattedValue) else UNKNOWN
+        plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion in (-1, 115)
+        if not plain or not isinstance(value, Known) or len(str(value.value)) > LARGEST_RESULT:
+            parts = []
+            break
+        parts.append(str(value.value))
+        weak = weak or value.weak
+    else:
+        return Known("".join(parts), node, weak)
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            evaluate(m, part.value)
+    return UNKNOWN
+
+
+def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set) -> Value:
+    kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
+    values: list[Value] = []
+    is_open = False
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            inner = evaluate(m, element.value)
+            if isinstance(inner, Items):
+                values += inner.values()
+                is_open = is_open or inner.open
+            else:
+                is_open = True
+            continue
+        values.append(evaluate(m, element))
+    return Items(kind, dict(enumerate(values[:MOST_ITEMS])), node, is_open or len(values) > MOST_ITEMS)
+
+
+def _dict(m: Machine, node: ast.Dict) -> Value:
+    result = Mapping({}, node)
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        value = evaluate(m, value_node)
+        if key_node is None:
+            if isinstance(value, Mapping):
+                result.slots.update(value.slots)
+            result.is_open = result.is_open or not isinstance(value, Mapping) or value.is_open
+            continue
+        key = evaluate(m, key_node)
+        if isinstance(key, Known) and _is_hashable(key.value):
+            result.slots[key.value] = Entry(value, value_node)
+        else:
+            result.is_open = True
+    return result
+
+
+def _lambda(m: Machine, node: ast.Lambda) -> Value:
+    defaults = tuple(evaluate(m, default) for default in node.args.defaults)
+    function = Function(node, m.frame, (), defaults)
+    m.functions.setdefault(id(node), function)
+    return function
+
+
+def _comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+    before = m.frame
+    m.frame = Frame(Names(), before)
+    loops = m.context.loops
+    try:
+        for generator in node.generators:
+            iterated = evaluate(m, generator.iter)
+            loops = (*loops, generator)
+            with m.within(loops=loops):
+                assign_loop_target(m, generator.target, iterated)
+                for test in generator.ifs:
+                    evaluate(m, test)
+        with m.within(loops=loops):
+            if isinstance(node, ast.DictComp):
+                evaluate(m, node.key)
+                evaluate(m, node.value)
+                return Mapping({}, node, is_open=True)
+            evaluate(m, node.elt)
+    finally:
+        m.frame = before
+    return Items("list", {}, node, open=True)
+
+
+def assign_loop_target(m: Machine, target: ast.expr, iterated: Value) -> None:
+    """Bind a loop's variables: to what every element has in common, else to Unknown."""
+    element: Value = UNKNOWN
+    if isinstance(iterated, Items) and not iterated.open and iterated.slots:
+        element = join_all(iterated.values())
+    elif isinstance(iterated, Instance):
+        element = Instance(f"{iterated.name}[]", owner=iterated)
+    _bind_names(m, target, element)
+
+
+def _bind_names(m: Machine, target: ast.expr, value: Value) -> None:
+    if isinstance(target, ast.Name):
+        m.bind(target.id, value)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for index, element in enumerate(target.elts):
+            inner = element.value if isinstance(element, ast.Starred) else element
+            part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
+            _bind_names(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
+
+
+def _named(m: Machine, node: ast.NamedExpr) -> Value:
+    value = evaluate(m, node.value)
+    m.bind(node.target.id, value)
+    return value
+
+
+def _wrapped(m: Machine, node: ast.Await | ast.Starred) -> Value:
+    return evaluate(m, node.value)
+
+
+def _yielded(m: Machine, node: ast.Yield | ast.YieldFrom) -> Value:
+    if node.value is not None:
+        evaluate(m, node.value)
+    return UNKNOWN
+
+
+_HANDLERS: dict[type[ast.expr], Callable[[Machine, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Call: evaluate_call,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.JoinedStr: _f_string,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _dict,
+    ast.Lambda: _lambda,
+    ast.ListComp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension,
+    ast.NamedExpr: _named,
+    ast.Await: _wrapped,
+    ast.Starred: _wrapped,
+    ast.Yield: _yielded,
+    ast.YieldFrom: _yielded,
+}

@@ -1,0 +1,199 @@
+"""What a program does on the Target, as far as rules ask about it: calls, attribute writes, environment writes, and so on."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from mpslint.finding import Span
+from mpslint.program.values import Instance, Value
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """A test that surrounds a statement and that the Target does not decide.
+
+    `default` is the answer when it rests on a default (a command-line flag's, say), else None; `taken` is the answer on this path.
+    """
+
+    test: ast.expr
+    taken: bool
+    default: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The test as Python."""
+        return ast.unparse(self.test)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What surrounds a statement on the path by which it was reached."""
+
+    functions: tuple[FunctionNode, ...] = ()
+    """The functions it is in, outermost first, by the calls that led there."""
+    loops: tuple[Loop, ...] = ()
+    """The loops of the innermost function, outermost first."""
+    outer_loops: int = 0
+    """How many loops surround the calls that led there."""
+    managers: tuple[Value, ...] = ()
+    """The values of `with` and of decorators in force, outermost first."""
+    guards: tuple[Guard, ...] = ()
+    handlers: tuple[tuple[str, ...], ...] = ()
+    """The exceptions (qualified names; '' for all) that each surrounding `try` catches."""
+    in_handler: bool = False
+    under_main: bool = False
+    """Inside `if __name__ == "__main__"`, or in a function called from there."""
+    called: bool = True
+    """False for the body of a function that nothing in the file calls: its parameters are not known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Argument:
+    """One argument of a call: its value, and the expression that wrote it for this call."""
+
+    value: Value
+    node: ast.AST | None
+    """The expression of the argument, or of the entry in the dict that was unpacked."""
+    keyword: ast.keyword | None = None
+    unpacked: bool = False
+    """It came by `**mapping`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call of something outside the program, or of a class of the program that derives from something outside."""
+
+    node: ast.Call
+    names: tuple[str, ...]
+    """The qualified names it goes by: its own, then those of the outside classes it derives from. Empty when not known."""
+    method: str
+    """The attribute that was called (`to` in `model.to("mps")`), or ''."""
+    receiver: Value | None
+    arguments: tuple[Argument, ...]
+    keywords: dict[str, Argument]
+    is_open: bool
+    """Other arguments may come from `*args` or `**kwargs` that are not known."""
+    context: Context
+    result: Instance | None = None
+    inherited: dict[str, Argument] = field(default_factory=dict)
+    """Defaults that a class of the program sets for fields of the outside class that it derives from."""
+
+    @property
+    def name(self) -> str:
+        """The first of `names`, or ''."""
+        return self.names[0] if self.names else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeWrite:
+    """`target.name = value` on an object that is not of the program."""
+
+    node: ast.stmt
+    path: str
+    """The target as it is written (`model.config`)."""
+    name: str
+    receiver: Value
+    value: Value
+    value_node: ast.expr
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnvironmentWrite:
+    """An environment variable set by Python, a magic or a shell line."""
+
+    name: str
+    value: Value
+    start: int
+    """Offsets of the whole setting in `Document.text`."""
+    end: int
+    value_start: int
+    value_end: int
+    context: Context | None = None
+    style: str = "python"
+    """How it is set, and so what it reaches: `python`, `magic` (%env), `shell` (the rest of a script), `inline` (one command),
+    `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flag:
+    """An option of a command: its value (True for a bare flag), where it stands, and where its value does."""
+
+    value: Value
+    span: Span
+    value_span: Span | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Command:
+    """A command of a shell text: its words that are no flags, and its flags by name, dashes as underscores."""
+
+    words: tuple[str, ...]
+    flags: dict[str, Flag]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Import:
+    """An outside module that is imported, by its full dotted name."""
+
+    name: str
+    node: ast.stmt
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handler:
+    """An `except` clause: the qualified names of the exceptions it catches."""
+
+    node: ast.ExceptHandler
+    names: tuple[str, ...]
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A conditional whose test the Target decides by the answer to a platform question."""
+
+    node: ast.IfExp | ast.If | ast.Assert
+    source: str
+    """The question, by the qualified name of the function that was asked."""
+    answer: bool
+    """Whether the test came out true."""
+    value: Value | None
+    """What a conditional expression came out as."""
+    context: Context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accumulation:
+    """`total += value` or `values.append(value)`."""
+
+    node: ast.AST
+    target: str
+    value: Value
+    value_node: ast.expr
+    context: Context
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything that was seen, in the order in which it was reached."""
+
+    calls: list[Call] = field(default_factory=list)
+    attributes: list[AttributeWrite] = field(default_factory=list)
+    environment: list[EnvironmentWrite] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    handlers: list[Handler] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    accumulations: list[Accumulation] = field(default_factory=list)
+    loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    body: list[ast.stmt] = field(default_factory=list)
+    is_exhausted: bool = False
+    """The step budget ran out: what is here is true, but not all."""

@@ -1,0 +1,142 @@
+"""Rewrite a call or a dict display without touching what is not meant: LibCST, on the expression alone.
+
+Arguments are added the way the call already writes them: on a line of their own or not, with a trailing comma or not, comments kept.
+"""
+
+from __future__ import annotations
+
+import io
+import tokenize
+
+import libcst as cst
+
+_ONE_SPACE = cst.SimpleWhitespace(" ")
+_Whitespace = cst.BaseParenthesizableWhitespace
+
+
+def comments_in(text: str) -> list[str]:
+    """Return the comments of a piece of Python, in order; of a piece that is no whole tokens, those that can be read."""
+    found = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline):
+            if token.type == tokenize.COMMENT:
+                found.append(token.string)
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        pass
+    return found
+
+
+def parses(text: str) -> bool:
+    """Return whether LibCST can parse a module; it knows newer syntax than the running Python may."""
+    try:
+        cst.parse_module(text)
+    except (cst.ParserSyntaxError, RecursionError):
+        return False
+    return True
+
+
+def with_argument(call: str, name: str, value: str) -> str | None:
+    """Return the text of a call with `name=value` added as its last argument; None when the text is no call."""
+    node = _call(call)
+    if node is None:
+        return None
+    new = cst.Arg(
+        value=cst.parse_expression(value),
+        keyword=cst.Name(name),
+        equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
+    )
+    if not node.args:
+        return _code(node.with_changes(args=[new], whitespace_before_args=cst.SimpleWhitespace("")), call)
+    *front, last = node.args
+    separator = _separator([arg.comma for arg in front], node.whitespace_before_args)
+    if isinstance(last.comma, cst.Comma):
+        kept, closing = _split_comment(last.comma.whitespace_after, separator)
+        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=kept))
+        new = new.with_changes(comma=cst.Comma(whitespace_after=closing))
+    else:
+        kept, closing = _split_comment(last.whitespace_after_arg, separator)
+        last = last.with_changes(comma=cst.Comma(whitespace_after=kept), whitespace_after_arg=cst.SimpleWhitespace(""))
+        new = new.with_changes(whitespace_after_arg=closing)
+    return _code(node.with_changes(args=[*front, last, new]), call)
+
+
+def without_argument(call: str, index: int) -> str | None:
+    """Return the text of a call without its argument number `index` (from 0); None when there is no such argument."""
+    node = _call(call)
+    if node is None or not 0 <= index < len(node.args):
+        return None
+    arguments = list(node.args)
+    removed = arguments.pop(index)
+    if index == len(arguments) and arguments:
+        previous = arguments[-1]
+        if isinstance(removed.comma, cst.Comma):
+            comma = cst.Comma(whitespace_after=_without_comment(removed.comma.whitespace_after))
+            arguments[-1] = previous.with_changes(comma=comma)
+        else:
+            closing = _without_comment(removed.whitespace_after_arg)
+            arguments[-1] = previous.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=closing)
+    if not arguments:
+        return _code(node.with_changes(args=[], whitespace_before_args=cst.SimpleWhitespace("")), call)
+    return _code(node.with_changes(args=arguments), call)
+
+
+def with_entry(display: str, key: str, value: str) -> str | None:
+    """Return the text of a dict display with an entry added at its end; None when the text is no dict display."""
+    node = _parse(display)
+    if not isinstance(node, cst.Dict):
+        return None
+    new = cst.DictElement(cst.parse_expression(key), cst.parse_expression(value))
+    if not node.elements:
+        return _code(node.with_changes(elements=[new], lbrace=cst.LeftCurlyBrace(), rbrace=cst.RightCurlyBrace()), display)
+    *front, last = node.elements
+    opening = node.lbrace.whitespace_after
+    separator = _separator([element.comma for element in front], opening)
+    if isinstance(last.comma, cst.Comma):
+        kept, closing = _split_comment(last.comma.whitespace_after, separator)
+        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=kept))
+        new = new.with_changes(comma=cst.Comma(whitespace_after=closing))
+        return _code(node.with_changes(elements=[*front, last, new]), display)
+    kept, closing = _split_comment(node.rbrace.whitespace_before, separator)
+    last = last.with_changes(comma=cst.Comma(whitespace_after=kept))
+    return _code(node.with_changes(elements=[*front, last, new], rbrace=cst.RightCurlyBrace(whitespace_before=closing)), display)
+
+
+def _parse(text: str) -> cst.BaseExpression | None:
+    try:
+        return cst.parse_expression(text)
+    except (cst.ParserSyntaxError, RecursionError):
+        return None
+
+
+def _call(text: str) -> cst.Call | None:
+    node = _parse(text)
+    return node if isinstance(node, cst.Call) else None
+
+
+def _code(node: cst.BaseExpression, text: str) -> str:
+    return cst.Module([], default_newline="\r\n" if "\r\n" in text else "\n").code_for_node(node)
+
+
+def _separator(commas: list[cst.Comma | cst.MaybeSentinel], opening: _Whitespace) -> _Whitespace:
+    """Return the whitespace that stands between arguments: as between the last two, else as before the first."""
+    if commas and isinstance(commas[-1], cst.Comma):
+        return _without_comment(commas[-1].whitespace_after)
+    return _without_comment(opening) if isinstance(opening, cst.ParenthesizedWhitespace) else _ONE_SPACE
+
+
+def _without_comment(whitespace: _Whitespace) -> _Whitespace:
+    if not isinstance(whitespace, cst.ParenthesizedWhitespace):
+        return whitespace
+    line = cst.TrailingWhitespace(newline=whitespace.first_line.newline)
+    return whitespace.with_changes(first_line=line, empty_lines=[])
+
+
+def _split_comment(closing: _Whitespace, separator: _Whitespace) -> tuple[_Whitespace, _Whitespace]:
+    """Return what stands after the old last argument, and what after the new one: a comment stays with the old."""
+    if not isinstance(closing, cst.ParenthesizedWhitespace):
+        return separator, closing
+    has_comment = closing.first_line.comment is not None or any(line.comment is not None for line in closing.empty_lines)
+    if not has_comment:
+        return separator, closing
+    indent = separator.last_line if isinstance(separator, cst.ParenthesizedWhitespace) else closing.last_line
+    return closing.with_changes(last_line=indent), _without_comment(closing)

@@ -1,0 +1,116 @@
+"""The state of the evaluator, and the small verbs that every part of it uses."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.program.facts import Context, Facts, Guard
+from mpslint.program.platform import Platform
+from mpslint.program.store import Store
+from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
+from mpslint.versions import Version
+
+MOST_STEPS = 300_000
+"""Expressions evaluated in one file before the evaluator stops following calls."""
+DEEPEST_CALL = 12
+
+
+@dataclass
+class Machine:
+    """Everything the evaluator knows while it walks a program."""
+
+    platform: Platform
+    versions: Mapping[str, Version]
+    is_known_name: Callable[[str], bool]
+    """Whether rules know something of a qualified name: what `from module import *` may have brought."""
+    offset: Callable[[int, int], int]
+    """The offset in the Document for a line and a UTF-8 column of `ast`."""
+    evaluate_expression: Callable[[Machine, ast.expr], Value]
+    execute_block: Callable[[Machine, Sequence[ast.stmt]], bool]
+    """Walk statements; true when the path leaves them early."""
+    read_attribute: Callable[[Machine, Value, str, ast.expr | None], Value]
+    known_roots: frozenset[str]
+    """The outside packages that dialects and rules know something of."""
+    store: Store = field(default_factory=Store)
+    facts: Facts = field(default_factory=Facts)
+    module: Frame = field(default_factory=lambda: Frame(Names()))
+    context: Context = field(default_factory=Context)
+    frame: Frame = field(default_factory=lambda: Frame(Names()))
+    returns: list[list[Value]] = field(default_factory=list)
+    functions: dict[int, Function] = field(default_factory=dict)
+    """Every function that was defined, by the id of its node, in order."""
+    analysed: set[int] = field(default_factory=set)
+    """The ids of function nodes whose body was walked at least once."""
+    instances: dict[int, Instance] = field(default_factory=dict)
+    """The first object made of each class of the program, by the id of the class."""
+    remembered: dict[Any, Value] = field(default_factory=dict)
+    """What calls of the program's functions returned, by function and arguments."""
+    written: dict[int, frozenset[str]] = field(default_factory=dict)
+    """The names that a loop assigns, by the id of its node."""
+    star_modules: list[str] = field(default_factory=list)
+    """The modules of which `from module import *` was seen."""
+    steps: int = 0
+    is_silent: bool = False
+    """Facts are not recorded: the path is walked for its values only."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the step budget is spent."""
+        return self.steps > MOST_STEPS
+
+    def value(self, node: ast.expr) -> Value:
+        """Return what an expression is known to be."""
+        return self.evaluate_expression(self, node)
+
+    def attribute(self, base: Value, name: str, node: ast.expr | None) -> Value:
+        """Return the attribute of a value."""
+        return self.read_attribute(self, base, name, node)
+
+    def is_known_module(self, value: Value | None) -> bool:
+        """Return whether a value is a name inside a package that rules know, so that calling its attribute is no method call."""
+        return isinstance(value, Symbol) and value.name.split(".")[0] in self.known_roots
+
+    def lookup(self, name: str) -> Value:
+        """Return what a name stands for in the current frame."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            value = frame.slots.get(name)
+            if value is not None:
+                return value
+            frame = frame.parent
+        if name == "__name__":
+            return Known("__main__")
+        if hasattr(builtins, name):
+            return Symbol(f"builtins.{name}")
+        known = (full for module in self.star_modules if self.is_known_name(full := self.platform.imported(module, name)))
+        return next((Symbol(full) for full in known), UNKNOWN)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a name a value in the current frame, or in the module's where it was declared global."""
+        frame = self.module if name in self.frame.declared_global else self.frame
+        self.store.write(frame.slots, name, value)
+
+    def span_of(self, node: ast.AST) -> tuple[int, int]:
+        """Return the offsets of a node in the Document."""
+        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    @contextmanager
+    def within(self, **changes: Any) -> Iterator[None]:
+        """Walk something in a changed context."""
+        before = self.context
+        self.context = dataclasses.replace(before, **changes)
+        try:
+            yield
+        finally:
+            self.context = before
+
+    def guarded(self, test: ast.expr, taken: bool, default: bool | None = None) -> Any:
+        """Walk something that only runs when an undecided test comes out as `taken`."""
+        return self.within(guards=(*self.context.guards, Guard(test, taken, default)))

@@ -1,0 +1,102 @@
+"""Python text -> statements of `ast`, cell by cell where it is a notebook, so that one broken cell costs one cell."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+import warnings
+from dataclasses import dataclass
+
+from mpslint.finding import Span
+from mpslint.source.document import Cell, Document, Unread
+from mpslint.source.magics import blank, mask_cell
+
+PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+_PROMPT = re.compile(r"^([ \t]*)(>>>|\.\.\.)(?= |$)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The statements of a program, numbered by the lines of `Document.text`, and the parts that could not be parsed."""
+
+    body: list[ast.stmt]
+    unread: tuple[Unread, ...] = ()
+
+
+def parse_program(document: Document, text: str) -> Parsed:
+    """Return the statements of `text`, which is `document.python` or one of its scripts. Never raises."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            body = ast.parse(text).body
+        except PARSER_ERRORS as error:
+            if not document.cells:
+                return Parsed([], (_unread(document, Span(0, len(text)), error),))
+        else:
+            if not document.cells or not _crosses_cells(document, body):
+                return Parsed(body)
+        return _parse_cells(document, text)
+
+
+def _crosses_cells(document: Document, body: list[ast.stmt]) -> bool:
+    """Return whether a statement begins in one cell and ends in another, as two broken cells can make one whole."""
+    lasts = iter([document.line_at(cell.span.end) for cell in document.cells])
+    last = next(lasts)
+    for statement in body:
+        while statement.lineno > last:
+            last = next(lasts)
+        if (statement.end_lineno or statement.lineno) > last:
+            return True
+    return False
+
+
+def _parse_cells(document: Document, text: str) -> Parsed:
+    body: list[ast.stmt] = []
+    unread = []
+    for cell in document.cells:
+        found = _parse_cell(document, text, cell)
+        if isinstance(found, Unread):
+            unread.append(found)
+        else:
+            body += found
+    return Parsed(body, tuple(unread))
+
+
+def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | Unread:
+    """Return the statements of one cell: as it is, with automagics masked, or with the indent and prompts that IPython strips."""
+    source = text[cell.span.start : cell.span.end]
+    above = "\n" * (document.line_at(cell.span.start) - 1)
+    failure: BaseException | None = None
+    for attempt in (source, mask_cell(source, automagic=True).python):
+        try:
+            return ast.parse(above + attempt).body
+        except PARSER_ERRORS as error:
+            failure = failure or error
+    unprompted = _PROMPT.sub(lambda match: " " * len(match.group()), source)
+    if source[:1].isspace() or unprompted != source:
+        with contextlib.suppress(*PARSER_ERRORS):
+            wrapper = ast.parse("if 1:\n" + unprompted).body[0]
+            if isinstance(wrapper, ast.If):
+                return [ast.increment_lineno(statement, len(above) - 1) for statement in wrapper.body]
+    assert failure is not None
+    return _unread(document, cell.span, failure)
+
+
+def _unread(document: Document, span: Span, error: BaseException) -> Unread:
+    """Return why a part could not be parsed, at the line that the parser names."""
+    if not isinstance(error, SyntaxError) or not error.lineno:
+        return Unread(Span(span.start, span.start), f"nested too deeply to be parsed ({type(error).__name__})")
+    line = min(error.lineno, len(document.line_starts))
+    start = max(span.start, min(span.end, document.line_starts[line - 1]))
+    return Unread(Span(start, start + len(document.line_text(line))), f"does not parse: {error.msg}")
+
+
+def without_cells(document: Document, unread: tuple[Unread, ...]) -> str:
+    """Return the document's Python with the cells that could not be parsed blank."""
+    text = document.python
+    for part in unread:
+        cell = document.cell_at(part.span.start)
+        if cell is not None:
+            text = text[: cell.span.start] + blank(text[cell.span.start : cell.span.end]) + text[cell.span.end :]
+    return text

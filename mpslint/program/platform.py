@@ -1,0 +1,79 @@
+"""What the platform answers on the Target: the knowledge of `rules/platform/answers.yaml`, ready for the evaluator."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml, rules_folder
+
+
+@dataclass(frozen=True)
+class Platform:
+    """The answers, keyed by qualified names."""
+
+    values: dict[str, Any]
+    results: dict[str, Any]
+    cuda_questions: frozenset[str]
+    attributes: dict[str, Any]
+    versions: dict[str, str]
+    version_parsers: frozenset[str]
+    version_of: frozenset[str]
+    transparent: frozenset[str]
+    devices: frozenset[str]
+    bags: frozenset[str]
+    dataclass_parsers: frozenset[str]
+    returns_self: frozenset[str]
+    flat: frozenset[str]
+    aliases: dict[str, str]
+
+    @functools.cached_property
+    def _prefixes(self) -> frozenset[str]:
+        """Every name of which something is known, and the modules they lie in."""
+        names = {*self.values, *self.results}
+        return frozenset(".".join(parts[:n]) for parts in (name.split(".") for name in names) for n in range(1, len(parts) + 1))
+
+    @functools.cached_property
+    def _alias_heads(self) -> frozenset[str]:
+        return frozenset(name.split(".")[0] for name in self.aliases)
+
+    def has(self, name: str) -> bool:
+        """Return whether a name is known to exist."""
+        return name in self._prefixes
+
+    def normalise(self, name: str) -> str:
+        """Return the name by which rules know it: `transformers.trainer.Trainer` is `transformers.Trainer`."""
+        head, _, rest = name.partition(".")
+        if head in self.flat and rest:
+            parts = rest.split(".")
+            for index, part in enumerate(parts):
+                if part[:1].isupper():
+                    return f"{head}.{'.'.join(parts[index:])}"
+            return name
+        if head in self._alias_heads:
+            parts = name.split(".")
+            for length in range(len(parts), 0, -1):
+                alias = self.aliases.get(".".join(parts[:length]))
+                if alias is not None:
+                    return self.normalise(".".join([alias, *parts[length:]]))
+        return name
+
+    def imported(self, module: str, name: str) -> str:
+        """Return the name by which rules know `from module import name`."""
+        head = module.split(".")[0]
+        return f"{head}.{name}" if head in self.flat else self.normalise(f"{module}.{name}")
+
+
+@functools.lru_cache(maxsize=1)
+def load_platform() -> Platform:
+    """Return the answers. Raises RuleError naming the file when a key is missing or unknown."""
+    path = rules_folder() / "platform" / "answers.yaml"
+    data = read_yaml(path)
+    fields = Platform.__dataclass_fields__
+    wrong = set(fields) ^ set(data)
+    if wrong:
+        raise RuleError(f"{path}: missing or unknown: {', '.join(sorted(wrong))}")
+    answers: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Platform(**answers)

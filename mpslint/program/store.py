@@ -1,0 +1,82 @@
+"""The memory of the evaluator: every write goes through here, so that a path not taken for certain can be undone and merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.program.values import UNKNOWN, Entry, Names, Value, join
+
+Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
+"""(id of the slots, key) -> (the slots, key, value)."""
+
+MISSING = object()
+
+
+@dataclass(slots=True)
+class Store:
+    """Writes to the slots of frames, objects and dicts; while a journal is open, what they replace is kept."""
+
+    journals: list[Writes] = field(default_factory=list)
+
+    def write(self, slots: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set `slots[key]`."""
+        if self.journals:
+            self.journals[-1].setdefault((id(slots), key), (slots, key, slots.get(key, MISSING)))
+        slots[key] = value
+
+    def delete(self, slots: dict[Any, Any], key: Any) -> None:
+        """Remove `slots[key]`, if it is there."""
+        if key in slots:
+            if self.journals:
+                self.journals[-1].setdefault((id(slots), key), (slots, key, slots[key]))
+            del slots[key]
+
+    def begin(self) -> None:
+        """Open a journal: what is written from here on can be undone."""
+        self.journals.append({})
+
+    def undo(self) -> Writes:
+        """Close the journal, put everything back, and return what had been written."""
+        journal = self.journals.pop()
+        written: Writes = {}
+        for at, (slots, key, old) in journal.items():
+            written[at] = (slots, key, slots.get(key, MISSING))
+            if old is MISSING:
+                slots.pop(key, None)
+            else:
+                slots[key] = old
+        return written
+
+    def redo(self, writes: Writes) -> None:
+        """Write again what an `undo` returned."""
+        for slots, key, value in writes.values():
+            if value is MISSING:
+                self.delete(slots, key)
+            else:
+                self.write(slots, key, value)
+
+    def merge(self, *paths: Writes) -> None:
+        """Write what is known after one of several paths was taken; a path that did not write kept the old value."""
+        for at in {at for path in paths for at in path}:
+            slots, key, _ = next(path[at] for path in paths if at in path)
+            old = slots.get(key, MISSING)
+            values = [path[at][2] if at in path else old for path in paths]
+            present = [value for value in values if value is not MISSING]
+            if not present:
+                self.delete(slots, key)
+                continue
+            merged = present[0]
+            for value in present[1:]:
+                merged = _join(merged, value)
+            if len(present) < len(values) and not isinstance(slots, Names):
+                merged = Entry(UNKNOWN, merged.node) if isinstance(merged, Entry) else UNKNOWN
+            self.write(slots, key, merged)
+
+
+def _join(a: Value | Entry, b: Value | Entry) -> Value | Entry:
+    if isinstance(a, Entry) and isinstance(b, Entry):
+        return a if a is b else Entry(join(a.value, b.value), a.node)
+    if isinstance(a, Entry) or isinstance(b, Entry):
+        raise TypeError("a dict entry cannot be merged with a plain value")
+    return join(a, b)

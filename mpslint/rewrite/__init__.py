@@ -1,0 +1,3 @@
+"""Fixes: from a rule's recipe to edits, and from edits to a changed file."""
+
+from __future__ import annotations

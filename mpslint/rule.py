@@ -1,0 +1,334 @@
+"""One rule file: load it, hold it to the vocabulary, and judge a program's evidence by it.
+
+The vocabulary of `when` and `unless` is closed. Each condition is a mapping with one subject and its comparisons:
+
+    {setting: precision.mixed, is: fp16}              a canonical setting of a run
+    {product: [batch.train, length.source], at_least: 16384}
+    {ratio: [batch.eval, batch.train], above: 1}
+    {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
+    {method: cuda, arguments: {device: {is: 0}}}      a method, whatever the object's type
+    {environment: PYTORCH_MPS_FOO}                    an environment variable that is set
+    {handler: torch.cuda.OutOfMemoryError}            an `except` clause
+    {import: xformers}                                an import
+    {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {check: retained_graph}                           a Python check in `mpslint/checks/`
+
+All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
+where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
+only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpslint.finding import RuleError, Safety, Severity
+from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.versions import VersionRange
+
+COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches")
+SUBJECTS = (
+    "setting",
+    "product",
+    "ratio",
+    "call",
+    "method",
+    "environment",
+    "handler",
+    "import",
+    "role",
+    "trains",
+    "mentions",
+    "check",
+    "versions",
+)
+_CONDITION_KEYS = {
+    *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+}  # fmt: skip
+_RULE_KEYS = {
+    "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
+    "since", "versions", "at", "once",
+}  # fmt: skip
+_FIX_KEYS = {
+    "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
+    "remove_statement", "argument",
+}  # fmt: skip
+_EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe", "finds", "fixed_by"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """One condition of `when` or `unless`."""
+
+    subject: str
+    names: tuple[str, ...]
+    comparisons: tuple[tuple[str, Any], ...] = ()
+    written: bool | None = None
+    missing: bool | None = None
+    arguments: Mapping[str, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
+    positional: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    in_loop: bool | None = None
+    receiver: str = ""
+    roles: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What happens in some versions."""
+
+    versions: VersionRange
+    severity: Severity
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FixRecipe:
+    """How a finding is mended, in some versions."""
+
+    safety: Safety
+    versions: VersionRange
+    summary: str = ""
+    advice: str = ""
+    reason: str = ""
+    set: Mapping[str, Any] = field(default_factory=dict)
+    remove_argument: bool = False
+    rename_argument: str = ""
+    remove_statement: bool = False
+    replace: str = ""
+    argument: Mapping[str, str] = field(default_factory=dict)
+    """Arguments to give to the call, as Python text."""
+    compute: str = ""
+    """A Python function of `mpslint/checks/` that works out what to set."""
+    imports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """A test, a piece of documentation, and a row of the README at once."""
+
+    bad: str = ""
+    good: str = ""
+    ok: str = ""
+    file: str = "train.py"
+    target: Mapping[str, str] = field(default_factory=dict)
+    known_miss: bool = False
+    unsafe: bool = False
+    """Its `good` comes from an unsafe fix."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One rule."""
+
+    id: str
+    name: str
+    title: str
+    when: tuple[Condition, ...]
+    unless: tuple[Condition, ...]
+    unless_guarded: re.Pattern[str] | None
+    at_origin: bool
+    once: bool
+    outcomes: tuple[Outcome, ...]
+    fixes: tuple[FixRecipe, ...]
+    why: str
+    examples: tuple[Example, ...]
+    sources: tuple[str, ...]
+    since: str
+    path: Path
+
+
+def load_rule(path: Path) -> Rule:
+    """Return the rule of one file. Raises RuleError naming the file and the key that is wrong."""
+    data = read_yaml(path)
+    if not isinstance(data, dict):
+        raise RuleError(f"{path}: a rule file holds one mapping")
+    return RuleReader(path).rule(data)
+
+
+@functools.lru_cache(maxsize=8)
+def load_rules(folders: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
+    """Return every rule by id: the shipped ones, then those of the user's own folders. Raises RuleError."""
+    paths = [path for path in knowledge_files("") if path.name[:3].isupper() and path.name[3:4].isdigit()]
+    paths += [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    rules: dict[str, Rule] = {}
+    for path in paths:
+        rule = load_rule(path)
+        if rule.id in rules:
+            raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
+        rules[rule.id] = rule
+    return tuple(sorted(rules.values(), key=lambda rule: rule.id))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReader:
+    """Turns the YAML of one rule file into a Rule, and says exactly what is wrong with it."""
+
+    path: Path
+
+    def fail(self, message: str) -> RuleError:
+        """Return the error to raise."""
+        return RuleError(f"{self.path}: {message}")
+
+    def only(self, data: Mapping[str, Any], allowed: set[str], where: str) -> None:
+        """Raise for a key that is not in the vocabulary, naming the nearest that is."""
+        import difflib
+
+        for key in data:
+            if key not in allowed:
+                near = difflib.get_close_matches(str(key), sorted(allowed), 1)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(allowed))}"
+                raise self.fail(f"{where}: unknown key {key!r}{hint}")
+
+    def rule(self, data: Mapping[str, Any]) -> Rule:
+        """Return the Rule."""
+        self.only(data, _RULE_KEYS, "rule")
+        for key in ("id", "name", "title", "when", "why", "examples", "sources"):
+            if not data.get(key):
+                raise self.fail(f"rule: {key!r} is missing")
+        if not re.fullmatch(r"[A-Z]{3,8}\d{3}", str(data["id"])):
+            raise self.fail(f"rule: the id {data['id']!r} is not of the form MPS101")
+        outcomes = tuple(self.outcome(row) for row in data.get("outcomes") or [data])
+        fixes = data.get("fix") or []
+        return Rule(
+            data["id"],
+            data["name"],
+            data["title"],
+            self.conditions(data["when"], "when"),
+            self.conditions(data.get("unless", []), "unless"),
+            re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
+            self.place(data.get("at", "setting")),
+            bool(data.get("once", False)),
+            outcomes,
+            tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
+            str(data["why"]).strip(),
+            tuple(self.example(row) for row in data["examples"]),
+            tuple(data["sources"]),
+            str(data.get("since", "0.1")),
+            self.path,
+        )
+
+    def place(self, at: str) -> bool:
+        """Return whether findings are placed where the value was decided."""
+        if at not in ("setting", "origin"):
+            raise self.fail(f"rule: `at` is setting or origin, not {at!r}")
+        return at == "origin"
+
+    def versions(self, data: Mapping[str, Any]) -> VersionRange:
+        """Return the version range of a mapping; everything when it has none."""
+        try:
+            return VersionRange.parse(str(data.get("versions", "")))
+        except RuleError as error:
+            raise self.fail(str(error)) from None
+
+    def outcome(self, data: Mapping[str, Any]) -> Outcome:
+        """Return one outcome."""
+        if "outcomes" not in data and data.get("id") is None:
+            self.only(data, {"versions", "severity", "message"}, "outcomes")
+        if "message" not in data or data.get("severity") not in [severity.value for severity in Severity]:
+            raise self.fail("outcomes: each needs a message and a severity (error, warning or note)")
+        return Outcome(self.versions(data), Severity(data["severity"]), " ".join(str(data["message"]).split()))
+
+    def conditions(self, data: Any, where: str) -> tuple[Condition, ...]:
+        """Return a list of conditions."""
+        return tuple(self.condition(row, where) for row in (data if isinstance(data, list) else [data]))
+
+    def condition(self, data: Any, where: str) -> Condition:
+        """Return one condition."""
+        if not isinstance(data, dict):
+            raise self.fail(f"{where}: a condition is a mapping such as {{setting: precision.mixed, is: fp16}}")
+        self.only(data, _CONDITION_KEYS, where)
+        subjects = [key for key in SUBJECTS if key in data]
+        if len(subjects) != 1:
+            raise self.fail(f"{where}: a condition has exactly one subject of: {', '.join(SUBJECTS)}")
+        subject = subjects[0]
+        names = data[subject] if isinstance(data[subject], list) else [data[subject]]
+        if subject in ("setting", "product", "ratio"):
+            for name in names:
+                if name not in load_vocabulary():
+                    raise self.fail(f"{where}: unknown setting {name!r}: it is not in settings.yaml")
+        return Condition(
+            subject,
+            tuple(map(str, names)),
+            self.comparisons(data, where),
+            data.get("written"),
+            data.get("missing"),
+            {name: self.comparisons(row, where) for name, row in data.get("arguments", {}).items()},
+            tuple(data.get("positional", ())),
+            _as_tuple(data.get("plan", ())),
+            data.get("in_loop"),
+            data.get("receiver", ""),
+            _as_tuple(data.get("roles", ())),
+            data.get("options", {}),
+        )
+
+    def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
+        """Return the comparisons of a condition or an argument."""
+        found = []
+        for key in COMPARISONS:
+            if key in data:
+                value = data[key]
+                found.append((key, tuple(value) if isinstance(value, list) else value))
+        if "any" in data:
+            found.append(("any", data["any"]))
+        return tuple(found)
+
+    def fix(self, data: Mapping[str, Any]) -> FixRecipe:
+        """Return one fix recipe."""
+        self.only(data, _FIX_KEYS, "fix")
+        if data.get("safety") not in [safety.value for safety in Safety]:
+            raise self.fail("fix: safety is one of safe, unsafe, manual")
+        for name in data.get("set", {}):
+            if name not in load_vocabulary():
+                raise self.fail(f"fix: unknown setting {name!r}: it is not in settings.yaml")
+        return FixRecipe(
+            Safety(data["safety"]),
+            self.versions(data),
+            data.get("summary", ""),
+            " ".join(str(data.get("advice", "")).split()),
+            " ".join(str(data.get("reason", "")).split()),
+            data.get("set", {}),
+            bool(data.get("remove_argument", False)),
+            data.get("rename_argument", ""),
+            bool(data.get("remove_statement", False)),
+            data.get("replace", ""),
+            data.get("argument", {}),
+            data.get("compute", ""),
+            _as_tuple(data.get("imports", ())),
+        )
+
+    def example(self, data: Mapping[str, Any]) -> Example:
+        """Return one example."""
+        self.only(data, _EXAMPLE_KEYS, "examples")
+        if ("bad" in data) == ("ok" in data):
+            raise self.fail("examples: each has either `bad` (with `good`, where there is a fix) or `ok`")
+        return Example(
+            data.get("bad", ""),
+            data.get("good", ""),
+            data.get("ok", ""),
+            data.get("file", "train.py"),
+            {name: str(version) for name, version in data.get("target", {}).items()},
+            bool(data.get("known_miss", False)),
+            bool(data.get("unsafe", False)),
+        )
+
+
+def _as_tuple(data: Any) -> tuple[str, ...]:
+    return (data,) if isinstance(data, str) else tuple(data)
+
+
+def matching_outcome(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> Outcome | None:
+    """Return the first outcome that holds in the Target's versions, or None: the rule is then silent there."""
+    return next((outcome for outcome in rule.outcomes if outcome.versions.matches(versions)), None)
+
+
+def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
+    """Return every package whose version some rule asks about."""
+    return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)

@@ -1,0 +1,286 @@
+"""Dialects: how frameworks spell the canonical settings, from `rules/dialects/*.yaml`."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.versions import Version, VersionRange
+
+READERS = ("plain", "word", "device", "dtype", "presence", "number", "switch")
+"""How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`); as a device, a dtype or a number; whether it is there."""
+ANYTHING = "*"
+ABSENT = object()
+"""A default that no version of the Target has."""
+
+_CALL_KEYS = {
+    "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named",
+}  # fmt: skip
+_SPELLING_KEYS = {"setting", "reads", "values", "when"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spelling:
+    """How one argument (or key, flag, variable) speaks about one setting."""
+
+    setting: str
+    reads: str = "plain"
+    values: Mapping[Any, Any] | None = None
+    """From the argument's value to the setting's; None as a result says nothing about the setting."""
+    when: str = ""
+    """Another argument that must be true for this one to count."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Default:
+    """What a setting is when nothing is written, in some versions."""
+
+    value: Any
+    versions: VersionRange
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The arguments of a call and what they say, with the defaults."""
+
+    arguments: Mapping[str, tuple[Spelling, ...]]
+    positional: tuple[str, ...]
+    defaults: Mapping[str, tuple[Default, ...]]
+
+    def default(self, setting: str, versions: Mapping[str, Version]) -> Default | None:
+        """Return the default of a setting in the Target's versions, or None when the table has none."""
+        return next((default for default in self.defaults.get(setting, ()) if default.versions.matches(versions)), None)
+
+    def spellings_of(self, setting: str) -> list[tuple[str, Spelling]]:
+        """Return the arguments that can write a setting, in order of preference."""
+        return [(name, spelling) for name, spellings in self.arguments.items() for spelling in spellings if spelling.setting == setting]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallPattern:
+    """Which calls a dialect reads, and as what."""
+
+    dialect: str
+    role: str
+    table: Table
+    names: tuple[str, ...] = ()
+    not_names: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    """How the callee is written, for calls of things whose type is not known."""
+    has: tuple[str, ...] = ()
+    """At least one of these arguments must be there."""
+    lacks: tuple[str, ...] = ()
+    under: str = ""
+    """The name of a context manager that must be in force."""
+    positional_at_most: int = 1 << 30
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    """What the call says by being there."""
+    named: str = ""
+    """The setting whose value is the last part of the callee's name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandPattern:
+    """Which commands of a shell text a dialect reads, and as what call."""
+
+    programs: re.Pattern[str]
+    """Fits the words of the command that are no flags."""
+    has: tuple[str, ...]
+    call: CallPattern
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributePattern:
+    """Which attribute writes a dialect reads."""
+
+    path: str
+    name: str
+    spelling: Spelling
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """One file of `rules/dialects/`."""
+
+    name: str
+    roots: tuple[str, ...]
+    calls: tuple[CallPattern, ...]
+    attributes: tuple[AttributePattern, ...]
+    environment: Mapping[str, Spelling]
+    tables: Mapping[str, Table]
+    commands: tuple[CommandPattern, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Dialects:
+    """All dialects, with the look-ups that make matching quick."""
+
+    all: tuple[Dialect, ...]
+
+    @functools.cached_property
+    def roots(self) -> frozenset[str]:
+        """The packages that some dialect reads."""
+        return frozenset(root for dialect in self.all for root in dialect.roots)
+
+    @functools.cached_property
+    def _exact(self) -> dict[str, list[CallPattern]]:
+        found: dict[str, list[CallPattern]] = {}
+        for pattern in self._patterns:
+            for name in pattern.names:
+                if "*" not in name:
+                    found.setdefault(name, []).append(pattern)
+        return found
+
+    @functools.cached_property
+    def _patterns(self) -> list[CallPattern]:
+        return [pattern for dialect in self.all for pattern in dialect.calls]
+
+    @functools.cached_property
+    def _globs(self) -> list[tuple[re.Pattern[str], CallPattern]]:
+        return [(_any_of(globs), p) for p in self._patterns if (globs := [name for name in p.names if "*" in name])]
+
+    @functools.cached_property
+    def _methods(self) -> dict[str, list[CallPattern]]:
+        found: dict[str, list[CallPattern]] = {}
+        for pattern in self._patterns:
+            for method in pattern.methods:
+                found.setdefault(method, []).append(pattern)
+        return found
+
+    @functools.cached_property
+    def _written(self) -> list[tuple[re.Pattern[str], CallPattern]]:
+        return [(_any_of(p.written), p) for p in self._patterns if p.written]
+
+    @functools.cached_property
+    def environment(self) -> dict[str, Spelling]:
+        """Every environment variable that some dialect reads."""
+        return {name: spelling for dialect in self.all for name, spelling in dialect.environment.items()}
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def of_name(self, name: str) -> tuple[CallPattern, ...]:
+        """Return the patterns that a qualified name fits, exact ones first."""
+        globs = [pattern for regex, pattern in self._globs if regex.fullmatch(name)]
+        found = [*self._exact.get(name, ()), *globs]
+        return tuple(p for p in found if not any(fnmatch.fnmatchcase(name, glob) for glob in p.not_names))
+
+    def of_method(self, name: str) -> list[CallPattern]:
+        """Return the patterns for a method of this name."""
+        return self._methods.get(name, [])
+
+    def of_written(self, text: str) -> list[CallPattern]:
+        """Return the patterns for a callee that is written like this."""
+        return [pattern for regex, pattern in self._written if regex.fullmatch(text)]
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def is_known(self, name: str) -> bool:
+        """Return whether some dialect reads a qualified name, or the constructor that it has as a class."""
+        return any(other == name or other.startswith(f"{name}.") for other in self._exact) or any(
+            regex.fullmatch(f"{name}.from_pretrained") or regex.fullmatch(f"{name}.from_pretrained.__call__") for regex, _ in self._globs
+        )
+
+
+def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{fnmatch.translate(glob)})" for glob in globs))
+
+
+@functools.lru_cache(maxsize=1)
+def load_dialects() -> Dialects:
+    """Return every dialect. Raises RuleError naming the file and the key that is wrong."""
+    return Dialects(tuple(_read_dialect(path) for path in knowledge_files("dialects")))
+
+
+def _read_dialect(path: Path) -> Dialect:
+    data = read_yaml(path)
+    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "commands"})
+    tables: dict[str, Table] = {}
+    for name, table in (data.get("tables") or {}).items():
+        tables[name] = _read_table(path, name, table, tables)
+    calls = tuple(_read_call(path, data["dialect"], call, tables) for call in data.get("calls") or ())
+    attributes = []
+    for attribute in data.get("attributes") or ():
+        spelling = _read_spelling(path, {k: v for k, v in attribute.items() if k not in ("path", "name")})
+        attributes.append(AttributePattern(attribute["path"], attribute["name"], spelling))
+    environment = {name: _read_spelling(path, spelling) for name, spelling in (data.get("environment") or {}).items()}
+    commands = tuple(_read_command(path, data["dialect"], command, tables) for command in data.get("commands") or ())
+    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands)
+
+
+def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
+    _only(path, data, {"programs", "has", "role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
+    return CommandPattern(_any_of(data["programs"]), tuple(data.get("has", ())), call)
+
+
+def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
+    unknown = sorted(set(data) - allowed)
+    if unknown:
+        raise RuleError(f"{path}: unknown key {unknown[0]!r}; known keys: {', '.join(sorted(allowed))}")
+
+
+def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
+    _only(path, data, {"extends", "arguments", "positional", "defaults"})
+    base = tables.get(data.get("extends", ""))
+    if "extends" in data and base is None:
+        raise RuleError(f"{path}: table {name!r} extends {data['extends']!r}, which is not above it")
+    arguments = {key: _read_spellings(path, value) for key, value in (data.get("arguments") or {}).items()}
+    defaults = {key: _read_defaults(path, key, value) for key, value in (data.get("defaults") or {}).items()}
+    if base is None:
+        return Table(arguments, tuple(data.get("positional", ())), defaults)
+    positional = tuple(data.get("positional", base.positional))
+    return Table({**base.arguments, **arguments}, positional, {**base.defaults, **defaults})
+
+
+def _read_spellings(path: Path, data: Any) -> tuple[Spelling, ...]:
+    return tuple(_read_spelling(path, one) for one in (data if isinstance(data, list) else [data]))
+
+
+def _read_spelling(path: Path, data: Any) -> Spelling:
+    if isinstance(data, str):
+        data = {"setting": data}
+    _only(path, data, _SPELLING_KEYS)
+    if data["setting"] not in load_vocabulary():
+        raise RuleError(f"{path}: unknown setting {data['setting']!r}: it is not in settings.yaml")
+    if data.get("reads", "plain") not in READERS:
+        raise RuleError(f"{path}: {data['setting']}: unknown reader {data['reads']!r}; known: {', '.join(READERS)}")
+    return Spelling(data["setting"], data.get("reads", "plain"), data.get("values"), data.get("when", ""))
+
+
+def _read_defaults(path: Path, setting: str, data: Any) -> tuple[Default, ...]:
+    if setting not in load_vocabulary():
+        raise RuleError(f"{path}: default of an unknown setting {setting!r}")
+    rows = data if isinstance(data, list) else [{"value": data}]
+    return tuple(Default(row["value"], VersionRange.parse(row.get("versions", ""))) for row in rows)
+
+
+def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CallPattern:
+    _only(path, data, _CALL_KEYS)
+    table = tables.get(data["table"]) if "table" in data else Table({}, (), {})
+    if table is None:
+        raise RuleError(f"{path}: unknown table {data['table']!r}")
+    for setting in (*data.get("sets", {}), *filter(None, [data.get("named")])):
+        if setting not in load_vocabulary():
+            raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}")
+    return CallPattern(
+        dialect,
+        data["role"],
+        table,
+        tuple(data.get("names", ())),
+        tuple(data.get("not_names", ())),
+        tuple(data.get("methods", ())),
+        tuple(data.get("written", ())),
+        tuple(data.get("has", ())),
+        tuple(data.get("lacks", ())),
+        data.get("under", ""),
+        data.get("positional_at_most", 1 << 30),
+        data.get("sets", {}),
+        data.get("named", ""),
+    )

@@ -1,0 +1,94 @@
+"""Everything that rules may ask about one program."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from dataclasses import dataclass
+
+from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+from mpslint.finding import Span
+from mpslint.program.evaluator import evaluate_program
+from mpslint.program.facts import Facts
+from mpslint.program.parse import Parsed, parse_program
+from mpslint.settings.dialect import load_dialects
+from mpslint.settings.plan import FilePlans, TrainingPlan, gather
+from mpslint.source.document import Document, Kind
+from mpslint.target import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """One program of a Document under a Target: what it does, and what that says in canonical settings."""
+
+    document: Document
+    text: str
+    parsed: Parsed
+    facts: Facts
+    target: Target
+    file_plans: FilePlans
+
+    @property
+    def plans(self) -> tuple[TrainingPlan, ...]:
+        """The training runs, then what belongs to none."""
+        return self.file_plans.plans
+
+    def span_of(self, node: ast.AST) -> Span:
+        """Return the place of a node that has one."""
+        return span_of(self.document, node)
+
+    @functools.cached_property
+    def trains(self) -> bool:
+        """Whether the program trains something: it has a Trainer, or runs `backward()`."""
+        roles = {matched.pattern.role for matched in self.file_plans.matched}
+        return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
+
+    @functools.cached_property
+    def reads(self) -> dict[str, int]:
+        """How often each name, attribute or string key is read in the program."""
+        found: dict[str, int] = {}
+        for statement in self.parsed.body:
+            for node in ast.walk(statement):
+                name = None
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    name = node.id
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    name = node.attr
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    name = node.value
+                if name is not None:
+                    found[name] = found.get(name, 0) + 1
+        return found
+
+
+def span_of(document: Document, node: ast.AST) -> Span:
+    """Return the place of a node that has one."""
+    start = document.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+    return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
+
+
+def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
+    """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
+    what it says all the same. Never raises on any text.
+    """
+    parsed = parse_program(document, text) if text else Parsed([])
+    dialects = load_dialects()
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.is_known)
+    if text is document.python:
+        _add_shell_facts(document, facts)
+    plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
+    return Evidence(document, text, parsed, facts, target, plans)
+
+
+def _add_shell_facts(document: Document, facts: Facts) -> None:
+    """Add what a file's shell text does: a script's, a `.env` file's, or a notebook's `!` lines and magics."""
+    if document.kind is Kind.SHELL:
+        found = read_shell(document.text)
+    elif document.kind is Kind.ENV:
+        found = read_dotenv(document.text)
+    elif document.snippets:
+        found = read_snippets(document.snippets)
+    else:
+        return
+    facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)
+    facts.commands += found.commands

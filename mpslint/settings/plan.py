@@ -1,0 +1,221 @@
+"""The training runs of a file: for each Trainer, training loop or set of arguments, everything that is known of it."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.finding import Span
+from mpslint.program.facts import Call, Command, Facts
+from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
+from mpslint.settings.setting import Setting
+from mpslint.settings.translate import Translator, bound_arguments
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.versions import Version
+
+RUNS = {"trainer": "trainer", "lightning_trainer": "trainer", "arguments": "arguments", "accelerator": "accelerator"}
+"""Roles of calls that stand for a run, and the kind of plan each makes."""
+SHARED = frozenset(
+    [
+        "tokenizer",
+        "target_tokenizer",
+        "model",
+        "quantization",
+        "lora",
+        "checkpointing",
+        "checkpoint",
+        "optimizer",
+        "compile",
+        "auto_batch",
+        "memory",
+        "cast",
+    ]
+)
+"""Roles of calls that belong to every run of the file unless a Trainer names its own."""
+LOOP_PARTS = frozenset(["loader", "autocast", "scaler", "placement", "parallel", "process_group", "collator", "accelerator"])
+"""Roles of calls that belong to a training loop, besides the shared ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingPlan:
+    """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
+
+    kind: str
+    """trainer, arguments, loop, accelerator, command (of a shell text) or file (what belongs to no run)."""
+    title: str
+    span: Span | None
+    settings: Mapping[str, tuple[Setting, ...]]
+    calls: Mapping[str, tuple[Call, ...]] = field(default_factory=dict)
+    """The calls that belong to it, by role."""
+
+    def get(self, name: str) -> Setting | None:
+        """Return the setting that counts: the last one written, or the largest or smallest where sizes combine; else the default."""
+        found = self.settings.get(name, ())
+        written = [setting for setting in found if setting.is_written]
+        if not written:
+            return found[-1] if found else None
+        combine = load_vocabulary()[name].combine
+        numbers = [s for s in written if s.is_known and isinstance(s.constant, (int, float))]
+        if combine != "last" and numbers:
+            pick: Callable[..., Setting] = max if combine == "max" else min
+            return pick(numbers, key=lambda setting: setting.constant)
+        return written[-1]
+
+    def constant(self, name: str) -> Any:
+        """Return the value of the setting that counts, or None when it is not known or not there."""
+        setting = self.get(name)
+        return setting.constant if setting is not None and setting.is_known else None
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A call with the dialect pattern it fits and what it says."""
+
+    call: Call
+    pattern: CallPattern
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FilePlans:
+    """Everything that a file's facts say in canonical terms."""
+
+    plans: tuple[TrainingPlan, ...]
+    matched: tuple[Matched, ...]
+
+
+def gather(
+    facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span], dialects: Dialects | None = None
+) -> FilePlans:
+    """Return the training runs of a file, and every call that some dialect reads."""
+    dialects = dialects or load_dialects()
+    translator = Translator(dialects, versions, span_of)
+    matched = tuple(_match_all(facts.calls, translator))
+    loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
+    loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
+    commands = [
+        (command, translator.of_command(command, pattern))
+        for command in facts.commands
+        if (pattern := translator.pattern_of_command(command)) is not None
+    ]
+    gatherer = _Gatherer(facts, matched, loose, commands, span_of)
+    return FilePlans(tuple(gatherer.plans()), matched)
+
+
+def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matched]:
+    for call in calls:
+        pattern = translator.pattern_of(call)
+        if pattern is not None:
+            yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Gatherer:
+    """What is shared while the plans of one file are put together."""
+
+    facts: Facts
+    matched: tuple[Matched, ...]
+    loose: list[Setting]
+    commands: list[tuple[Command, list[Setting]]]
+    span_of: Callable[[ast.AST], Span]
+    used: set[int] = field(default_factory=set)
+
+    def plans(self) -> Iterator[TrainingPlan]:
+        """Yield one plan a run, then one for what belongs to none."""
+        for m in self.matched:
+            if m.pattern.role in ("trainer", "lightning_trainer", "accelerator"):
+                yield self._of_run(m)
+        for m in self.matched:
+            if m.pattern.role == "arguments" and id(m) not in self.used:
+                yield self._plan("arguments", [*self._shared(), m], _called(m.call), m.call.node)
+        yield from self._of_loops()
+        for command, settings in self.commands:
+            settings_by_name: dict[str, list[Setting]] = {}
+            for setting in (*self.loose, *settings):
+                settings_by_name.setdefault(setting.name, []).append(setting)
+            frozen = {name: tuple(found) for name, found in settings_by_name.items()}
+            yield TrainingPlan("command", " ".join(command.words[:3]), command.span, frozen)
+        rest = [m for m in self.matched if m.pattern.role not in RUNS]
+        if rest or self.loose:
+            yield self._plan("file", rest, "file", None)
+
+    @functools.cached_property
+    def _by_result(self) -> dict[int, Matched]:
+        return {id(m.call.result): m for m in self.matched if m.call.result is not None}
+
+    def _shared(self) -> list[Matched]:
+        return [m for m in self.matched if m.pattern.role in SHARED]
+
+    def _of_run(self, run: Matched) -> TrainingPlan:
+        """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
+        given = bound_arguments(run.call, run.pattern)
+        parts = [part for argument in given.values() for part in _behind(argument.value, self._by_result) if part is not run]
+        roles = {part.pattern.role for part in parts}
+        self.used.update(id(part) for part in (*parts, run))
+        collators = [m for m in self.matched if m.pattern.role == "collator"]
+        if "collator" not in roles and "data_collator" in given and len(collators) == 1:
+            parts += collators
+        others = [m for m in self._shared() if m not in parts and not (m.pattern.role == "model" and "model" in roles)]
+        return self._plan(RUNS[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
+
+    def _of_loops(self) -> Iterator[TrainingPlan]:
+        """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
+        seen: set[int] = set()
+        for call in self.facts.calls:
+            loops = [loop for loop in call.context.loops if isinstance(loop, (ast.For, ast.AsyncFor, ast.While))]
+            if call.method != "backward" or not loops or id(loops[0]) in seen:
+                continue
+            seen.add(id(loops[0]))
+            parts = [m for m in self.matched if m.pattern.role in SHARED | LOOP_PARTS]
+            batches = [
+                dataclasses.replace(setting, name="batch.train")
+                for loop, iterated, _ in self.facts.loops
+                if loop in loops
+                for part in _behind(iterated, self._by_result)
+                if part.pattern.role == "loader"
+                for setting in part.settings
+                if setting.name == "loader.batch"
+            ]
+            yield self._plan("loop", parts, "training loop", loops[0], batches)
+
+    def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
+        settings: dict[str, list[Setting]] = {}
+        calls: dict[str, list[Call]] = {}
+        for part in {id(part): part for part in parts}.values():
+            calls.setdefault(part.pattern.role, []).append(part.call)
+            for setting in part.settings:
+                settings.setdefault(setting.name, []).append(setting)
+        for setting in (*self.loose, *more):
+            settings.setdefault(setting.name, []).append(setting)
+        frozen = {name: tuple(values) for name, values in settings.items()}
+        span = self.span_of(where) if where is not None else None
+        return TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+
+
+def _behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
+    """Yield the matched calls that made an object, and those that made what it was made of."""
+    for one in alternatives_of(value):
+        if isinstance(one, Items):
+            for item in one.values():
+                yield from _behind(item, by_result, depth - 1)
+        if not isinstance(one, Instance) or depth <= 0:
+            continue
+        found = by_result.get(id(one))
+        if found is not None:
+            yield found
+        if one.owner is not None:
+            yield from _behind(one.owner, by_result, depth - 1)
+        if one.call is not None and (found is None or found.pattern.role != "trainer"):
+            for argument in (*one.call.arguments, *one.call.keywords.values()):
+                yield from _behind(argument.value, by_result, depth - 1)
+
+
+def _called(call: Call) -> str:
+    """Return the last name of what is called, as it is written."""
+    called = call.node.func
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else call.name

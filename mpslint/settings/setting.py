@@ -1,0 +1,67 @@
+"""One setting of a run: its value, where it was decided, and where it is written."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.finding import Span
+from mpslint.program.facts import Argument, Call, Command, Context
+from mpslint.program.values import Known, OneOf, Value
+from mpslint.settings.dialect import CallPattern, Spelling
+from mpslint.versions import VersionRange
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """What one place says about one canonical setting."""
+
+    name: str
+    value: Value
+    """In canonical terms: `Known("fp16")`."""
+    dialect: str
+    spelling: str
+    """How the place names it: `fp16`, `--fp16`, `PYTORCH_MPS_HIGH_WATERMARK_RATIO`."""
+    span: Span | None
+    """What was written: the whole `fp16=True`. None for a default that nobody wrote."""
+    value_span: Span | None = None
+    """The expression of the value where this setting is written: `True`, or a name."""
+    origin: Span | None = None
+    """The expression that decided the value: elsewhere, when a name was written."""
+    call: Call | None = None
+    pattern: CallPattern | None = None
+    entry: Spelling | None = None
+    argument: Argument | None = None
+    context: Context | None = None
+    default_versions: VersionRange | None = None
+    """For a default: the versions in which it holds."""
+    node: ast.AST | None = None
+    style: str = "python"
+    """In what it is written: `python`, `shell` (a flag or a variable of a shell text) or `dotenv`."""
+    command: Command | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the file says it, rather than the framework's default."""
+        return self.default_versions is None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its value is one constant."""
+        return isinstance(self.value, Known)
+
+    @property
+    def constant(self) -> Any:
+        """Its value; raises AttributeError when it is not known (ask `is_known` first)."""
+        assert isinstance(self.value, Known)
+        return self.value.value
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """Every value that it may have; empty when it could be anything."""
+        if isinstance(self.value, Known):
+            return (self.value.value,)
+        if isinstance(self.value, OneOf) and all(isinstance(value, Known) for value in self.value.values):
+            return tuple(value.value for value in self.value.values if isinstance(value, Known))
+        return ()

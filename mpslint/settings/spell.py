@@ -1,0 +1,228 @@
+"""Settings -> edits: write a canonical setting in the dialect, and at the place, in which the file writes it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.finding import Edit, Span
+from mpslint.program.facts import Call
+from mpslint.settings.arguments import exists
+from mpslint.settings.dialect import ANYTHING, Spelling, Table
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.settings.translate import bound_arguments
+
+UNSPELLABLE: Any = object()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Addition:
+    """An argument that a call is to get."""
+
+    call: Call
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """Edits that write something, arguments to add, and how a report shows them (`fp16=False`)."""
+
+    edits: tuple[Edit, ...]
+    shown: str
+    added: tuple[Addition, ...] = ()
+
+
+def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> Written | None:
+    """Return the edits after which a run has a setting; None when the dialect has no way to say it there.
+
+    The setting of `call` is meant where it has one, else that of the run. It is changed where it is written; where nobody wrote it,
+    it is added to the call that takes it.
+    """
+    own = [setting for setting in plan.settings.get(name, ()) if call is not None and setting.call is call]
+    setting = own[-1] if own else plan.get(name)
+    if setting is None:
+        return None
+    if not setting.is_written or setting.span is None:
+        return _add(evidence, setting, name, value)
+    text = _spelled(setting, value, evidence)
+    if text is not None:
+        return _replace_value(evidence, setting, text)
+    silent = _silent_text(setting)
+    added = _add(evidence, setting, name, value, besides=setting.spelling)
+    if silent is None or added is None:
+        return None
+    replaced = _replace_value(evidence, setting, silent)
+    if replaced is None:
+        return None
+    return Written((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", (*replaced.added, *added.added))
+
+
+def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
+    """Return the Python text by which this setting's own argument says a value, or None when it cannot."""
+    if setting.entry is None:
+        return None
+    table = setting.pattern.table if setting.pattern is not None else None
+    default = table.default(setting.name, evidence.target.versions) if table is not None else None
+    python = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
+    if python is UNSPELLABLE:
+        return None
+    if setting.entry.reads == "dtype":
+        return f"torch.{python}"
+    return render(python, evidence.text) if setting.style == "python" else str(python)
+
+
+def _silent_text(setting: Setting) -> str | None:
+    """Return the text with which an argument says nothing about its setting, such as `fp16=False`."""
+    values = setting.entry.values if setting.entry is not None else None
+    silent = [key for key, canonical in (values or {}).items() if canonical is None and key != ANYTHING]
+    return repr(silent[0]) if silent else None
+
+
+def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> Any:
+    """Return the argument's own value that says a canonical one; UNSPELLABLE when it has none.
+
+    A value that says nothing (`fp16=False`) will do where nothing said means `default`.
+    """
+    if spelling.values is None:
+        return value
+    for key, canonical in spelling.values.items():
+        if canonical == value and canonical is not None and key != ANYTHING:
+            return key
+    for key, canonical in spelling.values.items():
+        if canonical is None and key != ANYTHING and value == default:
+            return key
+    takes_words = ANYTHING not in spelling.values and any(isinstance(key, str) for key in spelling.values)
+    return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
+
+
+def render(value: Any, source: str) -> str:
+    """Return a constant as Python text, with the quotes that the file uses."""
+    if isinstance(value, str):
+        quote = "'" if source.count("'") > source.count('"') else '"'
+        return quote + value.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
+    return repr(value)
+
+
+def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written | None:
+    """Write a new value: at the constant when it is there for this setting only, else at the argument."""
+    span = setting.value_span
+    if span is None and setting.command is not None and setting.span is not None:
+        return Written((Edit(Span(setting.span.end, setting.span.end), f" {text}"),), f"{setting.spelling} {text}")
+    if span is None:
+        return None
+    shown = f"{setting.spelling} {text}" if setting.command is not None else f"{setting.spelling}={text}"
+    if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
+        span = setting.origin
+        line = evidence.document.place(span.start)
+        where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
+        shown = f"{text} at {where}"
+    if evidence.document.text[span.start : span.end] == text:
+        return None
+    return Written((Edit(span, text),), shown)
+
+
+def _is_only_for(evidence: Evidence, setting: Setting) -> bool:
+    """Return whether the constant behind an argument is read nowhere else, so that it is this setting."""
+    node = setting.argument.node if setting.argument is not None else None
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        name = node.slice.value
+        return evidence.reads.get(name, 0) <= 2 and _is_constant(evidence, setting.origin)
+    return name is not None and evidence.reads.get(name, 0) == 1 and _is_constant(evidence, setting.origin)
+
+
+def _is_constant(evidence: Evidence, span: Span | None) -> bool:
+    if span is None:
+        return False
+    try:
+        ast.literal_eval(evidence.document.text[span.start : span.end].strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: str = "") -> Written | None:
+    """Add an argument to the call that takes a setting."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None:
+        return None
+    spelled = _choose(pattern.table, pattern.role, call, name, value, evidence.target.versions, besides)
+    if spelled is None:
+        return None
+    parameter, spelling, python = spelled
+    text = f"torch.{python}" if spelling.reads == "dtype" else render(python, evidence.text)
+    existing = bound_arguments(call, pattern).get(parameter)
+    if existing is not None:
+        node = existing.node
+        if node is None or not hasattr(node, "lineno"):
+            return None
+        return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
+    return add_argument(call, parameter, text)
+
+
+def _choose(
+    table: Table, role: str, call: Call, name: str, value: Any, versions: Mapping[str, tuple[int, ...]], besides: str
+) -> tuple[str, Spelling, Any] | None:
+    """Return the argument that can say a value in the Target's versions, and how."""
+    for parameter, spelling in table.spellings_of(name):
+        if parameter == besides or not exists(role, call.names, parameter, versions):
+            continue
+        python = spelling_of(spelling, value)
+        if python is not UNSPELLABLE:
+            return parameter, spelling, python
+    return None
+
+
+def add_argument(call: Call, name: str, text: str) -> Written:
+    """Return what gives a call another argument, in the style in which it is written."""
+    return Written((), f"{name}={text}", (Addition(call, name, text),))
+
+
+def additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
+    """Return one edit for each call that gets arguments; None when one of them cannot be written."""
+    from mpslint.program.lossless import with_argument
+
+    calls = {id(addition.call): addition.call for addition in wanted}
+    edits = []
+    for key, call in calls.items():
+        span = evidence.span_of(call.node)
+        old = evidence.document.text[span.start : span.end]
+        new: str | None = old
+        for addition in wanted:
+            if id(addition.call) == key and new is not None:
+                new = with_argument(new, addition.name, addition.text)
+        if new is None or new == old:
+            return None
+        edits.append(narrowed(span, old, new))
+    return edits
+
+
+def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | None:
+    """Return the edit that takes an argument away from a call, its comma and its line included."""
+    from mpslint.program.lossless import without_argument
+
+    arguments: list[ast.AST] = sorted([*call.node.args, *call.node.keywords], key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
+    index = next((i for i, argument in enumerate(arguments) if argument is node), None)
+    if index is None:
+        return None
+    span = evidence.span_of(call.node)
+    old = evidence.document.text[span.start : span.end]
+    new = without_argument(old, index)
+    removed = evidence.span_of(node)
+    return None if new is None else Written((narrowed(span, old, new),), f"without {evidence.document.text[removed.start : removed.end]}")
+
+
+def narrowed(span: Span, old: str, new: str) -> Edit:
+    """Return the smallest edit that turns one text into another."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return Edit(Span(span.start + start, span.end - end), new[start : len(new) - end])

@@ -1,0 +1,379 @@
+"""Facts -> settings: what each call, attribute write and environment variable says in canonical terms."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.finding import Span
+from mpslint.program.facts import Argument, AttributeWrite, Call, Command, EnvironmentWrite
+from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Known, OneOf, Symbol, Value, join_all, origin_of
+from mpslint.program.values import Mapping as DictValue
+from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
+from mpslint.settings.setting import Setting
+from mpslint.versions import Version, VersionRange
+
+DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
+DTYPES = {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "float16": "float16",
+    "float32": "float32",
+    "float64": "float64",
+    "bfloat16": "bfloat16",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "float8_e4m3fn": "float8",
+    "float8_e5m2": "float8",
+    "auto": "auto",
+}
+EVERY_VERSION = VersionRange()
+
+
+@dataclass(frozen=True, eq=False)
+class Translator:
+    """What translation needs to know of the file and the Target."""
+
+    dialects: Dialects
+    versions: Mapping[str, Version]
+    span_of: Callable[[ast.AST], Span]
+    """The place of a node in the Document."""
+
+    def pattern_of(self, call: Call) -> CallPattern | None:
+        """Return the dialect pattern that a call fits, or None."""
+        candidates: list[CallPattern] = []
+        for name in call.names:
+            candidates += self.dialects.of_name(name)
+        if call.method:
+            candidates += self.dialects.of_method(call.method)
+        if not any(name for name in call.names if not name.startswith("?")) or call.method:
+            candidates += self.dialects.of_written(_written(call.node.func))
+        return next((pattern for pattern in candidates if _fits(pattern, call)), None)
+
+    def settings_of(self, call: Call, pattern: CallPattern) -> list[Setting]:
+        """Return everything that a call says, written or by default."""
+        found = [self._said(call, pattern, name, value) for name, value in pattern.sets.items()]
+        if pattern.named and call.name:
+            found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
+        arguments = bound_arguments(call, pattern)
+        overrides = call.result.slots if call.result is not None else {}
+        for setting in dict.fromkeys(s.setting for spellings in pattern.table.arguments.values() for s in spellings):
+            if not any(existing.name == setting for existing in found):
+                said = self._setting(call, pattern, setting, arguments, overrides)
+                if said is not None:
+                    found.append(said)
+        return found
+
+    def _said(self, call: Call, pattern: CallPattern, name: str, value: Any) -> Setting:
+        span = self.span_of(call.node)
+        spelling = call.method or call.name.rsplit(".", 1)[-1]
+        return Setting(
+            name,
+            Known(value, call.node),
+            pattern.dialect,
+            spelling,
+            span,
+            span,
+            span,
+            call,
+            pattern,
+            context=call.context,
+            node=call.node,
+        )
+
+    def _setting(
+        self,
+        call: Call,
+        pattern: CallPattern,
+        setting: str,
+        arguments: Mapping[str, Argument],
+        overrides: Mapping[Any, Value],
+    ) -> Setting | None:
+        """Return what a call says about one setting: the first argument that decides it, else the default."""
+        silent: Setting | None = None
+        unknown: Setting | None = None
+        for parameter, spelling in pattern.table.spellings_of(setting):
+            argument = arguments.get(parameter)
+            if parameter in overrides:
+                argument = Argument(overrides[parameter], origin_of(overrides[parameter]))
+            if argument is None:
+                continue
+            if spelling.when and not _is_true(arguments.get(spelling.when)):
+                continue
+            value = read_value(spelling, argument.value)
+            if value is None:
+                silent = silent or self._written(call, pattern, parameter, spelling, argument, UNKNOWN)
+            elif isinstance(value, (Known, OneOf)):
+                return self._written(call, pattern, parameter, spelling, argument, value)
+            else:
+                unknown = unknown or self._written(call, pattern, parameter, spelling, argument, UNKNOWN)
+        if unknown is not None:
+            return unknown
+        default = pattern.table.default(setting, self.versions)
+        if default is None:
+            return None
+        if silent is not None:
+            return _with_value(silent, Known(default.value))
+        if call.is_open or (call.result is not None and call.result.fallback):
+            return Setting(setting, UNKNOWN, pattern.dialect, "", None, call=call, pattern=pattern, context=call.context)
+        spelling_name = next((name for name, _ in pattern.table.spellings_of(setting)), "")
+        return Setting(
+            setting, Known(default.value), pattern.dialect, spelling_name, None, None, None, call, pattern,
+            context=call.context, default_versions=default.versions,
+        )  # fmt: skip
+
+    def _written(self, call: Call, pattern: CallPattern, parameter: str, spelling: Spelling, argument: Argument, value: Value) -> Setting:
+        node = argument.keyword or argument.node
+        span = self.span_of(node) if node is not None and hasattr(node, "lineno") else self.span_of(call.node)
+        value_span = self.span_of(argument.node) if argument.node is not None and hasattr(argument.node, "lineno") else None
+        origin_node = origin_of(argument.value)
+        origin = self.span_of(origin_node) if origin_node is not None and hasattr(origin_node, "lineno") else value_span
+        return Setting(
+            spelling.setting, value, pattern.dialect, parameter, span, value_span, origin, call, pattern, spelling, argument,
+            call.context, node=node,
+        )  # fmt: skip
+
+    def of_attribute(self, write: AttributeWrite) -> Iterator[Setting]:
+        """Yield what an attribute write says."""
+        for dialect in self.dialects.all:
+            for pattern in dialect.attributes:
+                if write.name == pattern.name and fnmatch.fnmatchcase(write.path, pattern.path):
+                    value = read_value(pattern.spelling, write.value)
+                    if value is not None:
+                        value_span = self.span_of(write.value_node)
+                        origin_node = origin_of(write.value)
+                        is_placed = origin_node is not None and hasattr(origin_node, "lineno")
+                        origin = self.span_of(origin_node) if origin_node is not None and is_placed else value_span
+                        yield Setting(
+                            pattern.spelling.setting,
+                            value,
+                            dialect.name,
+                            f"{write.path}.{write.name}",
+                            self.span_of(write.node),
+                            value_span,
+                            origin,
+                            entry=pattern.spelling,
+                            context=write.context,
+                            node=write.node,
+                        )
+
+    def pattern_of_command(self, command: Command) -> CallPattern | None:
+        """Return the dialect pattern that a command of a shell text fits, or None."""
+        words = " ".join(command.words)
+        for dialect in self.dialects.all:
+            for pattern in dialect.commands:
+                if pattern.programs.fullmatch(words) and (not pattern.has or any(name in command.flags for name in pattern.has)):
+                    return pattern.call
+        return None
+
+    def of_command(self, command: Command, pattern: CallPattern) -> list[Setting]:
+        """Return everything that a command says; flags that are not given say nothing, as the script decides then."""
+        found = [
+            Setting(name, Known(value), pattern.dialect, " ".join(command.words[:2]), command.span, pattern=pattern, style="shell")
+            for name, value in pattern.sets.items()
+        ]
+        for parameter, spellings in pattern.table.arguments.items():
+            for spelling in spellings:
+                flag, is_negated = command.flags.get(parameter), False
+                if flag is None:
+                    flag, is_negated = command.flags.get(f"no_{parameter}"), True
+                if flag is None:
+                    continue
+                value = read_value(spelling, Known(False) if is_negated else _from_text(flag.value))
+                if value is not None:
+                    found.append(
+                        Setting(
+                            spelling.setting,
+                            value,
+                            pattern.dialect,
+                            f"--{parameter}",
+                            flag.span,
+                            flag.value_span,
+                            flag.value_span,
+                            pattern=pattern,
+                            entry=spelling,
+                            style="shell",
+                            command=command,
+                        )
+                    )
+        return found
+
+    def of_environment(self, write: EnvironmentWrite) -> Setting | None:
+        """Return what an environment variable says, or None when no dialect reads it."""
+        spelling = self.dialects.environment.get(write.name)
+        if spelling is None:
+            return None
+        value = read_value(spelling, write.value)
+        span, value_span = Span(write.start, write.end), Span(write.value_start, write.value_end)
+        return Setting(
+            spelling.setting, value or UNKNOWN, "environment", write.name, span, value_span, value_span, entry=spelling,
+            context=write.context, style="python" if write.style == "python" else "dotenv" if write.style == "dotenv" else "shell",
+        )  # fmt: skip
+
+
+def _from_text(value: Value) -> Value:
+    """Return a flag's text as the constant it stands for: a bool, a number, else the text."""
+    if not (isinstance(value, Known) and isinstance(value.value, str)):
+        return value
+    words = {"true": True, "false": False, "none": None}
+    if value.value.lower() in words:
+        return Known(words[value.value.lower()])
+    for convert in (int, float):
+        try:
+            return Known(convert(value.value))
+        except ValueError:
+            continue
+    return value
+
+
+def _with_value(setting: Setting, value: Value) -> Setting:
+    return Setting(
+        setting.name, value, setting.dialect, setting.spelling, setting.span, setting.value_span, setting.origin, setting.call,
+        setting.pattern, setting.entry, setting.argument, setting.context, node=setting.node,
+    )  # fmt: skip
+
+
+def _written(node: ast.expr) -> str:
+    """Return a callee as it is written, as far as it is names and dots."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_written(node.value)}.{node.attr}"
+    return "?"
+
+
+def _fits(pattern: CallPattern, call: Call) -> bool:
+    arguments = bound_arguments(call, pattern)
+    if pattern.has and not any(name in arguments for name in pattern.has):
+        return False
+    if any(name in arguments for name in pattern.lacks) or len(call.arguments) > pattern.positional_at_most:
+        return False
+    if pattern.under:
+        names = [manager.name for manager in call.context.managers if isinstance(manager, (Instance, Symbol))]
+        written = [name for name in names if fnmatch.fnmatchcase(name, pattern.under)]
+        if not written:
+            return False
+    return True
+
+
+def bound_arguments(call: Call, pattern: CallPattern) -> dict[str, Argument]:
+    """Return a call's arguments by parameter name, positional ones by the table's order."""
+    return {**call.inherited, **dict(zip(pattern.table.positional, call.arguments, strict=False)), **call.keywords}
+
+
+def _is_true(argument: Argument | None) -> bool:
+    return argument is not None and isinstance(argument.value, Known) and bool(argument.value.value)
+
+
+def read_value(spelling: Spelling, value: Value) -> Value | None:
+    """Return an argument's value in canonical terms; None when it says nothing about the setting."""
+    if isinstance(value, OneOf):
+        read = [read_value(spelling, alternative) for alternative in value.values]
+        said = [one for one in read if one is not None]
+        return None if not said else UNKNOWN if len(said) < len(read) else join_all(said)
+    if spelling.reads == "presence":
+        return _presence(value)
+    plain = _READERS[spelling.reads](value)
+    if plain is _NOT_MINE:
+        return None
+    if not isinstance(plain, Known) or spelling.values is None:
+        whatever = (spelling.values or {}).get(ANYTHING)
+        if whatever is not None and isinstance(value, (DictValue, Function, Class)):
+            return Known(whatever, origin_of(value))
+        return plain if isinstance(plain, Known) else UNKNOWN
+    return _translated(spelling.values, plain)
+
+
+def _translated(values: Mapping[Any, Any], plain: Known) -> Value | None:
+    """Return a value by the table of a spelling; a value that it does not list stands for itself."""
+    for key, canonical in values.items():
+        if key == plain.value and type(key) is type(plain.value):
+            return None if canonical is None else Known(canonical, plain.origin, plain.weak, plain.source)
+    if ANYTHING in values:
+        canonical = values[ANYTHING]
+        return None if canonical is None else Known(canonical, plain.origin, plain.weak, plain.source)
+    return plain
+
+
+_NOT_MINE: Any = object()
+"""A reader's answer for a value of another kind: a dtype where a device is read."""
+
+
+def _presence(value: Value) -> Value:
+    if isinstance(value, Known):
+        return Known(value.value is not None, value.origin, value.weak)
+    if isinstance(value, (Function, Class, Symbol, DictValue)) or (isinstance(value, Instance) and value.name):
+        return Known(True, origin_of(value))
+    return UNKNOWN
+
+
+def _plain(value: Value) -> Any:
+    return value if isinstance(value, Known) else UNKNOWN
+
+
+def _word(value: Value) -> Any:
+    if isinstance(value, Known):
+        return Known(value.value.lower(), value.origin, value.weak, value.source) if isinstance(value.value, str) else value
+    if isinstance(value, Symbol):
+        return Known(value.name.rsplit(".", 1)[-1].lower(), value.origin)
+    if isinstance(value, DictValue):
+        entries = {key: entry.value for key, entry in value.slots.items() if isinstance(entry, Entry)}
+        whole = entries.get("")
+        return whole if isinstance(whole, Known) else Known("dict", value.origin)
+    return UNKNOWN
+
+
+def _device(value: Value) -> Any:
+    if isinstance(value, Known):
+        if isinstance(value.value, str):
+            name = value.value.split(":")[0]
+            return Known(value.value, value.origin, value.weak, value.source) if name in DEVICE_TYPES else _NOT_MINE
+        return _NOT_MINE
+    return _NOT_MINE if isinstance(value, Symbol) else UNKNOWN
+
+
+def _dtype(value: Value) -> Any:
+    text = None
+    if isinstance(value, Symbol):
+        text = value.name.rsplit(".", 1)[-1]
+    elif isinstance(value, Known) and isinstance(value.value, str):
+        text = value.value.removeprefix("torch.")
+    elif isinstance(value, Known):
+        return _NOT_MINE if value.value is None else UNKNOWN
+    if text is None:
+        return UNKNOWN
+    dtype = DTYPES.get(text)
+    return Known(dtype, origin_of(value), getattr(value, "weak", False)) if dtype is not None else _NOT_MINE
+
+
+def _number(value: Value) -> Any:
+    if isinstance(value, Known) and isinstance(value.value, str):
+        try:
+            return Known(float(value.value), value.origin, value.weak)
+        except ValueError:
+            return Known(value.value, value.origin, value.weak)
+    if isinstance(value, Known) and isinstance(value.value, (int, float)):
+        return Known(float(value.value), value.origin, value.weak)
+    return UNKNOWN
+
+
+def _switch(value: Value) -> Any:
+    if isinstance(value, Known):
+        on = str(value.value).lower() in ("1", "true", "yes", "y", "t", "on")
+        return Known(on, value.origin, value.weak)
+    return UNKNOWN
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "plain": _plain,
+    "word": _word,
+    "device": _device,
+    "dtype": _dtype,
+    "number": _number,
+    "switch": _switch,
+}

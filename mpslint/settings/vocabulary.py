@@ -1,0 +1,37 @@
+"""The canonical settings: their names, types and titles, from `rules/settings.yaml`."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml, rules_folder
+
+TYPES = ("flag", "count", "number", "word")
+COMBINATIONS = ("last", "max", "min")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingKind:
+    """What a canonical setting is: the type of its value, its title in tables, and how several values combine."""
+
+    name: str
+    type: str
+    title: str
+    combine: str = "last"
+    words: tuple[str, ...] = ()
+
+
+@functools.lru_cache(maxsize=1)
+def load_vocabulary() -> dict[str, SettingKind]:
+    """Return every canonical setting by name. Raises RuleError naming the file and the key that is wrong."""
+    path = rules_folder() / "settings.yaml"
+    kinds = {}
+    for name, data in read_yaml(path).items():
+        unknown = set(data) - {"type", "title", "combine", "words"}
+        if unknown or data.get("type") not in TYPES or data.get("combine", "last") not in COMBINATIONS:
+            raise RuleError(f"{path}: {name}: bad entry {data}")
+        words = tuple(data.get("words", ()))
+        kinds[name] = SettingKind(name, data["type"], data["title"], data.get("combine", "last"), words)
+    return kinds

@@ -1,0 +1,149 @@
+"""A file as text with places. A notebook is one text: its Python cells, one after the other.
+
+Every offset in mpslint counts characters of `Document.text`. Magics are masked, and scripts inside cells are set apart, by texts of
+the very same length, so that an offset means the same place in all of them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import enum
+import functools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mpslint.finding import Edit, Span
+
+NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class Kind(enum.Enum):
+    """What a file is read as."""
+
+    PYTHON = "python"
+    NOTEBOOK = "notebook"
+    SHELL = "shell"
+    ENV = "env"
+    YAML = "yaml"
+    DOCKERFILE = "dockerfile"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a notebook whose text is part of `Document.text`."""
+
+    number: int
+    """1 for the first cell, whatever its type."""
+    id: str
+    """The cell's own id, or '' in formats before 4.5."""
+    span: Span
+    """Where its text lies in `Document.text`."""
+    tags: tuple[str, ...] = ()
+
+
+class SnippetKind(enum.Enum):
+    """What a piece of a notebook is that is not Python of the notebook itself."""
+
+    SHELL = "shell"
+    """`!cmd`, `%%bash`."""
+    ENV = "env"
+    """`%env NAME=value`."""
+    INSTALL = "install"
+    """`%pip install ...`, `pip install ...`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Shell text or an environment setting inside a notebook; `span` covers exactly `text`."""
+
+    kind: SnippetKind
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of a file that could not be read, and why; it is reported, never taken for clean."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is, in the words of whoever looks at the file. Lines and columns start at 1, columns count characters."""
+
+    line: int
+    column: int
+    cell: int | None = None
+    cell_id: str = ""
+    physical_line: int = 0
+    """The line in the file itself: for a notebook, the line of the JSON text."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file that was read. `python` and `scripts` have the length of `text`; what is not theirs is blank in them."""
+
+    path: str
+    kind: Kind
+    text: str
+    python: str = ""
+    """The Python to analyse: `text` with magics masked. Empty for a file that holds no Python."""
+    scripts: tuple[str, ...] = ()
+    """Python files that cells write (`%%writefile train.py`): each a program of its own."""
+    snippets: tuple[Snippet, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    write_back: Callable[[Sequence[Edit]], bytes] | None = None
+    """Return the bytes of the file with these edits of `text` made (sorted, not overlapping), everything else as it was."""
+    physical_line: Callable[[int, int], int] | None = None
+    """For a notebook: the line of the JSON text for an index into `cells` and an offset in that cell."""
+
+    @functools.cached_property
+    def line_starts(self) -> list[int]:
+        """The offset of each line of `text`."""
+        return [0, *(match.end() for match in NEWLINE.finditer(self.text))]
+
+    @functools.cached_property
+    def _is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    @functools.cached_property
+    def _cell_starts(self) -> list[int]:
+        return [cell.span.start for cell in self.cells]
+
+    def offset(self, line: int, utf8_column: int) -> int:
+        """Return the offset for a line (from 1) and a column counted in UTF-8 bytes, as `ast` counts."""
+        start = self.line_starts[line - 1]
+        if self._is_ascii:
+            return start + utf8_column
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return start + len(self.text[start:end].encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
+
+    def line_at(self, offset: int) -> int:
+        """Return the line of `text` (from 1) that an offset lies on."""
+        return bisect.bisect_right(self.line_starts, offset)
+
+    def line_text(self, line: int) -> str:
+        """Return a line of `text` (from 1) without its line end."""
+        start = self.line_starts[line - 1]
+        end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
+        return self.text[start:end].rstrip("\r\n")
+
+    def cell_at(self, offset: int) -> Cell | None:
+        """Return the cell that an offset lies in, or None outside notebooks."""
+        index = bisect.bisect_right(self._cell_starts, offset) - 1
+        return self.cells[index] if index >= 0 else None
+
+    def place(self, offset: int) -> Place:
+        """Return the place of an offset: line and column, in its cell where there are cells."""
+        line = self.line_at(offset)
+        column = offset - self.line_starts[line - 1] + 1
+        index = bisect.bisect_right(self._cell_starts, offset) - 1
+        if index < 0 or self.physical_line is None:
+            return Place(line, column, physical_line=line)
+        cell = self.cells[index]
+        physical = self.physical_line(index, offset - cell.span.start)
+        return Place(line - self.line_at(cell.span.start) + 1, column, cell.number, cell.id, physical)

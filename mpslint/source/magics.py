@@ -1,0 +1,214 @@
+"""Notebook syntax that is not Python, masked by Python of the same length so that every offset stays true.
+
+What IPython would run (`!cmd`, `%magic`, `x = !cmd`, `name?`, `%%bash`) becomes the name `_`, which the evaluator never knows, padded
+with blanks. A line inside a string or a bracket is left alone, whatever it starts with: IPython runs only what begins a statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mpslint.finding import Span
+from mpslint.source.document import NEWLINE, Snippet, SnippetKind
+
+PLACEHOLDER = "_"
+
+PYTHON_CELLS = frozenset(
+    [
+        "time",
+        "timeit",
+        "capture",
+        "prun",
+        "debug",
+        "python",
+        "python3",
+        "pypy",
+        "ipytest",
+        "memit",
+        "mprun",
+        "lprun",
+        "wandb",
+        "scalene",
+        "pyinstrument",
+        "snakeviz",
+    ]
+)
+"""Cell magics whose body is Python."""
+SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
+WRITING_CELLS = frozenset({"writefile", "file"})
+AUTOMAGIC = frozenset(
+    ["pip", "conda", "mamba", "uv", "cd", "ls", "ll", "pwd", "mkdir", "rm", "cp", "mv", "cat", "env", "load_ext", "matplotlib"]
+)
+TIMED = "%time "
+
+_MAY_HOLD_MAGIC = re.compile(r"^[ \t]*[!%?]|\?[ \t]*$|=[ \t]*[!%]", re.MULTILINE)
+_MAGIC_START = re.compile(r"[ \t]*[!%?]")
+_CELL_MAGIC = re.compile(r"\s*%%(!|[\w.]+)([^\r\n]*)")
+_ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\] \t'\"]*?=[ \t]*(?=[!%][^\s=])")
+_HELP = re.compile(r"[ \t]*(\?{1,2}[^\r\n]+|%{0,2}[\w.*]+(\([^()\r\n]*\)|\[[^\[\]\r\n]*\])?\?{1,2})[ \t]*$")
+_WORD = re.compile(r"[ \t]*(\w+)[ \t]+(?![=(.,:\[+*/%<>|&^@-])\S")
+_NOT_BLANK = re.compile(r"[^\r\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedCell:
+    """What a cell holds: `python` has the length of the cell's text, spans count from its start."""
+
+    python: str
+    script: str = ""
+    """The body of a `%%writefile x.py`, blank elsewhere, or ''."""
+    snippets: tuple[Snippet, ...] = ()
+
+
+def blank(text: str) -> str:
+    """Return spaces for everything but line ends."""
+    return _NOT_BLANK.sub(" ", text)
+
+
+def mask_cell(text: str, automagic: bool = False) -> MaskedCell:
+    """Return the Python of a cell, and what else it holds.
+
+    `automagic` also masks commands written without a percent sign (`pip install x`); ask for it only when the cell does not parse
+    otherwise, since they can be read as Python names.
+    """
+    if not automagic and not _MAY_HOLD_MAGIC.search(text):
+        return MaskedCell(text)
+    cell_magic = _CELL_MAGIC.match(text)
+    if cell_magic is None:
+        return _mask_lines(text, automagic)
+    name, rest = cell_magic.groups()
+    start = cell_magic.end()
+    head, body = blank(text[:start]), text[start:]
+    if name in PYTHON_CELLS:
+        inner = _mask_lines(body, automagic)
+        moved = tuple(Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in inner.snippets)
+        return MaskedCell(head + inner.python, snippets=moved)
+    if name in WRITING_CELLS and rest.split("#")[0].strip().strip("'\"").endswith(".py"):
+        return MaskedCell(blank(text), script=head + body)
+    is_shell_file = name in WRITING_CELLS and rest.strip().endswith((".sh", ".bash"))
+    if is_shell_file or (name in SHELL_CELLS and (name != "script" or rest.split()[:1] in (["bash"], ["sh"]))):
+        return MaskedCell(blank(text), snippets=(Snippet(SnippetKind.SHELL, Span(start, len(text)), body),))
+    return MaskedCell(blank(text))
+
+
+def _mask_lines(text: str, automagic: bool) -> MaskedCell:
+    """Mask the magics of a cell that is Python otherwise."""
+    pieces: list[str] = []
+    snippets: list[Snippet] = []
+    for start, end in _statements(text):
+        statement = text[start:end]
+        masked = _mask_statement(statement, automagic)
+        pieces.append(statement if masked is None else masked)
+        if masked is not None:
+            snippet = _snippet(statement, start)
+            if snippet is not None:
+                snippets.append(snippet)
+    return MaskedCell("".join(pieces), snippets=tuple(snippets))
+
+
+def _mask_statement(statement: str, automagic: bool) -> str | None:
+    """Return the mask of a statement that is a magic, or None when it is Python."""
+    bare = statement.lstrip()
+    if bare.startswith(TIMED):
+        word = len(statement) - len(bare)
+        rest = bare[bare.index(" ") :]
+        if not rest.lstrip().startswith(("-", "for ", "while ", "with ", "if ", "def ", "class ")):
+            return statement[:word] + f"{PLACEHOLDER};" + " " * (len(bare) - len(rest) - 2) + rest
+    assigned = _ASSIGNED.match(statement)
+    if assigned is not None:
+        return statement[: assigned.end()] + _placeholder(statement[assigned.end() :])
+    if bare.startswith(("!", "%")) or _HELP.match(statement.rstrip("\r\n")):
+        indent = len(statement) - len(bare)
+        return statement[:indent] + _placeholder(bare)
+    if automagic:
+        word_match = _WORD.match(statement)
+        if word_match is not None and word_match.group(1) in AUTOMAGIC:
+            return statement[: word_match.start(1)] + _placeholder(statement[word_match.start(1) :])
+    return None
+
+
+def _placeholder(text: str) -> str:
+    return PLACEHOLDER + blank(text[1:])
+
+
+def _snippet(statement: str, start: int) -> Snippet | None:
+    """Return what a masked statement says to a shell or to the environment, or None when nothing that matters here."""
+    offset = len(statement) - len(statement.lstrip())
+    assigned = _ASSIGNED.match(statement)
+    if assigned is not None:
+        offset = assigned.end()
+    command = statement[offset:].rstrip("\r\n")
+    for prefix, kind in (
+        ("!", SnippetKind.SHELL),
+        ("%env ", SnippetKind.ENV),
+        ("%set_env ", SnippetKind.ENV),
+        ("%pip ", SnippetKind.INSTALL),
+        ("%uv ", SnippetKind.INSTALL),
+        ("%conda ", SnippetKind.INSTALL),
+        ("pip ", SnippetKind.INSTALL),
+        ("%sx ", SnippetKind.SHELL),
+        ("%system ", SnippetKind.SHELL),
+    ):
+        if command.startswith(prefix):
+            skip = 1 if prefix == "!" else 0 if prefix == "pip " else len(prefix) if kind is not SnippetKind.INSTALL else 1
+            if command.startswith("!!"):
+                skip = 2
+            return Snippet(kind, Span(start + offset + skip, start + offset + len(command)), command[skip:])
+    return None
+
+
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of runs of lines that belong together: brackets, strings and backslashes hold lines together.
+
+    Simple statements joined by `;` and the lines of a block each count for themselves: only where a line begins matters here.
+    """
+    start = position = 0
+    while position < len(text):
+        is_magic = _MAGIC_START.match(text, position) is not None or _ASSIGNED.match(text, position) is not None
+        position = _end_of_magic(text, position) if is_magic else _end_of_logical_line(text, position)
+        yield start, position
+        start = position
+
+
+def _end_of_magic(text: str, position: int) -> int:
+    """Return where a magic ends: at the first line end that no backslash precedes."""
+    while True:
+        newline = NEWLINE.search(text, position)
+        if newline is None:
+            return len(text)
+        if newline.start() == 0 or text[newline.start() - 1] != "\\":
+            return newline.end()
+        position = newline.end()
+
+
+_TOKEN = re.compile(r"'''|\"\"\"|'|\"|#[^\r\n]*|[\[({]|[\])}]|\\(?:\r\n|\r|\n)|\r\n|\r|\n")
+_STRING_END = {
+    "'''": re.compile(r"[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''", re.DOTALL),
+    '"""': re.compile(r'[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""', re.DOTALL),
+    "'": re.compile(r"[^'\\\r\n]*(?:\\(?:\r\n|.)[^'\\\r\n]*)*'?", re.DOTALL),
+    '"': re.compile(r'[^"\\\r\n]*(?:\\(?:\r\n|.)[^"\\\r\n]*)*"?', re.DOTALL),
+}
+"""What follows an opening quote up to its closing one; a string of one line ends with its line where the quote is missing."""
+
+
+def _end_of_logical_line(text: str, position: int) -> int:
+    """Return where a logical line of Python ends. Unclosed strings and brackets run to the end of the cell."""
+    depth = 0
+    while True:
+        token = _TOKEN.search(text, position)
+        if token is None:
+            return len(text)
+        found, position = token.group(), token.end()
+        if found in _STRING_END:
+            end = _STRING_END[found].match(text, position)
+            if end is None:
+                return len(text)
+            position = end.end()
+        elif found in "[({":
+            depth += 1
+        elif found in "])}":
+            depth = max(0, depth - 1)
+        elif found[0] in "\r\n" and depth == 0:
+            return position

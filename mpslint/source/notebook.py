@@ -1,0 +1,288 @@
+"""The JSON of a notebook as text: where each cell's source lies in it, and how a changed source is written back.
+
+Only the JSON strings of changed cells are touched, and in them only the changed characters: indent, key order, escapes, line ends and
+the final newline of the file stay as they are. (nbformat's writer would re-indent two notebooks in five.)
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.finding import Edit, ReadError
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_SCALAR = re.compile(r"[^,\]}\s]+")
+_STRUCTURE = re.compile(r'["{}\[\]]')
+_CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
+_SOURCE_KEYS = ("source", "input")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """Where the source of one cell lies in the JSON text: the value, and the string literals it is made of."""
+
+    start: int
+    end: int
+    literals: tuple[tuple[int, int], ...]
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RawCell:
+    """A cell as the notebook's JSON has it."""
+
+    number: int
+    data: dict[str, Any]
+    source: str
+
+
+def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any]]:
+    """Return the cells of a notebook and its metadata. Formats 4, 3 and 2 are read as they stand.
+
+    Raises ReadError, with the line, when the text is not JSON or not a notebook.
+    """
+    try:
+        data = json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise ReadError(f"{path}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
+    except RecursionError:
+        raise ReadError(f"{path}: not a notebook: its JSON is nested too deeply") from None
+    cells = _cells_of(data)
+    if cells is None:
+        raise ReadError(f"{path}: not a notebook: {_explain(data)}")
+    found = []
+    for number, cell in enumerate(cells, start=1):
+        if isinstance(cell, dict):
+            source = next((cell[key] for key in _SOURCE_KEYS if key in cell), "")
+            if isinstance(source, list) and all(isinstance(line, str) for line in source):
+                source = "".join(source)
+            if isinstance(source, str):
+                found.append(RawCell(number, cell, source))
+    metadata = data.get("metadata")
+    return found, metadata if isinstance(metadata, dict) else {}
+
+
+def _cells_of(data: Any) -> list[Any] | None:
+    """Return the list of cells, wherever the format keeps it, or None."""
+    if not isinstance(data, dict):
+        return None
+    if isinstance(data.get("cells"), list):
+        cells: list[Any] = data["cells"]
+        return cells
+    sheets = data.get("worksheets")
+    if not isinstance(sheets, list):
+        return None
+    return [cell for sheet in sheets if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for cell in sheet["cells"]]
+
+
+def _explain(data: Any) -> str:
+    """Return in one line why nbformat would not take this JSON for a notebook."""
+    if not isinstance(data, dict):
+        return f"the JSON holds a {type(data).__name__}, not an object with cells"
+    import nbformat
+
+    try:
+        nbformat.validate(data)
+    except nbformat.ValidationError as error:
+        return str(error).splitlines()[0]
+    return "it has no cells"
+
+
+@dataclass(frozen=True)
+class NotebookText:
+    """The JSON text of a notebook with the places of its sources, found when first asked for."""
+
+    raw: str
+    numbers: tuple[int, ...]
+    """The number (from 1) of each cell that the Document holds, in order."""
+
+    @functools.cached_property
+    def sources(self) -> list[SourceText]:
+        """The place of each of those cells' source."""
+        every = [_source_of(self.raw, cell) for cell in _cell_spans(self.raw)]
+        return [every[number - 1] for number in self.numbers]
+
+    @functools.cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.raw)]
+
+    @functools.lru_cache(maxsize=64)  # noqa: B019  (the object lives as long as its Document)
+    def _offsets(self, index: int) -> list[int]:
+        """The offset in the cell at which each literal begins."""
+        lengths = [len(json.loads(self.raw[start:end], strict=False)) for start, end in self.sources[index].literals]
+        return [0, *itertools.accumulate(lengths)]
+
+    def physical_line(self, index: int, offset: int) -> int:
+        """Return the line of the JSON text (from 1) that holds an offset in a cell."""
+        source = self.sources[index]
+        if not source.literals:
+            return bisect.bisect_left(self._line_ends, source.start) + 1
+        literal = bisect.bisect_right(self._offsets(index), offset) - 1
+        start, _ = source.literals[min(literal, len(source.literals) - 1)]
+        return bisect.bisect_left(self._line_ends, start) + 1
+
+    def write(self, edits: Sequence[tuple[int, Edit]]) -> str:
+        """Return the JSON text with edits made: pairs of an index into the cells and an Edit counted from the cell's start."""
+        pieces, position = [], 0
+        keep_ascii = self.raw.isascii() and re.search(r"\\u(?!00[0-7])[0-9a-fA-F]{4}", self.raw) is not None
+        for index, group in itertools.groupby(sorted(edits, key=lambda pair: (pair[0], pair[1].span)), key=lambda pair: pair[0]):
+            source = self.sources[index]
+            pieces += [self.raw[position : source.start], _rewrite(self.raw, source, [edit for _, edit in group], keep_ascii)]
+            position = source.end
+        return "".join([*pieces, self.raw[position:]])
+
+
+def _rewrite(raw: str, source: SourceText, edits: Sequence[Edit], keep_ascii: bool) -> str:
+    """Return the JSON of one source with edits made; strings that no edit touches keep their very characters."""
+    old = [
+        _Character(*character, literal)
+        for literal, (start, end) in enumerate(source.literals)
+        for character in _characters(raw[start + 1 : end - 1])
+    ]
+    new: list[_Character] = []
+    position = 0
+    for edit in edits:
+        new += old[position : edit.span.start]
+        literal = new[-1].literal if new else 0
+        new += [_Character(text, json.dumps(text, ensure_ascii=keep_ascii)[1:-1], literal) for text in edit.text]
+        position = edit.span.end
+    new += old[position:]
+    if not source.is_list:
+        return '"' + "".join(character.written for character in new) + '"'
+    strings = _lines(new) if _is_split_by_lines(old) else _literals(new)
+    opening = raw[source.start + 1 : source.literals[0][0]] if source.literals else ""
+    closing = raw[source.literals[-1][1] : source.end - 1] if source.literals else ""
+    gaps = [raw[a_end:b_start] for (_, a_end), (b_start, _) in itertools.pairwise(source.literals)]
+    gap = gaps[0] if gaps else "," + (opening or " ")
+    joints = (gaps + [gap] * len(strings))[: max(0, len(strings) - 1)]
+    body = "".join(f'"{text}"{joint}' for text, joint in zip(strings, [*joints, ""], strict=False))
+    return f"[{opening}{body}{closing}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Character:
+    """A character of a source, how the JSON writes it, and which string of the source it belongs to."""
+
+    text: str
+    written: str
+    literal: int
+
+
+def _is_split_by_lines(characters: Sequence[_Character]) -> bool:
+    """Return whether each string of a source holds exactly one line, as notebook editors write them."""
+    return all((a.text == "\n") == (a.literal != b.literal) for a, b in itertools.pairwise(characters))
+
+
+def _literals(characters: Sequence[_Character]) -> list[str]:
+    groups = itertools.groupby(characters, key=lambda character: character.literal)
+    return ["".join(character.written for character in group) for _, group in groups]
+
+
+def _lines(characters: Sequence[_Character]) -> list[str]:
+    lines: list[list[str]] = [[]]
+    for character in characters:
+        lines[-1].append(character.written)
+        if character.text == "\n":
+            lines.append([])
+    return ["".join(line) for line in lines if line]
+
+
+def _characters(literal: str) -> list[tuple[str, str]]:
+    """Return (character, how the file writes it) for the inside of a JSON string."""
+    return [(written, written) if written[0] != "\\" else (json.loads(f'"{written}"'), written) for written in _CHARACTER.findall(literal)]
+
+
+def _skip(raw: str, position: int) -> int:
+    """Return the end of the JSON value that starts at `position`."""
+    first = raw[position]
+    if first == '"':
+        return _end_of_string(raw, position)
+    if first not in "{[":
+        match = _SCALAR.match(raw, position)
+        return match.end() if match else position
+    depth = 0
+    while True:
+        token = _STRUCTURE.search(raw, position)
+        if token is None:
+            return len(raw)
+        if token.group() == '"':
+            position = _end_of_string(raw, token.start())
+            continue
+        depth += 1 if token.group() in "{[" else -1
+        position = token.end()
+        if depth == 0:
+            return position
+
+
+def _end_of_string(raw: str, position: int) -> int:
+    match = _STRING.match(raw, position)
+    return match.end() if match else len(raw)
+
+
+def _blanks(raw: str, position: int) -> int:
+    match = _SPACE.match(raw, position)
+    return match.end() if match else position
+
+
+def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
+    """Yield (key, start, end) for each member of the object at `position`."""
+    position = _blanks(raw, position + 1)
+    while raw[position : position + 1] == '"':
+        key_end = _end_of_string(raw, position)
+        key = json.loads(raw[position:key_end], strict=False)
+        start = _blanks(raw, _blanks(raw, key_end) + 1)
+        end = _skip(raw, start)
+        yield key, start, end
+        position = _blanks(raw, end)
+        if raw[position : position + 1] == ",":
+            position = _blanks(raw, position + 1)
+
+
+def _items(raw: str, position: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) for each item of the array at `position`."""
+    position = _blanks(raw, position + 1)
+    while raw[position : position + 1] not in ("]", ""):
+        end = _skip(raw, position)
+        yield position, end
+        position = _blanks(raw, end)
+        if raw[position : position + 1] == ",":
+            position = _blanks(raw, position + 1)
+
+
+def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[int, int] | None:
+    """Return (start, end) of the value of the first of `keys` that the object has; of a key written twice, the last."""
+    members = {key: (start, end) for key, start, end in _members(raw, position) if key in keys}
+    return next((members[key] for key in keys if key in members), None)
+
+
+def _cell_spans(raw: str) -> Iterator[int]:
+    """Yield where each cell's object begins, in the order of `load_cells`."""
+    top = _blanks(raw, 0)
+    cells = _last_member(raw, top, ("cells",))
+    if cells is not None and raw[cells[0]] == "[":
+        yield from (start for start, _ in _items(raw, cells[0]))
+        return
+    sheets = _last_member(raw, top, ("worksheets",))
+    for sheet, _ in _items(raw, sheets[0]) if sheets else ():
+        inner = _last_member(raw, sheet, ("cells",)) if raw[sheet] == "{" else None
+        if inner is not None and raw[inner[0]] == "[":
+            yield from (start for start, _ in _items(raw, inner[0]))
+
+
+def _source_of(raw: str, cell: int) -> SourceText:
+    """Return where the source of the cell at `cell` lies; a cell without one gets an empty place."""
+    value = _last_member(raw, cell, _SOURCE_KEYS) if raw[cell] == "{" else None
+    if value is None:
+        return SourceText(cell, cell, (), False)
+    start, end = value
+    if raw[start] == "[":
+        return SourceText(start, end, tuple(_items(raw, start)), True)
+    return SourceText(start, end, ((start, end),) if raw[start] == '"' else (), False)
