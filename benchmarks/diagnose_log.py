@@ -12,11 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-
-from ordinary_log import ordinary_log
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from mpslint.diagnose import Log, diagnose
+from tests.ordinary_log import ordinary_log
 
 _ERROR = (
     "RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, "

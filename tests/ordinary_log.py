@@ -11,7 +11,7 @@ shards tokenizer dataset map examples checkpoint saved output generated summary 
 government police adapter config special tokens embeddings resized cache found accelerate transformers torch
 version warning error placeholder buffer size operator backend watermark allocated cuda float64 bf16 fp16
 semaphore worker pin storage generator segmentation
-""".split()  # noqa: SIM905
+""".split()
 
 
 def ordinary_log(lines: int, seed: int = 0) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ordinary_log import ordinary_log
 
 from mpslint.diagnose import Log, Outcome, diagnose
 from mpslint.diagnose.catalogue import Example, Message, catalogue, load_catalogue
@@ -14,6 +13,7 @@ from mpslint.diagnose.fill import filled
 from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
 from mpslint.diagnose.out_of_memory import VERDICTS
 from mpslint.finding import RuleError
+from tests.ordinary_log import ordinary_log
 
 MESSAGES = list(catalogue().messages.values())
 EXAMPLES = [(message, example) for message in MESSAGES for example in message.examples]
@@ -119,8 +119,9 @@ def entry(**changes: str) -> str:
         ({"rules": "MPS101"}, "rules: write a list of words"),
         ({"reader": "tea-leaves"}, "reader: 'tea-leaves' is none of out-of-memory"),
         ({"change": "[{say: do it, sets: {a.b: 1}}]"}, "unknown key 'sets'"),
-        ({"change": "[{say: do it, set: {batch: 1}}]"}, "'batch' is not the name of a setting"),
-        ({"change": "[{say: do it, set: {a.b: [1]}}]"}, "a.b: write a string"),
+        ({"change": "[{say: do it, set: {batch: 1}}]"}, "unknown setting 'batch'"),
+        ({"change": "[{say: do it, set: {batch.train: [1]}}]"}, "batch.train: [1] is no count"),
+        ({"change": "[{say: do it, set: {precision.mixed: half}}]"}, "precision.mixed: 'half' is none of no, fp16"),
         ({"change": "[{say: do it, set: 3}]"}, "set: write it as {padding.multiple_of: 64}"),
         ({"change": "[{say: do it, upgrade: 3}]"}, "write versions as 'torch >= 2.8'"),
         ({"change": "do it"}, "change: write a list of entries"),

@@ -57,15 +57,7 @@ def test_input_comes_from_a_file_a_pipe_or_the_command_line(tmp_path: Path) -> N
     outputs = [run(str(path)), run("-", text=KNOWN), run(text=KNOWN), run("-m", KNOWN)]
 
     assert {result.exit_code for result in outputs} == {0}
-    assert (
-        len(
-            {
-                result.output.replace(str(path), "X").replace("<stdin>", "X").replace("<message>", "X")
-                for result in outputs
-            }
-        )
-        == 1
-    )
+    assert len({result.output.replace(str(path), "X").replace("<stdin>", "X").replace("<message>", "X") for result in outputs}) == 1
 
 
 @pytest.mark.parametrize(
@@ -108,17 +100,10 @@ def test_broken_files_are_one_line(tmp_path: Path) -> None:
 
 def test_nothing_that_is_slow_is_imported(tmp_path: Path) -> None:
     """A diagnosis needs neither torch nor LibCST nor nbformat."""
-    program = (
-        f"import sys\nfrom mpslint.cli import group\ngroup(['diagnose', '-m', {KNOWN!r}], standalone_mode=False)\n"
-    )
-    check = (
-        "import atexit, sys\n"
-        "atexit.register(lambda: print(sorted(set(sys.modules) & {'torch', 'libcst', 'nbformat'})))\n"
-    )
+    program = f"import sys\nfrom mpslint.cli import group\ngroup(['diagnose', '-m', {KNOWN!r}], standalone_mode=False)\n"
+    check = "import atexit, sys\natexit.register(lambda: print(sorted(set(sys.modules) & {'torch', 'libcst', 'nbformat'})))\n"
 
-    result = subprocess.run(
-        [sys.executable, "-c", check + program], capture_output=True, text=True, check=False, timeout=60
-    )
+    result = subprocess.run([sys.executable, "-c", check + program], capture_output=True, text=True, check=False, timeout=60)
 
     assert result.stdout.splitlines()[-1] == "[]"
 
@@ -184,9 +169,7 @@ def test_what_is_not_known_says_what_was_looked_for() -> None:
 
 def test_noise_alone_explains_nothing() -> None:
     """A leaked semaphore says only that something ended."""
-    result = run(
-        "-m", "UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown"
-    )
+    result = run("-m", "UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown")
 
     assert result.exit_code == 1
     assert "noise (leaked-semaphores)" in result.output
@@ -244,9 +227,7 @@ def test_findings_that_explain_the_error_come_first() -> None:
     }
     lines = {finding.span: line for line, finding in findings.items()}
 
-    ranked = rank_findings(
-        diagnose(Log("train.log", log)), list(findings.values()), lambda finding: SourceLine(lines[finding.span])
-    )
+    ranked = rank_findings(diagnose(Log("train.log", log)), list(findings.values()), lambda finding: SourceLine(lines[finding.span]))
 
     assert ranked == (
         RankedFinding(findings[7], "fp16-requires-gpu", True),
@@ -254,9 +235,7 @@ def test_findings_that_explain_the_error_come_first() -> None:
         RankedFinding(findings[6], "", False),
         RankedFinding(findings[9], "", False),
     )
-    assert [
-        item.finding for item in rank_findings(diagnose(Log("x", "hello")), list(findings.values()), lambda _: None)
-    ] == [
+    assert [item.finding for item in rank_findings(diagnose(Log("x", "hello")), list(findings.values()), lambda _: None)] == [
         findings[6],
         findings[8],
         findings[7],

@@ -79,9 +79,7 @@ def test_a_rich_panel_hides_nothing() -> None:
 
     assert symptom.memory is not None
     assert symptom.memory.verdict == "growth-outside-tensors"
-    assert symptom.quote.startswith(
-        "RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations"
-    )
+    assert symptom.quote.startswith("RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations")
     assert symptom.place.line == 2
 
 

@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,9 @@ from mpslint.doctor.problems import (
     variable_problems,
 )
 from mpslint.doctor.torch_probe import TorchProbe, probe_torch
-from mpslint.report.doctor import examination_json
+from mpslint.finding import RuleError
+from mpslint.report.console import console
+from mpslint.report.doctor import examination_json, print_examination
 from mpslint.versions import parse_version
 
 MAC = Machine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
@@ -346,3 +349,43 @@ def test_the_command_shows_all_there_is(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert result.exit_code == 1
     assert "use_cpu" in result.output
     assert "Write use_cpu: false." in " ".join(result.output.split())
+
+
+def test_a_mac_as_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What a Mac and its torch say stands in the tables, and a clean one is said to be clean."""
+    machine = Machine("Darwin", (26, 1), "Apple M4", "x86_64", 24 * 1024**3, True, False, 20000)
+    probe = TorchProbe(True, True, False, 17 * 1024**3, "MPS backend out of memory")
+    examination = replace(examined(machine, {}, tmp_path), torch=probe)
+
+    print_examination(examination, console())
+    print_examination(examined(MAC, {}, tmp_path), console())
+    printed = " ".join(capsys.readouterr().out.split())
+
+    for text in ("macOS 26.1", "x86_64 (Rosetta)", "24 GB", "iogpu.wired_limit_mb 20000", "virtual machine no"):
+        assert text in printed
+    for text in ("MPS available yes", "MPS adds two numbers no", "Metal recommends 17.00 GiB", "MPS backend out of memory"):
+        assert text in printed
+    assert printed.endswith("Nothing known is wrong.")
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ("{id: a, versions: torch >= 2, severity: error, effect: x, change: y, sources: [z], colour: red}", "unknown key"),
+        ("{id: a, versions: torch >= 2, severity: error, effect: x, sources: [z]}", "'change' is missing"),
+        ("{id: a, versions: torch >= 2, severity: bad, effect: x, change: y, sources: [z]}", "'bad' is not a valid Severity"),
+        ("{id: a, versions: torch, severity: error, effect: x, change: y, sources: [z]}", "versions: bad version range"),
+    ],
+)
+def test_a_wrong_combination_names_the_file_and_the_entry(
+    entry: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake in the knowledge stops with one line that says where it is."""
+    (tmp_path / "platform").mkdir()
+    (tmp_path / "platform" / "broken_combinations.yaml").write_text(f"- {entry}\n")
+    monkeypatch.setattr("mpslint.doctor.problems.rules_folder", lambda: tmp_path)
+
+    with pytest.raises(RuleError, match=complaint) as raised:
+        combinations.__wrapped__()
+
+    assert "broken_combinations.yaml: a" in str(raised.value)

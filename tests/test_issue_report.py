@@ -69,10 +69,7 @@ def test_what_a_maintainer_needs_stays(text: str) -> None:
 
 def test_names_are_taken_out_wherever_they_stand() -> None:
     """The user's and the machine's name go too, unless they are so short that words would go with them."""
-    assert (
-        scrub("annalee ran on Anns-Mac-mini as annalee2", ("annalee", "Anns-Mac-mini"))
-        == "<name> ran on <name> as annalee2"
-    )
+    assert scrub("annalee ran on Anns-Mac-mini as annalee2", ("annalee", "Anns-Mac-mini")) == "<name> ran on <name> as annalee2"
     assert scrub("al allocated", ("al",)) == "al allocated"
 
 
@@ -84,14 +81,10 @@ def test_scrubbing_twice_changes_nothing_more(text: str) -> None:
 
 def test_a_full_report(tmp_path: Path) -> None:
     """Diagnosis, environment, findings and the memory of runs stand in it, scrubbed."""
-    log = Log(
-        "/Users/zuleika/train.log", 'File "/Users/zuleika/t.py", line 3\nRuntimeError: Placeholder tensor is empty!'
-    )
+    log = Log("/Users/zuleika/train.log", 'File "/Users/zuleika/t.py", line 3\nRuntimeError: Placeholder tensor is empty!')
     finding = Finding("MPS301", "dynamic-padding", Severity.WARNING, "Shapes vary.", Span(0, 1))
     report = IssueReport(
-        examination=examine(
-            ask_torch=False, machine=MAC, packages={"torch": "2.13.0"}, environ={"DISABLE_MPS": "1"}, home=tmp_path
-        ),
+        examination=examine(ask_torch=False, machine=MAC, packages={"torch": "2.13.0"}, environ={"DISABLE_MPS": "1"}, home=tmp_path),
         diagnosis=diagnose(log),
         findings=(PlacedFinding("/Users/zuleika/train.ipynb, cell 12, line 7", finding),),
         runs=(RunMemory("as written", "emulated", 200, (1 << 30, 2 << 30), (3 << 30, 16 << 30), 4 << 30),),

@@ -33,9 +33,7 @@ def noisy(level: float, seed: int = 1) -> Curve:
 
 def lines(live: Curve, driver: Curve, steps: int = 100) -> str:
     """Return a log as the issue that people copy from shows it."""
-    return "\n".join(
-        f"step={step} | live_tensors={live(step):.2f} GiB | driver={driver(step):.2f} GiB" for step in range(steps)
-    )
+    return "\n".join(f"step={step} | live_tensors={live(step):.2f} GiB | driver={driver(step):.2f} GiB" for step in range(steps))
 
 
 def table(live: Curve, driver: Curve, steps: int = 100, header: str = "step,live_bytes,driver_bytes") -> str:
@@ -134,6 +132,8 @@ def test_a_wrapped_number_is_left_out() -> None:
         "{{'global_step': {step}, 'mps_allocated': 4.2, 'driver_allocated': {driver:.2f}}}",
         "2026-03-01 10:00:00 train.py step={step} allocated: 4.20 GB reserved: {driver:.2f} GB",
         "Step {step} Live: 4.20 GiB Driver: {driver:.2f} GiB",
+        "1|{step}| ... | {step}/25880 [00:10<6:01:09,  1.19it/s]Step {step} | loss:1.303 lr:2e-05 "
+        "peak_memory_active:2.867 peak_memory_alloc:{driver:.3f}",
     ],
 )
 def test_lines_of_many_kinds(line: str) -> None:

@@ -52,9 +52,7 @@ def read(allocated: str, other: str, limit: str = "", request: str = "51.44 MiB"
         ("3.00 GiB", "0.50 GiB", "18.13 GiB", "15.00 GiB", GIANT, 16, 1.7, "torch >= 2.8"),
     ],
 )
-def test_real_numbers(
-    allocated: str, other: str, limit: str, request_: str, verdict: str, memory: int, ratio: float, torch: str
-) -> None:
+def test_real_numbers(allocated: str, other: str, limit: str, request_: str, verdict: str, memory: int, ratio: float, torch: str) -> None:
     """Numbers that people posted give the verdict that a reader of the whole thread gives, and the right Mac."""
     result = read(allocated, other, limit, request_)
 
@@ -73,9 +71,7 @@ def test_real_numbers(
         ("1024.00 MB", "0 bytes", "", "256 bytes"),
     ],
 )
-def test_an_allocation_refused_with_nothing_held_is_a_virtual_machine(
-    allocated: str, other: str, limit: str, request_: str
-) -> None:
+def test_an_allocation_refused_with_nothing_held_is_a_virtual_machine(allocated: str, other: str, limit: str, request_: str) -> None:
     """Hosted runners list MPS and refuse everything; no Mac is guessed from their limits."""
     result = read(allocated, other, limit, request_)
 
@@ -183,9 +179,7 @@ SIZES = st.sampled_from(["bytes", "KB", "MB", "GB", "KiB", "MiB", "GiB", "TiB", 
     with_limit=st.booleans(),
     pool=st.sampled_from(["private", "shared", "scalar"]),
 )
-def test_any_numbers_give_a_verdict_and_sentences(
-    numbers: list[tuple[float, str]], with_limit: bool, pool: str
-) -> None:
+def test_any_numbers_give_a_verdict_and_sentences(numbers: list[tuple[float, str]], with_limit: bool, pool: str) -> None:
     """No combination of numbers stops the arithmetic."""
     allocated, other, limit, request_ = (f"{value:.2f} {unit}" for value, unit in numbers)
 
@@ -243,3 +237,19 @@ def test_a_limit_that_fits_too_many_macs_names_none() -> None:
     """A guess among many is no information."""
     assert macs().guesses(48.0, 1.7) == () or len(macs().guesses(48.0, 1.7)) <= 3
     assert macs().guesses(19.99, 1.7) == ()
+
+
+def test_sentences_say_only_what_the_numbers_show() -> None:
+    """A virtual Mac's limit, a limit that somebody set and one that fits no Mac are told apart."""
+    virtual = " ".join(evidence(read("0 bytes", "0 bytes", "7.93 GB", "256 bytes")))
+    refused = " ".join(evidence(read("0 bytes", "0 bytes", "18.13 GB", "256 bytes")))
+    low = " ".join(evidence(read("0 bytes", "448.00 KiB", "242.48 MiB", "256.00 MiB")))
+    odd = " ".join(evidence(read("10.00 GiB", "1.00 GiB", "11.11 GiB")))
+    other_ratio = " ".join(evidence(read("9.48 GiB", "480.00 KiB", "9.47 GiB", "256 bytes")))
+
+    assert "is what virtual Macs print" in virtual
+    assert "virtual" not in refused
+    assert "below that of any Mac" in low
+    assert "no Mac's working set" in odd
+    assert "a 16 GB Mac (newer macOS) with ratio 0.8 would print it" in other_ratio
+    assert "merely came last" in other_ratio

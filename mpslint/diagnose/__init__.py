@@ -78,9 +78,7 @@ def _groups(matches: Sequence[Match]) -> list[list[Match]]:
     return list(groups.values())
 
 
-def _symptom(
-    log: Log, group: Sequence[Match], matches: Sequence[Match], versions: Mapping[str, Version], known: Catalogue
-) -> Symptom:
+def _symptom(log: Log, group: Sequence[Match], matches: Sequence[Match], versions: Mapping[str, Version], known: Catalogue) -> Symptom:
     """Return one message of the log with everything that is known about it."""
     first = group[0]
     memory = read_out_of_memory(first.squeezed) if first.message.reader else None

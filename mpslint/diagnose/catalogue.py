@@ -11,12 +11,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from mpslint.diagnose.compact import squeeze
 from mpslint.diagnose.pattern import Pattern, compile_pattern
 from mpslint.finding import RuleError, Severity
 from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import VersionRange
 
 Value = str | int | float | bool | None
@@ -99,7 +101,7 @@ READERS = ("out-of-memory",)
 """The functions that read numbers out of a message; `reader:` names one."""
 
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
-_SETTING = re.compile(r"[a-z]+(?:\.[A-Za-z][A-Za-z0-9_]*)+")
+_VALUES: dict[str, type | UnionType] = {"flag": bool, "count": int, "number": int | float, "word": str}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MESSAGE_KEYS = {
     "id", "title", "role", "severity", "certain", "patterns", "reader", "means", "does_not_mean", "change", "rules",
@@ -176,10 +178,13 @@ def _change(entry: Mapping[str, Any], where: str) -> Change:
     if not isinstance(settings, dict):
         raise RuleError(f"{where}: change: set: write it as {{padding.multiple_of: 64}}")
     for name, value in settings.items():
-        if not isinstance(name, str) or not _SETTING.fullmatch(name):
-            raise RuleError(f"{where}: change: set: {name!r} is not the name of a setting, such as precision.mixed")
-        if not isinstance(value, str | int | float | None):
-            raise RuleError(f"{where}: change: set: {name}: write a string, a number, true, false or null")
+        kind = load_vocabulary().get(name)
+        if kind is None:
+            raise RuleError(f"{where}: change: set: unknown setting {name!r}: it is not in settings.yaml")
+        if value is not None and not isinstance(value, _VALUES[kind.type]):
+            raise RuleError(f"{where}: change: set: {name}: {value!r} is no {kind.type}")
+        if kind.words and value is not None and value not in kind.words:
+            raise RuleError(f"{where}: change: set: {name}: {value!r} is none of {', '.join(kind.words)}")
     return Change(_text(entry, "say", where), dict(settings), _range(entry.get("upgrade", ""), f"{where}: change"))
 
 
@@ -199,9 +204,7 @@ def _example(item: object, where: str) -> Example:
     if not isinstance(item, dict):
         raise RuleError(f"{where}: texts: write {{text: ..., source: ...}}")
     _refuse_unknown(item, {"text", "source", "verdict"}, f"{where}: texts")
-    return Example(
-        _text(item, "text", where), _text(item, "source", where), _text(item, "verdict", where, required=False)
-    )
+    return Example(_text(item, "text", where), _text(item, "source", where), _text(item, "verdict", where, required=False))
 
 
 def _range(value: object, where: str) -> VersionRange:

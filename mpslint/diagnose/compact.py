@@ -24,12 +24,13 @@ _ESCAPES = re.compile(
 _MAY_ESCAPE = re.compile(r"[\x1b\x9b␛\\^]|\[\d{1,3}(?:;\d{1,3}){0,5}m")
 
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_LEVEL = "ERR|ERROR|WARN|WARNING|INFO|DEBUG|CRITICAL|stderr|stdout"
 _PREFIX = re.compile(
     r"(?:\s*(?:"
     rf"\[?(?:{_STAMP})\]?(?:\s*[-|]\s)?"
     r"|\[(?:rank|default|worker|gpu)?\s?\d{1,4}\]:?|\[\d{1,3},\d{1,3}\]<std(?:err|out)>:"
     r"|\((?:[A-Za-z]\w{0,40} )?pid=\d{1,9}(?:, ip=[\d.]{7,15})?\)"
-    r"|\[?(?:ERR|ERROR|WARN|WARNING|INFO|DEBUG|CRITICAL|stderr|stdout)\]?(?:\s*[:|-]\s?|(?=\s))"
+    rf"|\[(?:{_LEVEL})\]:?|(?:{_LEVEL})(?:\s?[:|-]\s?|(?=\s))"
     r"|[A-Za-z][\w.-]{0,40}\s{1,8}\|(?=\s)"
     r"|[IWEF]\d{4}|E(?=\s{2,8})|>{1,3}(?=\s)|#(?=\s)|//(?=\s)|[│|┃](?=\s)"
     r")){1,6}"

@@ -58,9 +58,7 @@ def read_memory_log(text: str) -> MemoryLog | None:
     )
 
 
-def classify(
-    points: Sequence[Point], text: str, thresholds: Mapping[str, float], evaluation: Sequence[str]
-) -> tuple[str, float | None]:
+def classify(points: Sequence[Point], text: str, thresholds: Mapping[str, float], evaluation: Sequence[str]) -> tuple[str, float | None]:
     """Return the verdict on a series of points, and the step of its jump when it has one."""
     if len(points) < thresholds["fewest"]:
         return TOO_SHORT, None
@@ -81,7 +79,5 @@ def classify(
 
 def _grows(values: Sequence[float], thresholds: Mapping[str, float]) -> bool:
     return (
-        len(values) >= thresholds["fewest"] - 1
-        and growth(values) > thresholds["growth"]
-        and trend(values).z > thresholds["significance"]
+        len(values) >= thresholds["fewest"] - 1 and growth(values) > thresholds["growth"] and trend(values).z > thresholds["significance"]
     )

@@ -97,9 +97,7 @@ def _rows(text: str, start: int, separator: str, width: int, most: int) -> Itera
         start += len(line)
 
 
-def _row_point(
-    row: Sequence[str], names: Sequence[tuple[str, float]], number: int, offset: int, reading: Reading
-) -> Point | None:
+def _row_point(row: Sequence[str], names: Sequence[tuple[str, float]], number: int, offset: int, reading: Reading) -> Point | None:
     cells = {kind: (cell.strip(), scale) for cell, (kind, scale) in zip(row, names, strict=True) if kind}
     values = {kind: _value(*cells[kind]) for kind in ("step", "live", "driver") if kind in cells}
     if values.get("live") is None and values.get("driver") is None:

@@ -53,9 +53,7 @@ def _limit(memory: oom.OutOfMemory, says: Mapping[str, str]) -> str:
         return says["limit_unknown_mac"].format(**fields)
     default = all(guess.ratio == memory.ratio for guess in memory.macs)
     macs = " or ".join(
-        says["mac" if default else "mac_with_ratio"].format(
-            memory=guess.mac.memory, macos=guess.mac.macos, ratio=f"{guess.ratio:g}"
-        )
+        says["mac" if default else "mac_with_ratio"].format(memory=guess.mac.memory, macos=guess.mac.macos, ratio=f"{guess.ratio:g}")
         for guess in memory.macs
     )
     return says["limit" if default else "limit_other_ratio"].format(macs=macs, **fields)

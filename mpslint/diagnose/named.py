@@ -17,9 +17,7 @@ from mpslint.knowledge import read_yaml, rules_folder
 from mpslint.versions import Version, parse_version
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
-_EXCEPTION = re.compile(
-    r"(?:[A-Za-z_][\w.]{0,120}\.)?[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Exit)(?::\s.{1,400}|:?\s*$)"
-)
+_EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,120}\.)?[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Exit)(?::\s.{1,400}|:?\s*$)")
 _LEADING = re.compile(r"^(?:\[[^\]\n]{1,40}\]:?\s*|E\s{1,8}|[\d:.,TZ/-]{8,40}\s+){0,3}")
 _MOST_LOOKED_AT, _MOST_SHOWN, _LONGEST, _ANNOUNCED = 2_000, 5, 300, 120
 _EDGE = 200_000

@@ -24,9 +24,7 @@ _SCRUBBERS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{1,100}(?::[^\s/@]{1,200})?@"), r"\1<user>@"),
     # Who and where.
     (
-        re.compile(
-            r"(?:/Users|/home)/(?!Shared\b|runner\b)[^/\s:\"'`<>|]{1,64}|[A-Za-z]:\\Users\\[^\\\s:\"'<>|]{1,64}"
-        ),
+        re.compile(r"(?:/Users|/home)/(?!Shared\b|runner\b)[^/\s:\"'`<>|]{1,64}|[A-Za-z]:\\Users\\[^\\\s:\"'<>|]{1,64}"),
         "~",
     ),
     (re.compile(r"/private/var/folders/[\w+]{2}/[\w+]{10,64}|/var/folders/[\w+]{2}/[\w+]{10,64}"), "<temporary>"),

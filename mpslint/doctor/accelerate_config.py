@@ -37,6 +37,4 @@ def _read(path: Path) -> AccelerateConfig:
         settings = json.loads(path.read_text(encoding="utf-8")) if path.suffix == ".json" else read_yaml(path)
     except (OSError, ValueError, RuleError) as error:
         return AccelerateConfig(path, {}, f"cannot be read: {error}")
-    return (
-        AccelerateConfig(path, settings) if isinstance(settings, dict) else AccelerateConfig(path, {}, "holds no keys")
-    )
+    return AccelerateConfig(path, settings) if isinstance(settings, dict) else AccelerateConfig(path, {}, "holds no keys")

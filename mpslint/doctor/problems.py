@@ -78,8 +78,7 @@ def machine_problems(machine: Machine, torch: TorchProbe | None) -> tuple[Proble
     """Return what is wrong with the machine itself and with what torch says about it."""
     table = _doctor_knowledge()["problems"]
     return tuple(
-        Problem(kind.replace("_", "-"), Severity(table[kind]["severity"]), table[kind]["says"])
-        for kind in _wrong_machine(machine, torch)
+        Problem(kind.replace("_", "-"), Severity(table[kind]["severity"]), table[kind]["says"]) for kind in _wrong_machine(machine, torch)
     )
 
 

@@ -30,10 +30,7 @@ def diagnosis_json(diagnosis: Diagnosis) -> dict[str, Any]:
         "summary": summary(diagnosis),
         "symptoms": [_symptom(symptom) for symptom in diagnosis.symptoms],
         "memory_log": _memory_log(log, diagnosis.memory_explanation) if log else None,
-        "unknown": [
-            {"text": error.text, "place": _place(error.place), "frame": _frame(error.frame)}
-            for error in diagnosis.unknown
-        ],
+        "unknown": [{"text": error.text, "place": _place(error.place), "frame": _frame(error.frame)} for error in diagnosis.unknown],
         "versions": {name: format_version(version) for name, version in diagnosis.versions.items()},
         "looked_for": diagnosis.looked_for,
     }
@@ -64,8 +61,7 @@ def _explanation(explanation: Explanation) -> dict[str, Any]:
         "means": explanation.means,
         "does_not_mean": explanation.does_not_mean or None,
         "change": [
-            {"say": change.say, "set": dict(change.settings), "upgrade": str(change.upgrade) or None}
-            for change in explanation.changes
+            {"say": change.say, "set": dict(change.settings), "upgrade": str(change.upgrade) or None} for change in explanation.changes
         ],
     }
 
@@ -83,9 +79,7 @@ def _memory(memory: OutOfMemory) -> dict[str, Any]:
         "other_share": _rounded(memory.other_share),
         "full": _rounded(memory.full),
         "working_set_bytes": memory.working_set,
-        "macs": [
-            {"memory_gb": guess.mac.memory, "macos": guess.mac.macos, "ratio": guess.ratio} for guess in memory.macs
-        ],
+        "macs": [{"memory_gb": guess.mac.memory, "macos": guess.mac.macos, "ratio": guess.ratio} for guess in memory.macs],
         "torch": str(memory.torch) or None,
         "impossible": list(memory.impossible),
         "sentences": list(evidence(memory)),

@@ -118,10 +118,7 @@ def _print_problems(title: str, problems: list[Problem], console: Console) -> No
     if not problems:
         return
     console.print(Text(title, style="bold"))
-    rows = [
-        (Text(f"  {problem.severity.value}", style=_COLOURS[problem.severity.value]), problem_line(problem))
-        for problem in problems
-    ]
+    rows = [(Text(f"  {problem.severity.value}", style=_COLOURS[problem.severity.value]), problem_line(problem)) for problem in problems]
     print_rows(rows, console)
     console.print()
 

@@ -46,10 +46,7 @@ def _environment(report: IssueReport) -> Iterator[str]:
         *examination.packages.items(),
         *torch_rows(examination.torch),
         *examination.variables.items(),
-        *(
-            (f"accelerate: {key}", str(value))
-            for key, value in (examination.config.settings if examination.config else {}).items()
-        ),
+        *((f"accelerate: {key}", str(value)) for key, value in (examination.config.settings if examination.config else {}).items()),
     ]
     for name, value in rows:
         yield f"| {_cell(name)} | {_cell(value)} |"
