@@ -1,4 +1,19 @@
-"""A diagnosis as JSON values; the keys are the interface of `mpslint diagnose --format json`."""
+"""The JSON of `mpslint diagnose`. Its shape is stable: `schema` grows by one when a key changes its meaning or goes.
+
+    {"schema": 1, "source", "lines", "outcome": "explained" | "uncertain" | "unknown", "summary",
+     "symptoms": [{"id", "role": "cause" | "noise" | "not-mps", "severity", "follows": id | null, "place", "times", "quote",
+                   "captures": {name: text}, "printed_by": versions | null, "frame": {"file", "cell", "execution", "line"} | null,
+                   "rules": [id], "explanation": {"title", "certain", "means", "does_not_mean",
+                                                  "change": [{"say", "set": {setting: value}, "upgrade"}]},
+                   "memory": {"verdict", "beside", "allocated_bytes", "other_bytes", "limit_bytes", "request_bytes", "pool",
+                              "other_share", "full", "working_set_bytes", "macs": [{"memory_gb", "macos", "ratio"}],
+                              "torch", "impossible": [name], "sentences": [text]} | null}],
+     "memory_log": {"verdict", "certain", "points", "first", "last", "jump_step", "dropped", "has_units", "explanation"} | null,
+     "unknown": [{"text", "place", "frame"}], "versions": {package: version}, "looked_for": count}
+
+Symptoms stand in the order to read them. A place is {"line", "cell"}; cell is null outside of notebooks, where line counts in
+its outputs. A point of a memory log is {"step", "live", "driver"}, in bytes when it has units.
+"""
 
 from __future__ import annotations
 
