@@ -21,7 +21,7 @@ _PAIR = re.compile(
 )
 _UNIT = re.compile(r"[\s_(\[]*(bytes|[kmg]i?b|b)[)\]]*$")
 _LONGEST_LINE = 2_000
-_HEADERS_TRIED = 50
+_HEADERS_TRIED, _LINES_TRIED = 50, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ def _line_points(text: str, word: str, reading: Reading) -> Points:
     stride = max(1, text.count(word) // reading.most_points)
     points: list[Point] = []
     has_units = True
-    for start, line in islice(_lines_with(text, word), 0, None, stride):
+    for number, (start, line) in enumerate(islice(_lines_with(text, word), 0, None, stride)):
+        if number == _LINES_TRIED and not points:
+            break
         point, named = _line_point(line, start, reading)
         if point is not None:
             points.append(point)

@@ -26,7 +26,7 @@ _OPEN_ENDED = {"name", "text"}
 _MAX_OPEN_ENDED = 3
 _HOLE = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
-ANCHOR_LENGTH = 14
+ANCHOR_LENGTH = 16
 _MIN_LITERAL = 9
 # An anchor that starts with a rare character is looked for at few places of an ordinary log.
 _RARITY = "qzxjkvwbyphgf[]():;,.=<>/+-mucdlrsnoiate0123456789"

@@ -1,9 +1,9 @@
 """An examination as tables for a terminal and as JSON, whose shape is stable.
 
-    {"schema": 1, "machine": {"system", "macos", "chip", "architecture", "memory_bytes", "rosetta", "virtual", "wired_limit_mb"},
-     "python", "packages": {name: version}, "torch": {"built", "available", "usable", "recommended_bytes", "error"} | null,
-     "variables": {name: value}, "accelerate_config": {"path", "settings", "error"} | null,
-     "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null}
+{"schema": 1, "machine": {"system", "macos", "chip", "architecture", "memory_bytes", "rosetta", "virtual", "wired_limit_mb"},
+ "python", "packages": {name: version}, "torch": {"built", "available", "usable", "recommended_bytes", "error"} | null,
+ "variables": {name: value}, "accelerate_config": {"path", "settings", "error"} | null,
+ "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null}
 """
 
 from __future__ import annotations
