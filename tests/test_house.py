@@ -22,7 +22,7 @@ LAYERS = [
     ("gate", "suppression"),
     ("engine", "rewrite"),
     ("session",),
-    ("memory", "diagnose", "verify", "monitor"),
+    ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),
 ]
