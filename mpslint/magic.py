@@ -24,7 +24,8 @@ def report(ran: list[str], cell: str | None) -> None:
     from mpslint.engine import Checked, check
     from mpslint.finding import ReadError
     from mpslint.pins import environment_versions
-    from mpslint.report.text import console, print_finding, print_summary
+    from mpslint.report.terminal import terminal
+    from mpslint.report.text import print_finding, print_summary
     from mpslint.session import FileResult
     from mpslint.source.document import Kind
     from mpslint.source.reader import read
@@ -36,11 +37,11 @@ def report(ran: list[str], cell: str | None) -> None:
     target = default_target()
     for name, (version, source) in environment_versions().items():
         target = with_versions(target, {name: version}, source)
-    out = console()
+    out = terminal()
     try:
         checked = check(read("this notebook", text.encode(), Kind.NOTEBOOK), target)
     except ReadError as error:
-        out.print(str(error))
+        out.line(str(error))
         return
     first = checked.document.cells[-1].span.start if cell is not None and checked.document.cells else 0
     kept = tuple(finding for finding in checked.findings if finding.span.start >= first)

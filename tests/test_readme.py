@@ -121,13 +121,13 @@ def test_the_picture_is_not_stale(fresh: tuple[Path, subprocess.CompletedProcess
     copy, _ = fresh
     code = (
         "import io, sys\n"
-        "from mpslint.report import text\n"
+        "from mpslint.report.terminal import Terminal\n"
+        "from mpslint.report.text import print_report\n"
         "from mpslint.session import Options, check_paths\n"
         "from rich.console import Console\n"
         "out = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False,\n"
         "              highlight=False, soft_wrap=True, emoji=False, markup=False)\n"
-        "text.text_width = lambda: 112\n"
-        "text.print_report(out, list(check_paths(['samples/summarization.ipynb'], Options())))\n"
+        "print_report(Terminal(sys.stdout, out, 112), list(check_paths(['samples/summarization.ipynb'], Options())))\n"
         "sys.stdout.write(out.export_svg(title='mpslint check samples/summarization.ipynb', unique_id='mpslint'))\n"
     )
     done = subprocess.run(["python", "-c", code], cwd=copy, capture_output=True, text=True, check=True, env=environment(copy))

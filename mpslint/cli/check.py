@@ -44,11 +44,12 @@ def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, 
 
         click.echo(json.dumps(as_json(results), indent=2, ensure_ascii=False))
     else:
-        from mpslint.report.text import console, print_problems, print_report, print_statistics
+        from mpslint.report.terminal import terminal
+        from mpslint.report.text import print_problems, print_report, print_statistics
 
         if statistics:
-            print_statistics(console(), results)
+            print_statistics(terminal(), results)
         else:
-            print_report(console(), results, quiet)
+            print_report(terminal(), results, quiet)
         print_problems(results)
     sys.exit(0 if exit_zero else exit_code(results))

@@ -15,8 +15,8 @@ from mpslint.configuration import find_configuration
 )
 def command(output_format: str) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""
+    from mpslint.report.console import console
     from mpslint.report.rules import fix_word, rules_table
-    from mpslint.report.text import console
     from mpslint.rule import load_rules
 
     rules = load_rules(find_configuration(Path.cwd()).rules)

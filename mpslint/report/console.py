@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 _WIDTH = 110
+_PIPE_WIDTH = 160
 
 
 def console() -> Console:
     """Return a console on standard output, without colours when piped or NO_COLOR is set, of a readable width."""
     plain = Console(file=sys.stdout, highlight=False, soft_wrap=False)
-    return Console(file=sys.stdout, highlight=False, width=min(_WIDTH, plain.width) if plain.is_terminal else _WIDTH)
+    return Console(file=sys.stdout, highlight=False, width=min(_WIDTH, plain.width) if plain.is_terminal else _PIPE_WIDTH)
 
 
 def print_wrapped(text: str, console: Console, *, indent: int = 0, style: str = "") -> None:
