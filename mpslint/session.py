@@ -5,20 +5,24 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mpslint import __version__
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.engine import Checked, check
 from mpslint.finding import Finding, ReadError, Severity, UsageError
 from mpslint.gate import looks_broken, may_matter
+from mpslint.knowledge import knowledge_digest
 from mpslint.rewrite.apply import Fixed, fix
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
-from mpslint.targeting import target_for
+from mpslint.targeting import base_target, target_for
 
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
@@ -168,18 +172,30 @@ def _names(word: str, rule: Rule) -> bool:
     return word == "ALL" or rule.id.startswith(word) or rule.name == word
 
 
+def dependencies(path: str, options: Options) -> str:
+    """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
+    configuration = configuration_for(path, options)
+    rules = rules_for(path, configuration, options)
+    base = base_target(path)
+    key = (id(configuration), id(rules), id(base), id(options))
+    if key not in _DIGESTS:
+        folders = [str(one.path.stat().st_mtime_ns) for one in rules if configuration.rules]
+        severity = (options.severity or configuration.severity).value
+        parts = [
+            __version__, sys.version, knowledge_digest(), repr([rule.id for rule in rules]), repr(folders), severity,
+            repr(base), repr(configuration.target), repr(options.target),
+        ]  # fmt: skip
+        _DIGESTS[key] = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+        _KEPT.append((configuration, rules, base, options))
+    return _DIGESTS[key]
+
+
+_DIGESTS: dict[tuple[int, ...], str] = {}
+_KEPT: list[object] = []
+"""What the digests are of, so that no id is given to another object."""
+
+
 def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
     """Check files and folders, yielding each file's result as it is ready."""
     for found in files_of(paths, options):
         yield check_file(found, options)
-
-
-def exit_code(results: Iterable[FileResult]) -> int:
-    """Return 3 when something could not be read, 1 when there are errors or warnings, else 0: a note breaks nothing."""
-    code = 0
-    for result in results:
-        if result.problem:
-            return 3
-        if any(finding.severity is not Severity.NOTE for finding in result.findings):
-            code = 1
-    return code

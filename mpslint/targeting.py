@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from mpslint.configuration import TARGET_KEYS, Configuration
 from mpslint.pins import environment_versions, installed_by, project_pins, project_root
 from mpslint.source.document import Document
+from mpslint.source.files import STANDARD_INPUT
 from mpslint.target import Target, default_target, with_mac, with_versions
 
 OPTIONS = "option"
@@ -23,7 +25,7 @@ def target_for(document: Document, configuration: Configuration, options: Mappin
 
     `options` holds versions by package, and `memory` and `chip`. Raises UsageError for a value that cannot be read.
     """
-    target = _base(project_root(Path(document.path).resolve()) if document.path != "-" else None)
+    target = base_target(document.path)
     installed = _installed(document)
     for where, versions in installed.items():
         target = with_versions(target, versions, where)
@@ -31,6 +33,16 @@ def target_for(document: Document, configuration: Configuration, options: Mappin
         target = with_versions(target, {name: text for name, text in given.items() if name not in TARGET_KEYS}, source)
         target = with_mac(target, given.get("memory", ""), given.get("chip", ""))
     return target
+
+
+def base_target(path: str) -> Target:
+    """Return the Target of a file as far as its content, options and configuration have no say: the same object for a whole project."""
+    return _base(_root_of(os.path.dirname(os.path.abspath(path))) if path != STANDARD_INPUT else None)
+
+
+@functools.lru_cache(maxsize=4096)
+def _root_of(folder: str) -> Path | None:
+    return project_root(Path(folder))
 
 
 @functools.lru_cache(maxsize=256)

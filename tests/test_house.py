@@ -21,7 +21,7 @@ LAYERS = [
     ("rule", "judge", "checks"),
     ("gate", "suppression"),
     ("engine", "rewrite"),
-    ("session",),
+    ("session", "view", "cache", "running"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),

@@ -124,10 +124,11 @@ def test_the_picture_is_not_stale(fresh: tuple[Path, subprocess.CompletedProcess
         "from mpslint.report.terminal import Terminal\n"
         "from mpslint.report.text import print_report\n"
         "from mpslint.session import Options, check_paths\n"
+        "from mpslint.view import view\n"
         "from rich.console import Console\n"
         "out = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False,\n"
         "              highlight=False, soft_wrap=True, emoji=False, markup=False)\n"
-        "print_report(Terminal(sys.stdout, out, 112), list(check_paths(['samples/summarization.ipynb'], Options())))\n"
+        "print_report(Terminal(sys.stdout, out, 112), [view(r) for r in check_paths(['samples/summarization.ipynb'], Options())])\n"
         "sys.stdout.write(out.export_svg(title='mpslint check samples/summarization.ipynb', unique_id='mpslint'))\n"
     )
     done = subprocess.run(["python", "-c", code], cwd=copy, capture_output=True, text=True, check=True, env=environment(copy))

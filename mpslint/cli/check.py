@@ -9,7 +9,9 @@ import click
 
 from mpslint.cli._options import file_options, options_of
 from mpslint.cli._progress import with_progress
-from mpslint.session import check_file, exit_code, files_of
+from mpslint.session import Options, check_file, configuration_for, dependencies, files_of
+from mpslint.source.files import Found
+from mpslint.view import FileView, exit_code, view
 
 
 @click.command(short_help="Say what will go wrong on a Mac, and why.")
@@ -18,7 +20,9 @@ from mpslint.session import check_file, exit_code, files_of
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")
 @click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
-def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, **values: Any) -> None:
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes; by default one a core where there is work enough.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor write the cache (.mpslint_cache).")
+def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, jobs: int | None, no_cache: bool, **values: Any) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
     PATH is a script, a notebook, a shell script or .env file, or a folder of them; - is standard input. Nothing of it is run.
@@ -36,20 +40,38 @@ def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, 
     """
     options = options_of(values)
     files = list(files_of(values["paths"], options))
-    results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
     if output_format == "json":
         import json
 
         from mpslint.report.machine import as_json
 
+        results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
         click.echo(json.dumps(as_json(results), indent=2, ensure_ascii=False))
-    else:
-        from mpslint.report.terminal import terminal
-        from mpslint.report.text import print_problems, print_report, print_statistics
+        sys.exit(0 if exit_zero else exit_code(view(result) for result in results))
+    from mpslint.report.terminal import terminal
+    from mpslint.report.text import print_problems, print_report, print_statistics
 
-        if statistics:
-            print_statistics(terminal(), results)
-        else:
-            print_report(terminal(), results, quiet)
-        print_problems(results)
-    sys.exit(0 if exit_zero else exit_code(results))
+    views = _views(files, options, jobs, no_cache)
+    if statistics:
+        print_statistics(terminal(), views)
+    else:
+        print_report(terminal(), views, quiet)
+    print_problems(views)
+    sys.exit(0 if exit_zero else exit_code(views))
+
+
+def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:
+    """Check files: through the cache where there are several, with a progress bar where it takes long."""
+    from mpslint.running import check_files
+
+    cache = None
+    if not no_cache and len(files) > 1:
+        from mpslint.cache import Cache, cache_folder
+
+        root = configuration_for(files[0].path, options).folder
+        cache = Cache(cache_folder(root), lambda path: dependencies(path, options))
+        cache.load()
+    views = list(with_progress(check_files(files, options, jobs, cache), len(files), "Checking"))
+    if cache is not None:
+        cache.save()
+    return views

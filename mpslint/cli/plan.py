@@ -42,6 +42,7 @@ def command(output_format: str, written: bool, **values: Any) -> None:
 
         print_plans(console(), results, with_defaults=not written)
     from mpslint.report.text import print_problems
+    from mpslint.view import view
 
-    print_problems(results)
+    print_problems([view(result) for result in results])
     sys.exit(3 if any(result.problem for result in results) else 0)

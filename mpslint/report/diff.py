@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from mpslint.engine import Checked
 from mpslint.finding import Finding, Safety
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import COLOURS, place_of
+from mpslint.report.text import COLOURS, place_in
 from mpslint.rewrite.apply import Fixed
 
 CONTEXT_LINES = 2
@@ -37,8 +37,9 @@ def print_left(out: Terminal, fixed: Fixed) -> None:
     """Print what is left in one file, and why it was not rewritten."""
     for finding in fixed.after.findings:
         if finding.severity.rank < 2 or _is_held_back(finding):
-            severity = (finding.severity.value, COLOURS[finding.severity])
-            place = (place_of(fixed.after.document, finding.span), "bold")
+            severity = (finding.severity.value, COLOURS[finding.severity.value])
+            document = fixed.after.document
+            place = (place_in(document.path, document.place(finding.span.start)), "bold")
             out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}")
 
 

@@ -27,7 +27,7 @@ from mpslint.session import FileResult
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document
-from mpslint.versions import format_version
+from mpslint.view import versions_of
 
 SCHEMA = 1
 
@@ -54,11 +54,10 @@ def as_json(results: Sequence[FileResult]) -> dict[str, Any]:
 def file_as_json(checked: Checked) -> dict[str, Any]:
     """Return what was found in one file."""
     document, target = checked.document, checked.target
-    versions = {name: {"version": format_version(choice.version), "source": choice.source} for name, choice in target.choices.items()}
     return {
         "path": document.path,
         "kind": document.kind.value,
-        "target": versions,
+        "target": versions_of(target),
         "memory_gib": target.memory_gib,
         "chip": target.chip or None,
         "findings": [_finding(document, finding) for finding in checked.findings],

@@ -21,7 +21,7 @@ def print_rule(out: Console, rule: Rule) -> None:
     out.print()
     for outcome in rule.outcomes:
         versions = str(outcome.versions) or ("otherwise" if len(rule.outcomes) > 1 else "every version")
-        out.print(Text.assemble("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity]), (versions, "bold")))
+        out.print(Text.assemble("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity.value]), (versions, "bold")))
         out.print(f"           {_in_general(outcome.message)}")
     out.print()
     out.print(rule.why)
@@ -69,7 +69,7 @@ def rules_table(rules: Sequence[Rule]) -> Table:
         table.add_column(column, overflow="fold", no_wrap=column in ("id", "severity", "fix"))
     for rule in rules:
         worst = min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
-        table.add_row(rule.id, rule.name, Text(worst.value, style=COLOURS[worst]), fix_word(rule), rule.title)
+        table.add_row(rule.id, rule.name, Text(worst.value, style=COLOURS[worst.value]), fix_word(rule), rule.title)
     return table
 
 
