@@ -112,7 +112,7 @@ def _finding(document: Document, finding: Finding) -> FindingView:
         finding.message,
         finding.why,
         document.place(span.start),
-        document.place(span.end),
+        document.end_place(span),
         span.start,
         span.end,
         document.text[span.start : span.end],
@@ -125,7 +125,7 @@ def _finding(document: Document, finding: Finding) -> FindingView:
             fix.safety.value,
             fix.summary,
             fix.reason,
-            tuple(EditView(document.place(e.span.start), document.place(e.span.end), e.span.start, e.span.end, e.text) for e in fix.edits),
+            tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
         ),
     )
 
