@@ -15,6 +15,7 @@ from mpslint.source.document import Document, Kind
 CELL_TAG = "mpslint-ignore"
 _COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
 _NOQA = re.compile(r"#[ \t]*noqa:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
+_MAY_SUPPRESS = re.compile(r"mpslint:|noqa:[^\r\n]*MPS", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 
 
@@ -74,8 +75,7 @@ def _suppressions(document: Document, programs: Programs) -> Iterator[Suppressio
         if rules is not None:
             lines = document.line_at(cell.span.start), document.line_at(cell.span.end)
             yield Suppression(rules, lines, Span(cell.span.start, cell.span.start))
-    lowered = document.text.lower()
-    if "mpslint:" not in lowered and "noqa:" not in lowered:
+    if _MAY_SUPPRESS.search(document.text) is None:
         return
     for text, body in programs:
         for span in _comments(document, text):

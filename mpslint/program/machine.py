@@ -47,6 +47,8 @@ class Machine:
     """Every function that was defined, by the id of its node, in order."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
+    generators: set[int] = field(default_factory=set)
+    """The ids of function nodes in which a `yield` was met."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
     remembered: dict[Any, Value] = field(default_factory=dict)
