@@ -21,7 +21,7 @@ LAYERS = [
     ("rule", "judge", "checks"),
     ("gate", "suppression"),
     ("engine", "rewrite"),
-    ("session", "view", "cache", "running"),
+    ("session", "view", "cache", "running", "fingerprint", "baseline"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),

@@ -16,7 +16,8 @@ from mpslint.configuration import find_configuration
 def command(output_format: str) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""
     from mpslint.report.console import console
-    from mpslint.report.rules import fix_word, rules_table
+    from mpslint.report.rule_page import fix_word, rules_markdown
+    from mpslint.report.rules import rules_table
     from mpslint.rule import load_rules
 
     rules = load_rules(find_configuration(Path.cwd()).rules)
@@ -24,8 +25,6 @@ def command(output_format: str) -> None:
         console().print(rules_table(rules))
         return
     if output_format == "markdown":
-        from mpslint.report.rules import rules_markdown
-
         click.echo(rules_markdown(rules), nl=False)
         return
     import json
