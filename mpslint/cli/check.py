@@ -3,26 +3,60 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mpslint.cli._options import file_options, options_of
+from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
-from mpslint.session import Options, check_file, configuration_for, dependencies, files_of
+from mpslint.finding import UsageError
+from mpslint.report.formats import format_names
+from mpslint.report.records import Report, repository_root
+from mpslint.report.text import print_problems
+from mpslint.session import Options, check_file, configuration_for, dependencies, files_of, rules_of
 from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
+TEXT, JSON = "text", "json"
 
-@click.command(short_help="Say what will go wrong on a Mac, and why.")
+
+class _Check(click.Command):
+    """A command in which `--add-ignore` takes a reason only after an equals sign, so that it never swallows a path."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line."""
+        return super().parse_args(ctx, [f"{argument}=" if argument == "--add-ignore" else argument for argument in args])
+
+
+@click.command(cls=_Check, short_help="Say what will go wrong on a Mac, and why.")
 @file_options
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
+@click.option("--format", "output_format", type=click.Choice(format_names()), help="How to report: as text by default.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report to a file.")
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")
 @click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
+@click.option(
+    "--write-baseline", type=click.Path(path_type=Path), help="Write everything that is found into this file, and report nothing."
+)
+@click.option("--add-ignore", metavar="[=REASON]", help="Write a comment that silences each finding, and report nothing.")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes; by default one a core where there is work enough.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache (.mpslint_cache).")
-def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, jobs: int | None, no_cache: bool, **values: Any) -> None:
+def command(
+    output_format: str | None,
+    output: str | None,
+    quiet: bool,
+    statistics: bool,
+    exit_zero: bool,
+    baseline: Path | None,
+    write_baseline: Path | None,
+    add_ignore: str | None,
+    jobs: int | None,
+    no_cache: bool,
+    **values: Any,
+) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
     PATH is a script, a notebook, a shell script or .env file, or a folder of them; - is standard input. Nothing of it is run.
@@ -34,30 +68,52 @@ def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, 
       mpslint check train.py --torch 2.9 --transformers 4.57 --memory 16GB
       cat train.py | mpslint check - --stdin-filename train.py
       mpslint check . --select MPS1,MPS5 --format json
+      mpslint check . --format sarif --output mpslint.sarif
+      mpslint check . --write-baseline mpslint-baseline.json
+      mpslint check . --baseline mpslint-baseline.json
+
+    Inside GitHub Actions the findings also become annotations, unless a format is asked for.
 
     \b
     Exit codes: 0 nothing wrong (notes do not count), 1 errors or warnings, 2 usage or configuration, 3 something could not be read.
     """
     options = options_of(values)
+    if baseline is not None and write_baseline is not None:
+        raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
     files = list(files_of(values["paths"], options))
-    if output_format == "json":
-        import json
+    if add_ignore is not None:
+        from mpslint.cli._add_ignore import add_ignores
 
-        from mpslint.report.machine import as_json
+        sys.exit(add_ignores(files, options, add_ignore))
+    report = _checked(files, options, output_format or TEXT, jobs, no_cache)
+    if write_baseline is not None:
+        from mpslint.cli._baseline import write
 
-        results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
-        click.echo(json.dumps(as_json(results), indent=2, ensure_ascii=False))
-        sys.exit(0 if exit_zero else exit_code(view(result) for result in results))
-    from mpslint.report.terminal import terminal
-    from mpslint.report.text import print_problems, print_report, print_statistics
+        write(write_baseline, report)
+        sys.exit(3 if any(file.problem for file in report.files) else 0)
+    if baseline is not None:
+        from mpslint.cli._baseline import without_known
 
-    views = _views(files, options, jobs, no_cache)
+        report = without_known(baseline, report, options)
     if statistics:
-        print_statistics(terminal(), views)
+        from mpslint.report.terminal import terminal
+        from mpslint.report.text import print_statistics
+
+        print_statistics(terminal(), report.files)
     else:
-        print_report(terminal(), views, quiet)
-    print_problems(views)
-    sys.exit(0 if exit_zero else exit_code(views))
+        show(report, output_format, output, quiet)
+    print_problems(report.files)
+    sys.exit(0 if exit_zero else exit_code(report.files))
+
+
+def _checked(files: list[Found], options: Options, output_format: str, jobs: int | None, no_cache: bool) -> Report:
+    """Check files and return what a report needs: with training plans for JSON, with rules for every format but text."""
+    root = str(repository_root(Path.cwd()))
+    rules = () if output_format == TEXT else rules_of(files, options)
+    if output_format != JSON:
+        return Report(_views(files, options, jobs, no_cache), rules, root)
+    results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
+    return Report([view(result) for result in results], rules, root, results)
 
 
 def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:
