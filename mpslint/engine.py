@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Fix, Safety, Span
-from mpslint.gate import may_matter
+from mpslint.gate import may_matter, text_gate
 from mpslint.judge import judge
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
@@ -36,7 +36,9 @@ def check(document: Document, target: Target, rules: Sequence[Rule] | None = Non
     if not may_matter(document.text.encode("utf-8", "surrogatepass"), rules):
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
-    evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
+    words = text_gate(rules)
+    matters: Callable[[str], bool] = lambda text: words.search(text) is not None  # noqa: E731
+    evidence = [gather_evidence(document, text, target, matters) for text in (document.python, *document.scripts)]
     found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)

@@ -1,4 +1,8 @@
-"""The first gate: does a file hold any word that some rule or dialect could be about? Most files of a repository do not."""
+"""The first gate: does a text hold any word that some rule could be about? Most files of a repository do not, nor most functions.
+
+The words are derived from the dialects and the rules: the last name of every call they read, methods, variables, flags, devices. A
+Python check names its own (`WORDS`): at least one of them stands in every function in which it can find something.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,14 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 
+from mpslint.judge import check_module
 from mpslint.rule import Condition, Rule
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialect import CallPattern, load_dialects
 
-COMMON_METHODS = frozenset({"to", "backward"})
-"""Methods that any file may call. What a rule could say of them needs a device or a package by name, and those are words."""
 DEVICES = ("cuda", "mps")
+"""What is said about a device matters only where one of these is named."""
+COMMON_METHODS = frozenset({"to", "backward"})
+"""Methods that any file may call; what a rule could say of them needs another of the words."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -20,6 +26,12 @@ def gate(rules: tuple[Rule, ...]) -> re.Pattern[bytes]:
     words = {word for word in _words(rules) if word}
     shortest = sorted(word for word in words if not any(other != word and other in word for other in words))
     return re.compile("|".join(map(re.escape, shortest)).encode())
+
+
+@functools.lru_cache(maxsize=16)
+def text_gate(rules: tuple[Rule, ...]) -> re.Pattern[str]:
+    """Return the same pattern for text."""
+    return re.compile(gate(rules).pattern.decode())
 
 
 def may_matter(data: bytes, rules: tuple[Rule, ...]) -> bool:
@@ -37,27 +49,54 @@ def looks_broken(data: bytes, is_notebook: bool) -> bool:
 def _words(rules: Iterable[Rule]) -> Iterator[str]:
     yield from DEVICES
     for dialect in load_dialects().all:
-        yield from dialect.roots
-        yield from (name.split("_")[0] + "_" for name in dialect.environment)
+        yield from (_variable(name) for name in dialect.environment)
+        yield from (f".{attribute.name}" for attribute in dialect.attributes)
         for pattern in dialect.calls:
-            yield from (f".{method}" for method in pattern.methods if method not in COMMON_METHODS)
-            yield from (_root(name) for name in pattern.names)
+            yield from words_of_pattern(pattern)
         for command in dialect.commands:
-            yield from command.has
+            yield from command.has or [literal(glob) for glob in command.globs]
     for rule in rules:
         for condition in rule.when[:1]:
-            yield from _words_of(condition)
+            yield from words_of_condition(condition)
 
 
-def _words_of(condition: Condition) -> Iterator[str]:
+def words_of_pattern(pattern: CallPattern) -> Iterator[str]:
+    """Yield words of which one stands in every call that a dialect's pattern fits and a rule can care about."""
+    readers = {spelling.reads for spellings in pattern.table.arguments.values() for spelling in spellings}
+    if readers == {"device"} and not pattern.sets:
+        yield from DEVICES
+        return
+    if pattern.has and not pattern.sets:
+        yield from pattern.has
+        return
+    yield from (f".{method}" for method in pattern.methods if method not in COMMON_METHODS)
+    yield from (literal(name) for name in pattern.names)
+    yield from (literal(text) for text in pattern.written)
+
+
+def words_of_condition(condition: Condition) -> Iterator[str]:
+    """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words."""
     if condition.subject == "method":
         yield from (f".{name}" for name in condition.names if name not in COMMON_METHODS)
-    elif condition.subject in ("call", "handler", "import"):
-        yield from (_root(name) for name in condition.names)
+    elif condition.subject in ("call", "handler"):
+        yield from (literal(name) for name in condition.names)
+    elif condition.subject == "import":
+        yield from condition.names
     elif condition.subject == "environment":
-        yield from (name.split("_")[0] + "_" for name in condition.names)
+        yield from (_variable(name) for name in condition.names)
+    elif condition.subject == "check":
+        for name in condition.names:
+            yield from check_module(name).WORDS
 
 
-def _root(name: str) -> str:
-    """Return the package of a qualified name; '' for a pattern that any package fits."""
-    return name.split(".")[0].split("*")[0]
+def literal(glob: str) -> str:
+    """Return the word by which a qualified name is sure to be written: its last part that is no pattern, else the longest piece of one."""
+    parts = [part for part in glob.split(".") if not part.startswith("__")]
+    for part in reversed(parts[1:]):
+        if "*" not in part:
+            return part
+    return max(parts[-1].split("*"), key=len) or parts[0]
+
+
+def _variable(name: str) -> str:
+    return name.split("_")[0] + "_"

@@ -264,13 +264,17 @@ def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 
 @functools.lru_cache(maxsize=256)
-def check_function(name: str) -> CheckFunction:
-    """Return the function `find` of `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
     try:
-        module = importlib.import_module(f"mpslint.checks.{name}")
+        return importlib.import_module(f"mpslint.checks.{name}")
     except ModuleNotFoundError:
         raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
-    found: CheckFunction = module.find
+
+
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of a check."""
+    found: CheckFunction = check_module(name).find
     return found
 
 

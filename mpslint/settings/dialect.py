@@ -94,6 +94,7 @@ class CommandPattern:
 
     programs: re.Pattern[str]
     """Fits the words of the command that are no flags."""
+    globs: tuple[str, ...]
     has: tuple[str, ...]
     call: CallPattern
 
@@ -217,7 +218,7 @@ def _read_dialect(path: Path) -> Dialect:
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
     _only(path, data, {"programs", "has", "role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
-    return CommandPattern(_any_of(data["programs"]), tuple(data.get("has", ())), call)
+    return CommandPattern(_any_of(data["programs"]), tuple(data["programs"]), tuple(data.get("has", ())), call)
 
 
 def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mpslint.config.shell import read_dotenv, read_shell, read_snippets
@@ -67,13 +68,13 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, matters: Callable[[str], bool] = lambda text: True) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
-    what it says all the same. Never raises on any text.
+    what it says all the same. Never raises on any text. `matters` says whether a function's text can hold anything that rules ask for.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.is_known)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.is_known, matters)
     if text is document.python:
         _add_shell_facts(document, facts)
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
