@@ -334,3 +334,9 @@ def matching_outcome(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> Out
 def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
     """Return every package whose version some rule asks about."""
     return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)
+
+
+def rule_keys() -> Mapping[str, frozenset[str]]:
+    """Return the keys of a rule file by the part of it that they stand in."""
+    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
+    return {part: frozenset(names) for part, names in keys.items()}
