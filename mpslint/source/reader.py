@@ -22,6 +22,8 @@ _SUFFIXES = {
     ".bash": Kind.SHELL,
     ".zsh": Kind.SHELL,
     ".env": Kind.ENV,
+    ".yaml": Kind.YAML,
+    ".yml": Kind.YAML,
 }
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
