@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mpslint.finding import Finding, Span
 from mpslint.fix.recipes import fill, fix_of
-from mpslint.judge import judge
-from mpslint.rule import Rule, load_rules, matching_outcome
+from mpslint.judge import conditions_hold, judge
+from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
 from mpslint.target import Target
@@ -36,23 +36,17 @@ def check(document: Document, target: Target, rules: Sequence[Rule] | None = Non
 
 def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     """Return what one rule finds in one program."""
-    outcome = matching_outcome(rule, evidence.target.versions)
-    if outcome is None:
+    outcomes = matching_outcomes(rule, evidence.target.versions)
+    if not outcomes:
         return []
     why = " ".join(rule.why.split("\n\n")[0].split())
-    return [
-        Finding(
-            rule.id,
-            rule.name,
-            outcome.severity,
-            fill(outcome.message, match, evidence),
-            match.span,
-            why,
-            fix_of(rule, match, evidence),
-            match.related,
-        )
-        for match in judge(rule, evidence)
-    ]
+    found = []
+    for match in judge(rule, evidence):
+        outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
+        if outcome is not None:
+            message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)
+            found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, why, fix, match.related))
+    return found
 
 
 def _sorted(findings: Sequence[Finding]) -> list[Finding]:

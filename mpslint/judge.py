@@ -19,6 +19,7 @@ from mpslint.rule import Condition, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +51,16 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
             continue
-        if not all(_holds(condition, match, evidence) for condition in rest):
-            continue
-        if any(_holds(condition, match, evidence) for condition in rule.unless):
-            continue
-        seen.add(match.span)
-        yield match
+        if conditions_hold(rest, rule.unless, match, evidence):
+            seen.add(match.span)
+            yield match
+
+
+def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
+    """Return whether all conditions of `when` and none of `unless` hold for a match."""
+    if not all(_holds(condition, match, evidence) for condition in when):
+        return False
+    return not any(_holds(condition, match, evidence) for condition in unless)
 
 
 def _at_origin(match: Match) -> Match:
@@ -214,12 +219,14 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 
 
 def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
-    """Return whether every value that something may have passes every comparison."""
-    return bool(constants) and all(_compare(constant, op, value) for constant in constants for op, value in comparisons)
+    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
+    return bool(constants) and all(
+        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
+    )
 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op == "is":
+    if op in ("is", "may_be"):
         return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
     if op == "not":
         return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
@@ -292,6 +299,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "role": _nowhere,
     "trains": _nowhere,
     "mentions": _nowhere,
+    "chip": _nowhere,
     "versions": _nowhere,
 }
 
@@ -309,6 +317,10 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return evidence.trains is (condition.names[0].lower() == "true")
     if subject == "mentions":
         return any(re.search(name, evidence.text) for name in condition.names)
+    if subject == "chip":
+        return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
+    if subject == "versions":
+        return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.calls for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))
