@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Span
-from mpslint.fix.recipes import fill, fix_of
 from mpslint.judge import conditions_hold, judge
+from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
@@ -28,7 +28,7 @@ class Checked:
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
     rules = load_rules() if rules is None else rules
-    evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts) if text]
+    evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     return Checked(document, target, tuple(_sorted(found)), (*document.unread, *unread), tuple(evidence))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,16 @@ def read_yaml(path: Path) -> Any:
         raise RuleError(f"{path}{line}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError(f"{path}: cannot be read: {error}") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text holds. Raises ValueError, which says where, when it is not TOML."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    data: dict[str, Any] = tomllib.loads(text)
+    return data
 
 
 def knowledge_files(folder: str) -> Iterator[Path]:

@@ -13,15 +13,17 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     ("finding", "versions", "knowledge"),
-    ("target",),
+    ("target", "pins", "configuration"),
     ("source",),
+    ("targeting",),
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
-    ("engine", "fix"),
+    ("engine", "rewrite"),
+    ("session",),
     ("memory", "diagnose", "verify", "monitor"),
     ("report",),
-    ("cli", "magic", "__main__", "__init__"),
+    ("cli", "magic", "api", "__main__", "__init__"),
 ]
 
 DOORS = {

@@ -12,7 +12,7 @@ import pytest
 
 from mpslint.engine import check
 from mpslint.finding import Finding
-from mpslint.fix.apply import fix
+from mpslint.rewrite.apply import fix
 from mpslint.rule import Example, Rule, load_rules
 from mpslint.source.document import Kind
 from mpslint.source.reader import read

@@ -62,8 +62,8 @@ def _spliced(text: str, edits: Sequence[Edit]) -> str:
 
 def _decode(path: str, data: bytes, kind: Kind) -> tuple[str, str, bytes]:
     """Return a file's text, its encoding and its byte order mark."""
-    if b"\0" in data[:8192] and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ReadError(f"{path}: not text: it holds null bytes (is it a compiled or binary file?)")
+    if b"\0" in data[:8192]:
+        raise ReadError(f"{path}: not text: it holds null bytes (is it compiled, or saved as UTF-16?)")
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     encoding = _declared_encoding(path, data) if kind is Kind.PYTHON else "utf-8"
     try:

@@ -25,6 +25,7 @@ class Fixed:
 
     before: Checked
     after: Checked
+    original: bytes
     data: bytes
     applied: tuple[Finding, ...]
 
@@ -54,11 +55,11 @@ def fix(
     allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
     before = current = check(document, target, rules)
     applied: list[Finding] = []
-    data = _bytes(document, ())
+    original = data = _bytes(document, ())
     for _ in range(MOST_ROUNDS):
         chosen = _choose([f for f in current.findings if f.fix is not None and f.fix.safety in allowed and f.fix.edits and wanted(f)])
         if not chosen:
-            return Fixed(before, current, data, tuple(applied))
+            return Fixed(before, current, original, data, tuple(applied))
         data = _bytes(current.document, tuple(edit for finding in chosen for edit in _edits(finding)))
         following = check(read(document.path, data, document.kind), target, rules)
         _refuse_damage(current, following, chosen)

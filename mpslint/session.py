@@ -1,0 +1,174 @@
+"""One run of mpslint over many files: which files, which rules, which Target, and what came out of each file."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpslint.configuration import Configuration, find_configuration, load_configuration
+from mpslint.engine import Checked, check
+from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.rewrite.apply import Fixed, fix
+from mpslint.rule import Rule, load_rules
+from mpslint.source.document import Document, Kind
+from mpslint.source.files import STANDARD_INPUT, Found, find_files
+from mpslint.source.reader import kind_of, read
+from mpslint.targeting import target_for
+
+LARGEST_FILE = 100_000_000
+"""Bytes; a larger file is not read."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; configuration files say what it leaves open."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Severity | None = None
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    target: Mapping[str, str] = field(default_factory=dict)
+    """Versions by package, and `memory` and `chip`."""
+    config: Path | None = None
+    isolated: bool = False
+    stdin: bytes = b""
+    stdin_filename: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FileResult:
+    """What came out of one file: a check, or the one line that says why there is none."""
+
+    path: str
+    checked: Checked | None = None
+    problem: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, if the file could be read."""
+        return self.checked.findings if self.checked is not None else ()
+
+
+def configuration_for(path: str, options: Options) -> Configuration:
+    """Return the configuration that holds for a path. Raises UsageError for a file that is wrong."""
+    if options.isolated:
+        return Configuration()
+    if options.config is not None:
+        return load_configuration(options.config)
+    return find_configuration(Path.cwd() if path == STANDARD_INPUT and not options.stdin_filename else Path(path))
+
+
+def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
+    """Yield the files to check below some paths, without those that options and configuration exclude."""
+    for path in paths:
+        configuration = configuration_for(path, options)
+        exclude = (*configuration.exclude, *options.exclude)
+        yield from find_files([path], exclude, configuration.folder, options.force_exclude)
+
+
+def open_document(found: Found, options: Options) -> Document:
+    """Return the Document of a file, or of standard input. Raises ReadError with the one line to show."""
+    if found.problem:
+        raise ReadError(f"{found.path}: {found.problem}")
+    if found.path == STANDARD_INPUT:
+        name = options.stdin_filename or STANDARD_INPUT
+        return read(name, options.stdin, kind_of(name) or _guessed(options.stdin))
+    try:
+        path = Path(found.path)
+        if path.stat().st_size > LARGEST_FILE:
+            raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ReadError(f"{found.path}: cannot be read: {error.strerror or error}") from None
+    return read(found.path, data)
+
+
+def _guessed(data: bytes) -> Kind:
+    """Return what unnamed text is: JSON can only be a notebook."""
+    return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
+
+
+def check_file(found: Found, options: Options) -> FileResult:
+    """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
+    try:
+        document = open_document(found, options)
+    except ReadError as error:
+        return FileResult(found.path, problem=str(error))
+    configuration = configuration_for(document.path, options)
+    target = target_for(document, configuration, options.target)
+    checked = check(document, target, rules_for(document.path, configuration, options))
+    threshold = options.severity or configuration.severity
+    kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
+    if document.kind is Kind.PYTHON and checked.unread:
+        part = checked.unread[0]
+        place = document.place(part.span.start)
+        return FileResult(found.path, problem=f"{document.path}:{place.line}:{place.column}: {part.reason}")
+    return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
+
+
+def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
+    """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
+    document = open_document(found, options)
+    configuration = configuration_for(document.path, options)
+    target = target_for(document, configuration, options.target)
+    threshold = options.severity or configuration.severity
+    rules = rules_for(document.path, configuration, options)
+    return fix(document, target, rules, unsafe, lambda finding: finding.severity.rank <= threshold.rank)
+
+
+def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
+    """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    rules = load_rules(configuration.rules)
+    per_file = tuple(
+        rule
+        for glob, names in configuration.per_file_ignores.items()
+        if fnmatch.fnmatch(Path(path).name, glob) or fnmatch.fnmatch(_relative(path, configuration.folder), glob)
+        for rule in names
+    )
+    return select_rules(rules, options.select or configuration.select, (*configuration.ignore, *options.ignore, *per_file))
+
+
+def _relative(path: str, folder: Path) -> str:
+    try:
+        return Path(path).resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path
+
+
+@functools.lru_cache(maxsize=64)
+def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`)."""
+    for word in (*select, *ignore):
+        if word != "ALL" and not any(_names(word, rule) for rule in rules):
+            known = [name for rule in rules for name in (rule.id, rule.name)]
+            near = difflib.get_close_matches(word, known, 1, 0.5)
+            hint = f"; did you mean {near[0]}?" if near else "; `mpslint rules` lists them"
+            raise UsageError(f"unknown rule {word!r}{hint}")
+    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
+    return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+def _names(word: str, rule: Rule) -> bool:
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word
+
+
+def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
+    """Check files and folders, yielding each file's result as it is ready."""
+    for found in files_of(paths, options):
+        yield check_file(found, options)
+
+
+def exit_code(results: Iterable[FileResult]) -> int:
+    """Return 3 when something could not be read, 1 when there are errors or warnings, else 0: a note breaks nothing."""
+    code = 0
+    for result in results:
+        if result.problem:
+            return 3
+        if any(finding.severity is not Severity.NOTE for finding in result.findings):
+            code = 1
+    return code
