@@ -51,6 +51,8 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
             continue
+        if rule.certain and not is_certain(match.context):
+            continue
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
             yield match
@@ -74,6 +76,19 @@ def _at_origin(match: Match) -> Match:
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
     """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
     return context is not None and any(words.search(guard.text) for guard in context.guards)
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not guards and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -301,6 +316,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "mentions": _nowhere,
     "chip": _nowhere,
     "versions": _nowhere,
+    "runs_on": _nowhere,
 }
 
 
@@ -315,8 +331,10 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "runs_on":
+        return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        return any(re.search(name, evidence.text) for name in condition.names)
+        return any(re.search(name, evidence.document.text) for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":

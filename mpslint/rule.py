@@ -12,11 +12,13 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
     {chip: [m1, m2]}                                  which Mac the Target is
+    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
 
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
-only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone. `certain: true` leaves
+alone every place that the file may well never reach: under an undecided test, in a `try` that catches, in a function that nothing calls.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
 may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
@@ -52,17 +54,18 @@ SUBJECTS = (
     "chip",
     "check",
     "versions",
+    "runs_on",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once",
+    "since", "versions", "at", "once", "certain",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
-    "remove_statement", "argument", "statement", "when", "unless",
+    "remove_statement", "argument", "rewrite", "statement", "when", "unless",
 }  # fmt: skip
 _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe", "finds", "fixed_by"}
@@ -115,6 +118,8 @@ class FixRecipe:
     """Arguments to give to the call, as Python text."""
     compute: str = ""
     """A Python function of `mpslint/checks/` that works out what to set."""
+    rewrite: str = ""
+    """A Python function of `mpslint/checks/` that writes the edits itself."""
     imports: tuple[str, ...] = ()
     statement: Mapping[str, str] = field(default_factory=dict)
     """Role of a call of the run -> a line of Python to put before its statement; `{model}` is the text of its argument `model`."""
@@ -148,6 +153,7 @@ class Rule:
     unless_guarded: re.Pattern[str] | None
     at_origin: bool
     once: bool
+    certain: bool
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str
@@ -218,6 +224,7 @@ class RuleReader:
             re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
             self.place(data.get("at", "setting")),
             bool(data.get("once", False)),
+            bool(data.get("certain", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
             str(data["why"]).strip(),
@@ -318,6 +325,7 @@ class RuleReader:
             data.get("replace", ""),
             data.get("argument", {}),
             data.get("compute", ""),
+            data.get("rewrite", ""),
             _as_tuple(data.get("imports", ())),
             data.get("statement", {}),
             *self.own_conditions(data, "fix"),
