@@ -1,0 +1,166 @@
+"""What follows from a run's settings together: the dropout in force, the longest sequence, whether the shapes of its batches vary."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mpslint.program.facts import Call
+from mpslint.program.values import UNKNOWN, Known
+from mpslint.settings.families import Family, load_families
+from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
+
+if TYPE_CHECKING:
+    from mpslint.settings.plan import TrainingPlan
+
+MOST_SHAPES = 64
+"""Batches of no more different lengths than these count as bounded."""
+COARSE = 32
+"""Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
+FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
+PACKED_FIXED, PACKED_VARYING = ("wrapped",), ("bfd", "ffd", "bfd_split")
+
+
+def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
+    """Yield what follows from the settings of one run."""
+    family = family_of(plan)
+    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family)):
+        if found is not None:
+            yield found
+    yield from _shapes(plan, family)
+
+
+def family_of(plan: TrainingPlan) -> Family | None:
+    """Return the family of the model that a run trains, by the name of its checkpoint or by the class that makes it."""
+    families = load_families()
+    for name in ("model.name", "tokenizer.name"):
+        setting = plan.get(name)
+        if setting is not None and setting.is_known and isinstance(setting.constant, str):
+            found = families.of_name(setting.constant)
+            if found is not None:
+                return found
+    classes = [name for call in plan.calls.get("model", ()) for name in call.names]
+    return next((family for name in classes if (family := families.of_class(name)) is not None), None)
+
+
+def _inferred(name: str, value: Any, call: Call | None, spelling: str) -> Setting:
+    """Return a setting that nobody wrote."""
+    context = call.context if call is not None else None
+    return Setting(name, Known(value), "derived", spelling, None, call=call, context=context, default_versions=VersionRange())
+
+
+def _head(plan: TrainingPlan) -> Setting | None:
+    """Return what the model puts out, by its class."""
+    for call in reversed(plan.calls.get("model", ())):
+        head = load_families().head_of(call.names)
+        if head is not None:
+            return _inferred("model.head", head, call, call.name)
+    return None
+
+
+def _limit(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the tokens that the model takes, or was trained on."""
+    if family is None or family.length is None:
+        return None
+    call = next(iter(plan.calls.get("model", ())), None)
+    return _inferred("length.limit", family.length, call, family.name)
+
+
+def _dropout(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the largest dropout inside the model's layers: what is written for each parameter, else the family's default."""
+    rates: dict[str, Any] = dict(family.dropout) if family is not None else {}
+    call = next(iter(plan.calls.get("model", ())), None)
+    spellings = {name for setting in plan.settings.get("model.dropout", ()) for name in _dropout_names(setting)}
+    for made in (*plan.calls.get("model", ()), *plan.calls.get("model_config", ())):
+        for name in spellings & set(made.keywords):
+            value = made.keywords[name].value
+            rates[name] = value.value if isinstance(value, Known) else None
+    for setting in plan.settings.get("model.dropout", ()):
+        if setting.call is None:
+            rates[setting.spelling.rsplit(".", 1)[-1]] = setting.constant if setting.is_known else None
+    numbers = {name: rate for name, rate in rates.items() if isinstance(rate, (int, float))}
+    if not numbers or (len(numbers) < len(rates) and not max(numbers.values())):
+        return None
+    name = max(numbers, key=lambda name: numbers[name])
+    return _inferred("model.active_dropout", numbers[name], call, name)
+
+
+def _dropout_names(setting: Setting) -> list[str]:
+    if setting.pattern is None:
+        return [setting.spelling.rsplit(".", 1)[-1]]
+    return [name for name, _ in setting.pattern.table.spellings_of("model.dropout")]
+
+
+def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
+    cut: Setting | None = None
+    for setting in plan.settings.get("length.source", ()):
+        role = setting.pattern.role if setting.pattern is not None else ""
+        if setting.is_known and isinstance(setting.constant, int) and (role == "arguments" or _is_cut(plan, setting.call)):
+            cut = setting if cut is None or setting.constant >= cut.constant else cut
+    if cut is not None:
+        return dataclasses.replace(cut, name="length.bound")
+    for setting in plan.settings.get("length.truncation", ()):
+        has_length = any(other.call is setting.call for other in plan.settings.get("length.source", ()))
+        if family is not None and family.length is not None and not has_length and _is_cut(plan, setting.call):
+            return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
+    return None
+
+
+def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
+    """Return whether a tokenizer's call cuts its text."""
+    mine = [setting for setting in plan.settings.get("length.truncation", ()) if setting.call is call]
+    return any(setting.is_known and setting.constant not in ("none", "do_not_truncate") for setting in mine)
+
+
+def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
+    """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
+    packing = plan.constant("padding.packing")
+    if packing in PACKED_FIXED or packing in PACKED_VARYING:
+        setting = plan.get("padding.packing")
+        assert setting is not None
+        yield dataclasses.replace(setting, name="padding.shapes", value=Known(FIXED if packing in PACKED_FIXED else VARYING))
+        return
+    padded = any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
+    bound = _bound(plan, family)
+    for setting in plan.settings.get("padding.strategy", ()):
+        if _role(setting) in ("collator", "arguments", "trainer"):
+            word = FIXED if padded else _shape_of(setting, _multiple_of(plan, setting), bound)
+            yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
+    if plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True and "collator" not in plan.calls:
+        setting = plan.get("padding.collator")
+        assert setting is not None
+        yield dataclasses.replace(setting, name="padding.shapes", value=Known(FIXED if padded else VARYING))
+
+
+def _role(setting: Setting) -> str:
+    return setting.pattern.role if setting.pattern is not None else ""
+
+
+def _multiple_of(plan: TrainingPlan, setting: Setting) -> Any:
+    """Return what a collator pads to a multiple of: 1 when nothing is said, None when that is not known."""
+    own = [other for other in plan.settings.get("padding.multiple_of", ()) if other.call is setting.call]
+    if not own:
+        return 1
+    return (own[-1].constant or 1) if own[-1].is_known else None
+
+
+def _shape_of(setting: Setting, multiple: Any, bound: Setting | None) -> str:
+    """Return how many shapes a collator makes; '' when that is not known."""
+    if not setting.is_known or not isinstance(multiple, int):
+        return ""
+    if setting.constant != "longest":
+        return FIXED if setting.constant == "max_length" else ""
+    longest = bound.constant if bound is not None and bound.is_known else None
+    is_bounded = multiple >= COARSE or (multiple > 1 and isinstance(longest, int) and longest / multiple <= MOST_SHAPES)
+    return BOUNDED if is_bounded else VARYING
+
+
+def with_derived(settings: Mapping[str, tuple[Setting, ...]], derived: Iterator[Setting]) -> dict[str, tuple[Setting, ...]]:
+    """Return settings together with what follows from them."""
+    merged = dict(settings)
+    for setting in derived:
+        merged[setting.name] = (*merged.get(setting.name, ()), setting)
+    return merged
