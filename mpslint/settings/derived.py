@@ -20,7 +20,7 @@ MOST_SHAPES = 64
 COARSE = 32
 """Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
 FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
-PACKED_FIXED, PACKED_VARYING = ("wrapped",), ("bfd", "ffd", "bfd_split")
+NOT_PACKED = "no"
 
 
 def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
@@ -95,13 +95,16 @@ def _dropout_names(setting: Setting) -> list[str]:
 
 def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
-    cut: Setting | None = None
-    for setting in plan.settings.get("length.source", ()):
-        role = setting.pattern.role if setting.pattern is not None else ""
-        if setting.is_known and isinstance(setting.constant, int) and (role == "arguments" or _is_cut(plan, setting.call)):
-            cut = setting if cut is None or setting.constant >= cut.constant else cut
-    if cut is not None:
-        return dataclasses.replace(cut, name="length.bound")
+    cut = [
+        setting
+        for setting in plan.settings.get("length.source", ())
+        if setting.is_known
+        and isinstance(setting.constant, int)
+        and (_role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call))
+    ]
+    if cut:
+        longest = max([s for s in cut if s.is_written] or cut, key=lambda setting: int(setting.constant))
+        return dataclasses.replace(longest, name="length.bound")
     for setting in plan.settings.get("length.truncation", ()):
         has_length = any(other.call is setting.call for other in plan.settings.get("length.source", ()))
         if family is not None and family.length is not None and not has_length and _is_cut(plan, setting.call):
@@ -117,22 +120,26 @@ def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
 
 def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
     """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
-    packing = plan.constant("padding.packing")
-    if packing in PACKED_FIXED or packing in PACKED_VARYING:
-        setting = plan.get("padding.packing")
-        assert setting is not None
-        yield dataclasses.replace(setting, name="padding.shapes", value=Known(FIXED if packing in PACKED_FIXED else VARYING))
+    if plan.constant("padding.packing") not in (None, NOT_PACKED) or plan.constant("padding.free"):
         return
     padded = any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
     bound = _bound(plan, family)
+    deciding = ("collator",) if "collator" in plan.calls or plan.constant("padding.collator") else ("arguments",)
     for setting in plan.settings.get("padding.strategy", ()):
-        if _role(setting) in ("collator", "arguments", "trainer"):
+        if _role(setting) in deciding:
             word = FIXED if padded else _shape_of(setting, _multiple_of(plan, setting), bound)
             yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
-    if plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True and "collator" not in plan.calls:
-        setting = plan.get("padding.collator")
-        assert setting is not None
+    setting = plan.get("padding.collator")
+    if setting is not None and plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True:
+        if "collator" in plan.calls or _loads_itself(setting.call):
+            return
         yield dataclasses.replace(setting, name="padding.shapes", value=Known(FIXED if padded else VARYING))
+
+
+def _loads_itself(call: Call | None) -> bool:
+    """Return whether a Trainer of the program makes its own loaders, and so its own batches."""
+    cls = call.result.cls if call is not None and call.result is not None else None
+    return cls is not None and cls.lookup("get_train_dataloader") is not None
 
 
 def _role(setting: Setting) -> str:
