@@ -26,7 +26,7 @@ NOT_PACKED = "no"
 def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
     """Yield what follows from the settings of one run."""
     family = family_of(plan)
-    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family)):
+    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
         if found is not None:
             yield found
     yield from _shapes(plan, family)
@@ -112,17 +112,30 @@ def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
     return None
 
 
+def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the length that batches come up to: the one that is written, or the model's own where every sample is padded to it."""
+    bound = _bound(plan, family)
+    if bound is None or (bound.entry is not None and bound.entry.setting == "length.truncation" and not _is_padded(plan)):
+        return None
+    return dataclasses.replace(bound, name="length.reached")
+
+
+def _is_padded(plan: TrainingPlan) -> bool:
+    """Return whether the tokenizer pads every sample to one length."""
+    return any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
+
+
 def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
     """Return whether a tokenizer's call cuts its text."""
     mine = [setting for setting in plan.settings.get("length.truncation", ()) if setting.call is call]
-    return any(setting.is_known and setting.constant not in ("none", "do_not_truncate") for setting in mine)
+    return any(setting.is_known and setting.constant != "none" for setting in mine)
 
 
 def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
     """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
     if plan.constant("padding.packing") not in (None, NOT_PACKED) or plan.constant("padding.free"):
         return
-    padded = any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
+    padded = _is_padded(plan)
     bound = _bound(plan, family)
     deciding = ("collator",) if "collator" in plan.calls or plan.constant("padding.collator") else ("arguments",)
     for setting in plan.settings.get("padding.strategy", ()):
