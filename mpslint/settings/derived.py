@@ -142,11 +142,11 @@ def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
         if _role(setting) in deciding:
             word = FIXED if padded else _shape_of(setting, _multiple_of(plan, setting), bound)
             yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
-    setting = plan.get("padding.collator")
-    if setting is not None and plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True:
-        if "collator" in plan.calls or _loads_itself(setting.call):
+    given = plan.get("padding.collator")
+    if given is not None and plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True:
+        if "collator" in plan.calls or _loads_itself(given.call):
             return
-        yield dataclasses.replace(setting, name="padding.shapes", value=Known(FIXED if padded else VARYING))
+        yield dataclasses.replace(given, name="padding.shapes", value=Known(FIXED if padded else VARYING))
 
 
 def _loads_itself(call: Call | None) -> bool:
