@@ -1,7 +1,8 @@
 """The first gate: does a text hold any word that some rule could be about? Most files of a repository do not, nor most functions.
 
 The words are derived from the dialects and the rules: the last name of every call they read, methods, variables, flags, devices. A
-Python check names its own (`WORDS`): at least one of them stands in every function in which it can find something.
+Python check names its own: one of its `WORDS` stands in every function in which it can find something, and one of its `FILE_WORDS` (where
+it has them) in every such file.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ COMMON_METHODS = frozenset({"to", "backward"})
 @functools.lru_cache(maxsize=16)
 def gate(rules: tuple[Rule, ...]) -> re.Pattern[bytes]:
     """Return a pattern that is found in the bytes of every file in which one of the rules can find something."""
-    words = {word for word in _words(rules) if word}
-    shortest = sorted(word for word in words if not any(other != word and other in word for other in words))
-    return re.compile("|".join(map(re.escape, shortest)).encode())
+    return re.compile(_any_of(_words(rules, "FILE_WORDS")).encode())
 
 
 @functools.lru_cache(maxsize=16)
-def text_gate(rules: tuple[Rule, ...]) -> re.Pattern[str]:
-    """Return the same pattern for text."""
-    return re.compile(gate(rules).pattern.decode())
+def function_gate(rules: tuple[Rule, ...]) -> re.Pattern[str]:
+    """Return a pattern that is found in the text of every function in which one of the rules can find something."""
+    return re.compile(_any_of(_words(rules, "WORDS")))
+
+
+def _any_of(found: Iterable[str]) -> str:
+    words = {word for word in found if word}
+    shortest = sorted(word for word in words if not any(other != word and other in word for other in words))
+    return "|".join(map(re.escape, shortest))
 
 
 def may_matter(data: bytes, rules: tuple[Rule, ...]) -> bool:
@@ -46,7 +51,7 @@ def looks_broken(data: bytes, is_notebook: bool) -> bool:
     return b"\0" in data[:8192]
 
 
-def _words(rules: Iterable[Rule]) -> Iterator[str]:
+def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[str]:
     yield from DEVICES
     for dialect in load_dialects().all:
         yield from (_variable(name) for name in dialect.environment)
@@ -57,7 +62,7 @@ def _words(rules: Iterable[Rule]) -> Iterator[str]:
             yield from command.has or [literal(glob) for glob in command.globs]
     for rule in rules:
         for condition in rule.when[:1]:
-            yield from words_of_condition(condition)
+            yield from words_of_condition(condition, of_checks)
 
 
 def words_of_pattern(pattern: CallPattern) -> Iterator[str]:
@@ -74,8 +79,11 @@ def words_of_pattern(pattern: CallPattern) -> Iterator[str]:
     yield from (literal(text) for text in pattern.written)
 
 
-def words_of_condition(condition: Condition) -> Iterator[str]:
-    """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words."""
+def words_of_condition(condition: Condition, of_checks: str) -> Iterator[str]:
+    """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words.
+
+    `of_checks` says which words of a Python check are meant: WORDS, or FILE_WORDS where it has them.
+    """
     if condition.subject == "method":
         yield from (f".{name}" for name in condition.names if name not in COMMON_METHODS)
     elif condition.subject in ("call", "handler"):
@@ -86,7 +94,8 @@ def words_of_condition(condition: Condition) -> Iterator[str]:
         yield from (_variable(name) for name in condition.names)
     elif condition.subject == "check":
         for name in condition.names:
-            yield from check_module(name).WORDS
+            module = check_module(name)
+            yield from getattr(module, of_checks, module.WORDS)
 
 
 def literal(glob: str) -> str:

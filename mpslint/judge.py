@@ -19,6 +19,7 @@ from mpslint.rule import Condition, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +51,18 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
             continue
-        if not all(_holds(condition, match, evidence) for condition in rest):
+        if rule.certain and not is_certain(match.context):
             continue
-        if any(_holds(condition, match, evidence) for condition in rule.unless):
-            continue
-        seen.add(match.span)
-        yield match
+        if conditions_hold(rest, rule.unless, match, evidence):
+            seen.add(match.span)
+            yield match
+
+
+def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
+    """Return whether all conditions of `when` and none of `unless` hold for a match."""
+    if not all(_holds(condition, match, evidence) for condition in when):
+        return False
+    return not any(_holds(condition, match, evidence) for condition in unless)
 
 
 def _at_origin(match: Match) -> Match:
@@ -69,6 +76,19 @@ def _at_origin(match: Match) -> Match:
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
     """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
     return context is not None and any(words.search(guard.text) for guard in context.guards)
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not guards and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -214,12 +234,14 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 
 
 def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
-    """Return whether every value that something may have passes every comparison."""
-    return bool(constants) and all(_compare(constant, op, value) for constant in constants for op, value in comparisons)
+    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
+    return bool(constants) and all(
+        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
+    )
 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op == "is":
+    if op in ("is", "may_be"):
         return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
     if op == "not":
         return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
@@ -301,8 +323,10 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "role": _nowhere,
     "trains": _nowhere,
     "mentions": _nowhere,
+    "chip": _nowhere,
     "versions": _nowhere,
     "suppression": _after_the_others,
+    "runs_on": _nowhere,
 }
 
 
@@ -317,8 +341,14 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "runs_on":
+        return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        return any(re.search(name, evidence.text) for name in condition.names)
+        return any(re.search(name, evidence.document.text) for name in condition.names)
+    if subject == "chip":
+        return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
+    if subject == "versions":
+        return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.calls for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))

@@ -28,15 +28,15 @@ def evaluate_program(
     body: Sequence[ast.stmt],
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
-    is_known_name: Callable[[str], bool] = lambda name: False,
+    how_known: Callable[[str], int] = lambda name: 0,
     matters: Callable[[str], bool] = lambda text: True,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `is_known_name` says whether they know a qualified name. A function that
+    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. A function that
     nothing in the file calls is walked only where `matters` says so of its text, or of the class that it is in.
     """
-    machine = Machine(load_platform(), versions, is_known_name, document.offset, evaluate, execute, get_attribute, known_roots)
+    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots)
     machine.frame = machine.module
     machine.facts.body = list(body)
     passed = _Passed(document, matters)

@@ -10,10 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.finding import Edit, Fix, Safety, Span
-from mpslint.judge import Match
+from mpslint.judge import Match, conditions_hold
+from mpslint.program.facts import Call
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, add_argument, additions, remove_argument, write_setting
+from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.translate import bound_arguments
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -23,7 +25,7 @@ COMMENT_REASON = "it would delete a comment"
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there."""
     for recipe in rule.fixes:
-        if not recipe.versions.matches(evidence.target.versions):
+        if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
             continue
         if recipe.safety is Safety.MANUAL:
             return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
@@ -69,17 +71,29 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
         if part is None:
             return None
         parts.append(part)
-    for step in (_argument_parts(recipe, match, evidence), _text_parts(recipe, match, evidence)):
-        if step is None:
+    for step in (_argument_parts, _text_parts, _statement_parts, _rewritten):
+        found = step(recipe, match, evidence)
+        if found is None:
             return None
-        parts += step
+        parts += found
     added = additions(evidence, [addition for part in parts for addition in part.added])
     if added is None:
         return None
     edits = (*(edit for part in parts for edit in part.edits), *added)
+    if edits:
+        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence, name, match.span)))
     if _overlap(edits):
         return None
     return Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)))
+
+
+def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a Python function of `mpslint/checks/` writes for a match."""
+    if not recipe.rewrite:
+        return []
+    module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
+    written: Written | None = module.rewrite(match, evidence)
+    return None if written is None else [written]
 
 
 def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
@@ -138,6 +152,38 @@ def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Wri
             return None
         parts.append(Written((edit,), "removed"))
     return parts
+
+
+def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return the lines that a recipe puts before the statements of other calls of the run."""
+    parts: list[Written] = []
+    for role, template in recipe.statement.items():
+        call = next(iter(match.plan.calls.get(role, ())), None) if match.plan is not None else None
+        found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
+        if call is None or found is None:
+            return None
+        code = _with_arguments(template, call, evidence)
+        if code is None:
+            return None
+        start = evidence.span_of(found[0]).start
+        indent = evidence.document.text[evidence.document.line_starts[evidence.document.line_at(start) - 1] : start]
+        newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+        if indent.strip():
+            return None
+        parts.append(Written((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+    return parts
+
+
+def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None:
+    """Return a template with `{model}` and the like filled by a call's own arguments; None where one is no plain name."""
+    matched = next((matched for matched in evidence.file_plans.matched if matched.call is call), None)
+    given = bound_arguments(call, matched.pattern) if matched is not None else call.keywords
+    for name in _PLACEHOLDER.findall(template):
+        node = given[name].node if name in given else None
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        template = template.replace(f"{{{name}}}", ast.unparse(node))
+    return template
 
 
 def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:

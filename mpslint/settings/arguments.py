@@ -53,22 +53,14 @@ def load_arguments() -> Mapping[str, Mapping[str, ArgumentFact]]:
     return found
 
 
-OWNERS_BY_ROLE = {
-    "arguments": ("transformers.TrainingArguments", "trl.SFTConfig"),
-    "trainer": ("transformers.Trainer",),
-    "model": ("transformers.from_pretrained",),
-}
-"""Whose facts hold for a call of a dialect's role: what derives from TrainingArguments takes its arguments."""
+OWNER_BY_ROLE = {"arguments": "transformers.TrainingArguments", "trainer": "transformers.Trainer", "model": "transformers.from_pretrained"}
+"""Whose facts hold for every call of a dialect's role: what derives from TrainingArguments takes its arguments."""
 
 
 def fact_of(role: str, names: tuple[str, ...], argument: str) -> ArgumentFact | None:
     """Return what is known of an argument of a call that a dialect reads in this role."""
-    for owner in OWNERS_BY_ROLE.get(role, ()):
-        if owner.startswith("transformers.") or owner in names:
-            found = load_arguments().get(owner, {}).get(argument)
-            if found is not None:
-                return found
-    return None
+    owners = [*names, OWNER_BY_ROLE.get(role, "")]
+    return next((fact for owner in owners if (fact := load_arguments().get(owner, {}).get(argument)) is not None), None)
 
 
 def exists(role: str, names: tuple[str, ...], argument: str, versions: Mapping[str, Version]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from mpslint.finding import Span
 from mpslint.program.facts import Call, Command, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
@@ -25,6 +26,8 @@ SHARED = frozenset(
         "tokenizer",
         "target_tokenizer",
         "model",
+        "model_config",
+        "tokenizer_loading",
         "quantization",
         "lora",
         "checkpointing",
@@ -194,7 +197,8 @@ class _Gatherer:
             settings.setdefault(setting.name, []).append(setting)
         frozen = {name: tuple(values) for name, values in settings.items()}
         span = self.span_of(where) if where is not None else None
-        return TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
 
 
 def _behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:

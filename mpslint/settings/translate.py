@@ -62,7 +62,8 @@ class Translator:
             found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
         arguments = bound_arguments(call, pattern)
         overrides = call.result.slots if call.result is not None else {}
-        for setting in dict.fromkeys(s.setting for spellings in pattern.table.arguments.values() for s in spellings):
+        spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
+        for setting in dict.fromkeys([*spoken, *pattern.table.defaults]):
             if not any(existing.name == setting for existing in found):
                 said = self._setting(call, pattern, setting, arguments, overrides)
                 if said is not None:
