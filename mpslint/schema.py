@@ -70,7 +70,11 @@ def rule_schema() -> Schema:
         **_closed(rule),
         "required": ["id", "name", "title", "when", "why", "examples", "sources"],
         "anyOf": [{"required": ["outcomes"]}, {"required": ["severity", "message"]}],
-        "definitions": {"condition": _condition(keys["condition"]), "setting": {"enum": sorted(load_vocabulary())}},
+        "definitions": {
+            "condition": _condition(keys["condition"]),
+            "conditions": _one_or_more({"$ref": "#/definitions/condition"}),
+            "setting": {"enum": sorted(load_vocabulary())},
+        },
     }
 
 
@@ -121,7 +125,7 @@ def _of_type(hint: Any) -> Schema:
     if hint in (str, Path, VersionRange, re.Pattern[str] | None):
         return {"type": "string"}
     if arguments and arguments[0] is Condition:
-        return _one_or_more({"$ref": "#/definitions/condition"})
+        return {"$ref": "#/definitions/conditions"}
     if arguments and arguments[0] is str and arguments[-1] is ...:
         return _WORD_OR_WORDS
     return {"type": "object"} if typing.get_origin(hint) in (Mapping, dict) else {}

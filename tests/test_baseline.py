@@ -18,6 +18,7 @@ OTHER = "args = TrainingArguments('another', fp16=True)\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with findings in a script, in a notebook and below a folder, and a baseline of them."""
+    (tmp_path / "mpslint.toml").write_text('select = ["MPS101"]\n')
     (tmp_path / "bad.py").write_text(BAD)
     (tmp_path / "n.ipynb").write_bytes(notebook("x = 1\n", BAD))
     (tmp_path / "sub").mkdir()
@@ -97,7 +98,7 @@ def test_what_is_no_baseline_is_one_line(folder: Path, text: str | None, said: s
 
 def test_a_baseline_of_what_cannot_be_read_is_not_whole(folder: Path) -> None:
     """It is written, and the exit code says that something is missing; entries of such a file are not called gone."""
-    (folder / "bad.py").write_text("import torch\ndef (:\n")
+    (folder / "bad.py").write_text(BAD + "def (:\n")
 
     assert "no longer" not in run("check", ".", "--baseline", NAME, cwd=folder).stderr
     assert run("check", ".", "--write-baseline", NAME, cwd=folder).returncode == 3

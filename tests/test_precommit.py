@@ -68,6 +68,7 @@ def repository(tmp_path: Path, home: Path, hook_repository: Path) -> Path:
     folder = tmp_path / "user's repo"
     folder.mkdir()
     git(folder, home, "init", "-q")
+    (folder / "mpslint.toml").write_text('select = ["MPS101"]\nexclude = ["left out/"]\n')
     rev = git(hook_repository, home, "rev-parse", "HEAD").strip()
     ids = "".join(f"      - id: {hook['id']}\n" for hook in hooks())
     (folder / ".pre-commit-config.yaml").write_text(f"repos:\n  - repo: {hook_repository}\n    rev: {rev}\n    hooks:\n{ids}")
@@ -132,7 +133,7 @@ def test_no_matching_file_is_no_failure(repository: Path, home: Path) -> None:
 
 def test_the_fixing_hook_fixes(repository: Path, home: Path) -> None:
     """It fails because it changed files, as every fixer does, and passes the second time; nothing needs torch."""
-    stage(repository, home, **{ODD: BAD, "left out/b.py": BAD, "mpslint.toml": 'exclude = ["left out/"]\n'})
+    stage(repository, home, **{ODD: BAD, "left out/b.py": BAD})
     first = pre_commit(repository, home, "run", "mpslint-fix")
     assert first.returncode == 1, first.stdout + first.stderr
     assert "files were modified by this hook" in first.stdout

@@ -9,7 +9,6 @@ from mpslint.report.formats import render
 from mpslint.report.records import Report
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_report
-from mpslint.source.writer import write_whole
 
 TEXT = "text"
 
@@ -18,6 +17,8 @@ def show(report: Report, output_format: str | None, output: str | None, quiet: b
     """Write a report where it was asked for. Raises WriteError when the file cannot be written."""
     name = output_format or TEXT
     if output is not None:
+        from mpslint.source.writer import write_whole
+
         write_whole(output, render(name, report).encode("utf-8", "surrogateescape"))
     elif name == TEXT:
         print_report(terminal(), report.files, quiet)
