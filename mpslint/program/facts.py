@@ -114,6 +114,9 @@ class EnvironmentWrite:
     value_start: int
     value_end: int
     context: Context | None = None
+    style: str = "python"
+    """How it is set: `python`; `magic` (`%env`); `shell` (a line of a script, or before a command); `subshell` (`!export`: the shell
+    that runs it ends with the line, so nothing else sees it); `file` (`.env`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
