@@ -50,6 +50,8 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
             continue
+        if rule.certain and not is_certain(match.context):
+            continue
         if not all(_holds(condition, match, evidence) for condition in rest):
             continue
         if any(_holds(condition, match, evidence) for condition in rule.unless):
@@ -67,8 +69,24 @@ def _at_origin(match: Match) -> Match:
 
 
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
-    return context is not None and any(words.search(guard.text) for guard in context.guards)
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
+    if context is None:
+        return False
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not guards and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -108,7 +126,7 @@ def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match
 def _setting_holds(setting: Setting, condition: Condition) -> bool:
     if condition.written is not None and setting.is_written is not condition.written:
         return False
-    if condition.roles and (setting.pattern is None or setting.pattern.role not in condition.roles):
+    if condition.roles and setting.role not in condition.roles:
         return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
@@ -152,7 +170,8 @@ def _product(factors: Sequence[Setting | None]) -> float | None:
     return product
 
 
-def _calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls that a condition is about."""
     for call in evidence.facts.calls:
         if _call_holds(call, condition):
             span = evidence.span_of(call.node)
@@ -240,6 +259,8 @@ def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             constants = (write.value.value,) if isinstance(write.value, Known) else ()
             if condition.comparisons and not _compare_all(constants, condition.comparisons):
                 continue
+            if condition.styles and write.style not in condition.styles:
+                continue
             values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
             yield Match(Span(write.start, write.end), values, context=write.context)
 
@@ -283,8 +304,8 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
     "ratio": _products,
-    "call": _calls,
-    "method": _calls,
+    "call": calls,
+    "method": calls,
     "environment": _environment,
     "handler": _handlers,
     "import": _imports,
@@ -293,6 +314,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "trains": _nowhere,
     "mentions": _nowhere,
     "versions": _nowhere,
+    "runs_on": _nowhere,
 }
 
 
@@ -307,8 +329,10 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "runs_on":
+        return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        return any(re.search(name, evidence.text) for name in condition.names)
+        return any(re.search(name, evidence.document.text) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.calls for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))

@@ -40,3 +40,9 @@ def read_yaml(path: Path) -> Any:
 def knowledge_files(folder: str) -> Iterator[Path]:
     """Yield the YAML files of one folder below `rules/`, by name (`""` is `rules/` itself)."""
     yield from sorted((rules_folder() / folder).glob("*.yaml"))
+
+
+@functools.lru_cache(maxsize=64)
+def platform_data(name: str) -> Any:
+    """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
+    return read_yaml(rules_folder() / "platform" / f"{name}.yaml")

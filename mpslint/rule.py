@@ -11,11 +11,13 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
 
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
-only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone. `certain: true` leaves
+alone every place that the file may well never reach: under an undecided test, in a `try` that catches, in a function that nothing calls.
 """
 
 from __future__ import annotations
@@ -47,17 +49,19 @@ SUBJECTS = (
     "mentions",
     "check",
     "versions",
+    "runs_on",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+    "styles",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once",
+    "since", "versions", "at", "once", "certain",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
-    "remove_statement", "argument",
+    "remove_statement", "argument", "rewrite",
 }  # fmt: skip
 _EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe", "finds", "fixed_by"}
 
@@ -77,6 +81,9 @@ class Condition:
     in_loop: bool | None = None
     receiver: str = ""
     roles: tuple[str, ...] = ()
+    """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
+    styles: tuple[str, ...] = ()
+    """How an environment variable may be set: `python`, `magic`, ..."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -107,6 +114,8 @@ class FixRecipe:
     """Arguments to give to the call, as Python text."""
     compute: str = ""
     """A Python function of `mpslint/checks/` that works out what to set."""
+    rewrite: str = ""
+    """A Python function of `mpslint/checks/` that writes the edits itself."""
     imports: tuple[str, ...] = ()
 
 
@@ -136,6 +145,7 @@ class Rule:
     unless_guarded: re.Pattern[str] | None
     at_origin: bool
     once: bool
+    certain: bool
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str
@@ -206,6 +216,7 @@ class RuleReader:
             re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
             self.place(data.get("at", "setting")),
             bool(data.get("once", False)),
+            bool(data.get("certain", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
             str(data["why"]).strip(),
@@ -266,6 +277,7 @@ class RuleReader:
             data.get("in_loop"),
             data.get("receiver", ""),
             _as_tuple(data.get("roles", ())),
+            _as_tuple(data.get("styles", ())),
             data.get("options", {}),
         )
 
@@ -301,6 +313,7 @@ class RuleReader:
             data.get("replace", ""),
             data.get("argument", {}),
             data.get("compute", ""),
+            data.get("rewrite", ""),
             _as_tuple(data.get("imports", ())),
         )
 

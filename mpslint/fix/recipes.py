@@ -13,7 +13,7 @@ from mpslint.finding import Edit, Fix, Safety, Span
 from mpslint.judge import Match
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, add_argument, additions, remove_argument, write_setting
+from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -69,17 +69,29 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
         if part is None:
             return None
         parts.append(part)
-    for step in (_argument_parts(recipe, match, evidence), _text_parts(recipe, match, evidence)):
-        if step is None:
+    for step in (_argument_parts, _text_parts, _rewritten):
+        found = step(recipe, match, evidence)
+        if found is None:
             return None
-        parts += step
+        parts += found
     added = additions(evidence, [addition for part in parts for addition in part.added])
     if added is None:
         return None
     edits = (*(edit for part in parts for edit in part.edits), *added)
+    if edits:
+        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence, name, match.span)))
     if _overlap(edits):
         return None
     return Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)))
+
+
+def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a Python function of `mpslint/checks/` writes for a match."""
+    if not recipe.rewrite:
+        return []
+    module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
+    written: Written | None = module.rewrite(match, evidence)
+    return None if written is None else [written]
 
 
 def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:

@@ -15,6 +15,9 @@ from mpslint.settings.plan import FilePlans, TrainingPlan, gather
 from mpslint.source.document import Document
 from mpslint.target import Target
 
+CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
+"""Roles of calls that put a model on the Mac's GPU of their own accord."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -41,6 +44,29 @@ class Evidence:
         """Whether the program trains something: it has a Trainer, or runs `backward()`."""
         roles = {matched.pattern.role for matched in self.file_plans.matched}
         return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
+
+    @functools.cached_property
+    def devices(self) -> frozenset[str]:
+        """The devices that something of the program is put on: those it names, and the Mac's where a Trainer chooses."""
+        settings = [setting for matched in self.file_plans.matched for setting in matched.settings]
+        named = {str(value).split(":")[0] for s in settings if s.name == "device.name" for value in s.constants}
+        choosers = [m for m in self.file_plans.matched if m.pattern.role in CHOOSE_DEVICE]
+        is_cpu = any(s.name == "device.cpu_only" and s.is_known and s.constant is True for s in settings)
+        return frozenset(named | ({"mps"} if choosers and not is_cpu else set()))
+
+    def runs_on(self, device: str) -> bool:
+        """Return whether something of the program is put on a device (`mps`)."""
+        return device in self.devices
+
+    @functools.cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node that each node of the program is part of."""
+        found: dict[ast.AST, ast.AST] = {}
+        for statement in self.parsed.body:
+            for node in ast.walk(statement):
+                for child in ast.iter_child_nodes(node):
+                    found[child] = node
+        return found
 
     @functools.cached_property
     def reads(self) -> dict[str, int]:
