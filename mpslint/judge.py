@@ -16,6 +16,7 @@ from mpslint.finding import Related, RuleError, Span
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule import Condition, Rule
+from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
@@ -100,10 +101,18 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if _setting_holds(setting, condition):
+                if _setting_holds(setting, condition) and _is_taken(setting, evidence):
                     match = _match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
+
+
+def _is_taken(setting: Setting, evidence: Evidence) -> bool:
+    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None or not setting.is_written:
+        return True
+    return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
 def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:

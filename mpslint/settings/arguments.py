@@ -57,6 +57,7 @@ OWNERS_BY_ROLE = {
     "arguments": ("transformers.TrainingArguments", "trl.SFTConfig"),
     "trainer": ("transformers.Trainer",),
     "model": ("transformers.from_pretrained",),
+    "accelerator": ("accelerate.Accelerator",),
 }
 """Whose facts hold for a call of a dialect's role: what derives from TrainingArguments takes its arguments."""
 
