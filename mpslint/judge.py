@@ -137,6 +137,8 @@ def _setting_holds(setting: Setting, condition: Condition) -> bool:
         return False
     if condition.roles and setting.role not in condition.roles:
         return False
+    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
+        return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
         return is_missing is condition.missing and (is_missing or _compare_all(setting.constants, condition.comparisons))

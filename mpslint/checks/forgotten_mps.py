@@ -8,12 +8,11 @@ from typing import Any
 
 from mpslint.finding import Edit, Span
 from mpslint.judge import Match
+from mpslint.knowledge import platform_data
 from mpslint.program.facts import Choice
 from mpslint.program.platform import load_platform
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
-
-ASKS = "torch.backends.mps.is_available()"
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -40,7 +39,7 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     cuda = _assignments(other, "cuda")
     if not taken:
         parent = evidence.parents.get(node)
-        block: Sequence[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", ())
+        block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
         taken = block[: block.index(node)] if node in block else []
     found = [statement for target, statement in _assignments(taken, "cpu").items() if target in cuda]
     return found[-1] if found else None
@@ -48,7 +47,7 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
 
 def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
     """Return the assignments of a device in a block, by target."""
-    found = {}
+    found: dict[str, ast.stmt] = {}
     for statement in block:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _names(statement.value, device):
             found[ast.unparse(statement.targets[0])] = statement
@@ -57,10 +56,10 @@ def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
 
 def _names(node: ast.expr, device: str) -> bool:
     """Return whether an expression is this device: its name, or `torch.device(name)`."""
-    if isinstance(node, ast.Call) and len(node.args) >= 1 and ast.unparse(node.func) in ("torch.device", "device", "th.device"):
+    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in platform_data("cuda")["devices"]["classes"]:
         node = node.args[0]
     if isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]  # type: ignore[assignment]
+        node = node.values[0]
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
 
 
@@ -76,9 +75,14 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     if isinstance(match.node, ast.IfExp):
         if cpu is not match.node.orelse:
             return None
-        new = f"{mps} if {ASKS} else {evidence.document.text[span.start : span.end]}"
+        new = f"{mps} if {_question()} else {evidence.document.text[span.start : span.end]}"
         return Written((Edit(span, new),), f"... else {new}")
-    return _elif(match.node, mps, evidence) if isinstance(match.node, ast.If) else None
+    return _elif(match.node, mps, evidence)
+
+
+def _question() -> str:
+    """Return the call that asks for the Mac's GPU."""
+    return str(platform_data("cuda")["devices"]["asks_for_mps"])
 
 
 def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
@@ -121,5 +125,5 @@ def _elif(node: ast.If, assignment: str, evidence: Evidence) -> Written | None:
         return None
     newline = "\r\n" if "\r\n" in document.text else "\n"
     end = document.line_starts[last - 1] + len(document.line_text(last))
-    text = f"{newline}{indent}elif {ASKS}:{newline}{step}{assignment}"
-    return Written((Edit(Span(end, end), text),), f"elif {ASKS}: {assignment}")
+    text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
+    return Written((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")

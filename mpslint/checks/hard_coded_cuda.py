@@ -135,5 +135,4 @@ def _quote(evidence: Evidence) -> str:
 
 def choice_of(device: str, quote: str) -> str:
     """Return the expression that picks a CUDA device where there is one, else the Mac's GPU, else the CPU."""
-    cuda, mps, cpu = (f"{quote}{name}{quote}" for name in (device, "mps", "cpu"))
-    return f"{cuda} if torch.cuda.is_available() else {mps} if torch.backends.mps.is_available() else {cpu}"
+    return str(platform_data("cuda")["devices"]["picks"]).format(device=device, quote=quote)
