@@ -2,7 +2,7 @@
 
 The words are derived from the dialects and the rules: the last name of every call they read, methods, variables, flags, devices. A
 Python check names its own: one of its `WORDS` stands in every function in which it can find something, and one of its `FILE_WORDS` (where
-it has them) in every such file.
+it has them) in every such file; one that reads a table of calls has a function `words(options)`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from mpslint.settings.dialect import CallPattern, load_dialects
 
 DEVICES = ("cuda", "mps")
 """What is said about a device matters only where one of these is named."""
+DTYPES = ("float16", "float64")
+"""What is said about a dtype by such a method matters only where one of these is named (bfloat16 is one of them)."""
 COMMON_METHODS = frozenset({"to", "backward"})
 """Methods that any file may call; what a rule could say of them needs another of the words."""
 
@@ -74,6 +76,8 @@ def words_of_pattern(pattern: CallPattern) -> Iterator[str]:
     if pattern.has and not pattern.sets:
         yield from pattern.has
         return
+    if "dtype" in readers and COMMON_METHODS.intersection(pattern.methods):
+        yield from DTYPES
     yield from (f".{method}" for method in pattern.methods if method not in COMMON_METHODS)
     yield from (literal(name) for name in pattern.names)
     yield from (literal(text) for text in pattern.written)
@@ -95,7 +99,10 @@ def words_of_condition(condition: Condition, of_checks: str) -> Iterator[str]:
     elif condition.subject == "check":
         for name in condition.names:
             module = check_module(name)
-            yield from getattr(module, of_checks, module.WORDS)
+            if hasattr(module, "words"):
+                yield from map(literal, module.words(condition.options))
+            else:
+                yield from getattr(module, of_checks, module.WORDS)
 
 
 def literal(glob: str) -> str:

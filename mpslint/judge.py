@@ -16,6 +16,7 @@ from mpslint.finding import Related, RuleError, Span
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule import Condition, Rule
+from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
@@ -74,8 +75,11 @@ def _at_origin(match: Match) -> Match:
 
 
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
-    return context is not None and any(words.search(guard.text) for guard in context.guards)
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
+    if context is None:
+        return False
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
 
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
@@ -102,10 +106,18 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if _setting_holds(setting, condition):
+                if _setting_holds(setting, condition) and _is_taken(setting, evidence):
                     match = _match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
+
+
+def _is_taken(setting: Setting, evidence: Evidence) -> bool:
+    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None or not setting.is_written:
+        return True
+    return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
 def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
@@ -128,7 +140,9 @@ def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match
 def _setting_holds(setting: Setting, condition: Condition) -> bool:
     if condition.written is not None and setting.is_written is not condition.written:
         return False
-    if condition.roles and (setting.pattern is None or setting.pattern.role not in condition.roles):
+    if condition.roles and setting.role not in condition.roles:
+        return False
+    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
         return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
@@ -172,7 +186,8 @@ def _product(factors: Sequence[Setting | None]) -> float | None:
     return product
 
 
-def _calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls that a condition is about."""
     for call in evidence.facts.calls:
         if _call_holds(call, condition):
             span = evidence.span_of(call.node)
@@ -262,6 +277,8 @@ def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             constants = (write.value.value,) if isinstance(write.value, Known) else ()
             if condition.comparisons and not _compare_all(constants, condition.comparisons):
                 continue
+            if condition.styles and write.style not in condition.styles:
+                continue
             values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
             yield Match(Span(write.start, write.end), values, context=write.context)
 
@@ -314,8 +331,8 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
     "ratio": _products,
-    "call": _calls,
-    "method": _calls,
+    "call": calls,
+    "method": calls,
     "environment": _environment,
     "handler": _handlers,
     "import": _imports,

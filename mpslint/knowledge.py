@@ -100,3 +100,9 @@ def knowledge_digest() -> str:
         stat = path.stat()
         digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=64)
+def platform_data(name: str) -> Any:
+    """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
+    return read_yaml(rules_folder() / "platform" / f"{name}.yaml")

@@ -60,6 +60,7 @@ SUBJECTS = (
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+    "styles", "direct",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
@@ -88,6 +89,11 @@ class Condition:
     in_loop: bool | None = None
     receiver: str = ""
     roles: tuple[str, ...] = ()
+    """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
+    styles: tuple[str, ...] = ()
+    """How an environment variable may be set: `python`, `magic`, ..."""
+    direct: bool | None = None
+    """The value is decided where it is written, not by a name that stands for it."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -292,6 +298,8 @@ class RuleReader:
             data.get("in_loop"),
             data.get("receiver", ""),
             _as_tuple(data.get("roles", ())),
+            _as_tuple(data.get("styles", ())),
+            data.get("direct"),
             data.get("options", {}),
         )
 

@@ -14,7 +14,7 @@ from mpslint.program.facts import Context, Facts
 from mpslint.program.machine import Machine
 from mpslint.program.platform import load_platform
 from mpslint.program.statements import execute
-from mpslint.program.values import Function, Instance
+from mpslint.program.values import Function, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
 from mpslint.versions import Version
 
@@ -39,10 +39,10 @@ def evaluate_program(
     machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots)
     machine.frame = machine.module
     machine.facts.body = list(body)
-    passed = _Passed(document, matters)
     with _deep_recursion():
         for statement in body:
             _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+        passed = _Passed(document, matters, _names_that_matter(machine, matters))
         for _ in range(MOST_ROUNDS):
             waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not passed.over(one)]
             if not waiting:
@@ -59,6 +59,8 @@ class _Passed:
 
     document: Document
     matters: Callable[[str], bool]
+    names: frozenset[str]
+    """The module's names that stand for a text that matters (`device = "cuda"`)."""
     answers: dict[int, bool] = field(default_factory=dict)
 
     def over(self, function: Function) -> bool:
@@ -68,8 +70,20 @@ class _Passed:
             start = self.document.line_starts[node.lineno - 1]
             end_line = node.end_lineno or node.lineno
             ends = self.document.line_starts
-            self.answers[id(node)] = not self.matters(self.document.text[start : ends[end_line] if end_line < len(ends) else None])
+            text = self.document.text[start : ends[end_line] if end_line < len(ends) else None]
+            self.answers[id(node)] = not self.matters(text) and not any(name in text for name in self.names)
         return self.answers[id(node)]
+
+
+def _names_that_matter(machine: Machine, matters: Callable[[str], bool]) -> frozenset[str]:
+    """Return the module's names whose value is, or may be, a text or an outside name that matters."""
+
+    def speaks(value: Value) -> bool:
+        text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
+        return isinstance(text, str) and matters(text)
+
+    slots = machine.module.slots.items()
+    return frozenset(name for name, value in slots if isinstance(name, str) and any(map(speaks, alternatives_of(value))))
 
 
 def _walk(machine: Machine, step: Callable[[], object]) -> None:

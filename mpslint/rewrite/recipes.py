@@ -23,16 +23,24 @@ COMMENT_REASON = "it would delete a comment"
 
 
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
-    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there."""
+    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there.
+
+    The first recipe that can be written counts; one that would delete a comment gives way to a later one that would not.
+    """
+    fallback: Fix | None = None
     for recipe in rule.fixes:
         if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
             continue
         if recipe.safety is Safety.MANUAL:
-            return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
+            return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
         written = _written(recipe, match, evidence)
-        if written is not None and written.edits:
-            return _judged(recipe, written, match, evidence)
-    return None
+        if written is None or not written.edits:
+            continue
+        fix = _judged(recipe, written, match, evidence)
+        if fix.reason != COMMENT_REASON:
+            return fix
+        fallback = fallback or fix
+    return fallback
 
 
 def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:

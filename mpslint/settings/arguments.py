@@ -53,7 +53,12 @@ def load_arguments() -> Mapping[str, Mapping[str, ArgumentFact]]:
     return found
 
 
-OWNER_BY_ROLE = {"arguments": "transformers.TrainingArguments", "trainer": "transformers.Trainer", "model": "transformers.from_pretrained"}
+OWNER_BY_ROLE = {
+    "arguments": "transformers.TrainingArguments",
+    "trainer": "transformers.Trainer",
+    "model": "transformers.from_pretrained",
+    "accelerator": "accelerate.Accelerator",
+}
 """Whose facts hold for every call of a dialect's role: what derives from TrainingArguments takes its arguments."""
 
 

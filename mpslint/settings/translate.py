@@ -13,7 +13,7 @@ from mpslint.program.facts import Argument, AttributeWrite, Call, Command, Envir
 from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Known, OneOf, Symbol, Value, join_all, origin_of
 from mpslint.program.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import ENVIRONMENT, Setting
 from mpslint.versions import Version, VersionRange
 
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
@@ -212,7 +212,7 @@ class Translator:
         value = read_value(spelling, write.value)
         span, value_span = Span(write.start, write.end), Span(write.value_start, write.value_end)
         return Setting(
-            spelling.setting, value or UNKNOWN, "environment", write.name, span, value_span, value_span, entry=spelling,
+            spelling.setting, value or UNKNOWN, ENVIRONMENT, write.name, span, value_span, value_span, entry=spelling,
             context=write.context, style="python" if write.style == "python" else "dotenv" if write.style == "dotenv" else "shell",
         )  # fmt: skip
 
