@@ -83,6 +83,7 @@ def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
     except (ValueError, KeyError, TypeError) as error:
         raise ReadError(f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}") from None
     config.use_cache = False
+    config.architectures = config.architectures or []
     if spec.dropout is not None:
         set_dropout(config, spec.dropout)
     return reduce_config(config) if reduced else config
@@ -146,7 +147,7 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
     if spec.weights_dtype != "float32":
         model = model.to(getattr(torch, spec.weights_dtype))
     if spec.gradient_checkpointing:
-        model.gradient_checkpointing_enable()
+        getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
         if spec.lora_rank:
             model.enable_input_require_grads()
     return model.train()  # type: ignore[no-any-return]

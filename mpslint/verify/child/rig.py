@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -18,9 +19,10 @@ from mpslint.verify.child.models import make_config, make_model
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.segment import Numbers, Segment
+from mpslint.verify.emulator.breakdown import Classes, classify
+from mpslint.verify.emulator.segment import Segment
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.platform import graph_operators
+from mpslint.verify.platform import graph_operators, table
 from mpslint.verify.spec import Machine, RunSpec
 
 HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -47,6 +49,8 @@ class Rig:
         self.weight_numbers = set(self.memory.see_all(self.weights, "weight"))
         self.weight_bytes = self.memory.live
         self.optimizer = make_optimizer(spec, self.trained)
+        self.kept: list[tuple[str, torch.Tensor]] = []
+        """What the caller keeps alive past the next cut, and the labels under which later segments know it."""
         self.labels: dict[int, str] = {number: f"weight{place}" for place, number in enumerate(sorted(self.weight_numbers))}
         self.memory.cut()
 
@@ -152,6 +156,8 @@ class Rig:
         for place, parameter in enumerate(self.trained):
             if parameter.grad is not None:
                 names[self.memory.number_of(parameter.grad)] = f"grad{place}"
+        for label, tensor in self.kept:
+            names[self.memory.number_of(tensor)] = label
         events, calls = self.memory.cut(), self.watch.cut_calls()
         return self._segment(events, calls, names)
 
@@ -173,17 +179,19 @@ class Rig:
         left = []
         for number, place in places.items():
             if number not in dead:
-                self.labels[number] = names.get(number) or f"kept{number}"
-                left.append((place, names.get(number) or "kept"))
-        births = tuple(self._birth(number) for number in places)
+                label = self.labels[number] = names.get(number) or f"kept{place}"
+                left.append((place, label))
+        births = [self.memory.births.pop(number) for number in places]
+        categories = classify(births, {place for place, label in left if label.startswith("grad")}, self.classes)
         fixed = tuple((key[0], is_graph, len(key[1])) for key, is_graph in calls)
         numbers = [integer for key, _ in calls for integer in key[1]] + sizes
-        shapes = tuple(shape for _, _, shape in births)
-        origins = tuple((op, phase) for op, phase, _ in births)
-        return Segment(fixed, tuple(owners), tuple(left), _as_numbers(numbers), origins, shapes)
+        return Segment(fixed, tuple(owners), tuple(left), np.asarray(numbers, dtype=np.int64), tuple(categories))
 
-    def _birth(self, number: int) -> tuple[str, str, tuple[int, ...]]:
-        return self.memory.births.pop(number)
+    @functools.cached_property
+    def classes(self) -> Classes:
+        """The sizes by which logits and gradients are told from other tensors."""
+        vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
+        return Classes(vocabulary, frozenset(tuple(parameter.shape) for parameter in self.trained))
 
 
 def takes_label_count(model: torch.nn.Module) -> bool:
@@ -191,12 +199,6 @@ def takes_label_count(model: torch.nn.Module) -> bool:
     forward = getattr(getattr(model, "base_model", None), "model", model).forward if hasattr(model, "peft_config") else model.forward
     parameters = inspect.signature(forward).parameters.values()
     return any(parameter.kind is parameter.VAR_KEYWORD or parameter.name == "num_items_in_batch" for parameter in parameters)
-
-
-def _as_numbers(numbers: list[int]) -> Numbers:
-    import numpy as np
-
-    return np.asarray(numbers, dtype=np.int64)
 
 
 def _fake_mode() -> Any:
@@ -212,8 +214,8 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
         raise ReadError(f"the optimizer {name} does not run on MPS, so its memory cannot be worked out")
     if name.startswith(("adamw", "adam")):
         kind = torch.optim.AdamW if name.startswith("adamw") else torch.optim.Adam
-        with allow_fused("fused" in name):
-            return kind(parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None)
+        allow_fused()
+        return kind(parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None)
     if name.startswith("sgd"):
         return torch.optim.SGD(parameters, lr=rate, momentum=0.9 if "momentum" in name else 0.0)
     if name == "adafactor":
@@ -227,24 +229,13 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
     raise ReadError(f"the optimizer {name!r} is not known to verify; known are adamw_torch, adamw_torch_fused, adafactor, sgd, rmsprop, adagrad")
 
 
-@contextlib.contextmanager
-def allow_fused(is_wanted: bool) -> Iterator[None]:
-    """Let a fused optimizer be made on meta tensors, which torch does not list among its devices."""
-    import torch.utils._foreach_utils as foreach
+def allow_fused() -> None:
+    """Let fused optimizers be made on meta tensors in this process: they exist on MPS, but torch does not list meta for them."""
+    import torch.optim.optimizer as module
 
-    if not is_wanted:
-        yield
-        return
-    original = foreach._get_fused_kernels_supported_devices
-    patched = lambda: [*original(), "meta"]  # noqa: E731
-    places = [module for module in (foreach, torch.optim.adamw, torch.optim.adam, torch.optim.optimizer) if hasattr(module, original.__name__)]
-    for module in places:
-        setattr(module, original.__name__, patched)
-    try:
-        yield
-    finally:
-        for module in places:
-            setattr(module, original.__name__, original)
+    original = module._get_fused_kernels_supported_devices
+    if "meta" not in original():
+        module._get_fused_kernels_supported_devices = lambda: [*original(), "meta"]
 
 
 def with_batch(spec: RunSpec, batch: int) -> RunSpec:

@@ -9,18 +9,8 @@ from typing import Any
 import torch
 
 from mpslint.verify.emulator.cases import PREDICATES
+from mpslint.verify.outcome import Trouble
 from mpslint.verify.platform import Case, missing_operators, special_cases, table
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """One operator that fails, is wrong or is slow on the Target, and where the user's code called it."""
-
-    name: str
-    severity: str
-    message: str
-    line: str = ""
-    phase: str = ""
 
 
 @dataclass(slots=True)

@@ -33,9 +33,8 @@ class Segment:
     labels: tuple[tuple[int, str], ...]
     """What is left alive: the births that later segments know by a label."""
     numbers: Numbers
-    births: tuple[tuple[str, str], ...] = ()
-    """Per birth: the operator, and the part of the step."""
-    shapes: tuple[tuple[int, ...], ...] = ()
+    categories: tuple[str, ...] = ()
+    """Per birth: what it is (activations, logits, attention scores, ...)."""
 
     @property
     def pattern(self) -> Hashable:
@@ -75,7 +74,7 @@ class Family:
         self._weights: npt.NDArray[np.float64] | None = None
         self._scale = np.ones(1)
         self._model: Segment | None = None
-        self._unique: list[tuple[Any, bool, npt.NDArray[np.float64]]] = []
+        self._distinct: list[tuple[Any, bool, int, int]] | None = None
         self._wanted = list(dict.fromkeys(wanted))
         self._fit()
 
@@ -93,7 +92,34 @@ class Family:
             self.recorded[shape] = segment = self.record(shape)
             return segment
         model = self._model
-        return Segment(model.fixed, model.events, model.labels, self._work_out(shape), model.births)
+        return Segment(model.fixed, model.events, model.labels, self._work_out(shape), model.categories)
+
+    def keys_at(self, shape: Shape) -> tuple[set[Call], set[Call]]:
+        """Return the keys of one shape: of all calls, and of those that keep a graph."""
+        if self._weights is None or self._model is None or self.at(shape).pattern != self._model.pattern:
+            return self.at(shape).keys()
+        numbers = self.at(shape).numbers
+        everything: set[Call] = set()
+        graphs: set[Call] = set()
+        for fixed, is_graph, place, count in self._calls():
+            key = (fixed, tuple(numbers[place : place + count].tolist()))
+            everything.add(key)
+            if is_graph:
+                graphs.add(key)
+        return everything, graphs
+
+    def _calls(self) -> list[tuple[Any, bool, int, int]]:
+        """Return the calls that can differ from each other at some shape: repeated layers make the same keys."""
+        if self._distinct is None:
+            assert self._model is not None and self._weights is not None
+            found: dict[Hashable, tuple[Any, bool, int, int]] = {}
+            place = 0
+            for fixed, is_graph, count in self._model.fixed:
+                columns = np.round(self._weights[:, place : place + count], 3).tobytes()
+                found.setdefault((fixed, columns), (fixed, is_graph, place, count))
+                place += count
+            self._distinct = list(found.values())
+        return self._distinct
 
     def _fit(self) -> None:
         """Record a spread of shapes and fit the integers; leave it when they are few, or when a held-out shape is not met exactly."""
