@@ -19,6 +19,7 @@ from typing import Any
 os.environ.setdefault("KINETO_LOG_LEVEL", "5")
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
@@ -32,6 +33,7 @@ from mpslint.verify.spec import Lengths, Machine, RunSpec
 
 ROOT = Path(__file__).parents[1]
 ALLOWED = 0.01
+CONVOLUTIONS = {"aten::convolution", "aten::convolution_backward", "aten::conv1d", "aten::conv2d"}
 
 Module = torch.nn.Module
 
@@ -168,14 +170,15 @@ def predicted_module(point: Point) -> int:
     assert point.module is not None
     memory = LiveMemory()
     watch = Watch(memory, GraphCache(frozenset()))
-    with torch.device("meta"):
+    watch.device = "cpu"
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.backends.mkldnn.flags(enabled=point.module is not Tagger):
         model = point.module()
-    memory.see_all([*model.parameters(), *model.buffers()], "weight")
-    step = module_step(model, point.inputs, "meta", lambda tensor: memory.see(tensor, "batch"))
-    for _ in range(2):
-        memory.cut()
-        with watch:
-            step()
+        memory.see_all([*model.parameters(), *model.buffers()], "weight")
+        step = module_step(model, point.inputs, "cpu", lambda tensor: memory.see(tensor, "batch"))
+        for _ in range(2):
+            memory.cut()
+            with watch:
+                step()
     return memory.peak
 
 
@@ -188,7 +191,8 @@ def module_step(model: Module, inputs: tuple[int, ...], device: str, seen: Calla
         batch = torch.ones(inputs, dtype=kind, device=device)
         seen(batch)
         model(batch).backward()
-        optimizer.step()
+        with unset_fake_temporarily():
+            optimizer.step()
         optimizer.zero_grad()
 
     return step
@@ -251,9 +255,43 @@ def own_bytes(model: Module) -> int:
 
 
 def changes(run: Any) -> list[int]:
-    """Return the allocations and frees of a profile, in order of time."""
-    events = [event for event in run.profiler.kineto_results.events() if event.name() == "[memory]"]
-    return [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns())]
+    """Return the allocations and frees of a profile, in order of time, without the scratch that CPU convolutions take and give back.
+
+    The oneDNN kernels copy their inputs into layouts of their own inside one call; MPS has other kernels, so that is no part of a run.
+    """
+    events = run.profiler.kineto_results.events()
+    memory = sorted((event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]")
+    inside = sorted((event.start_ns(), event.end_ns()) for event in events if event.name() in CONVOLUTIONS)
+    found, spans, place = [], outermost(inside), 0
+    while place < len(memory):
+        span = next((span for span in spans if span[0] <= memory[place][0] <= span[1]), None)
+        end = place + 1
+        while span is not None and end < len(memory) and memory[end][0] <= span[1]:
+            end += 1
+        group = [size for _, size in memory[place:end]]
+        found += without_scratch(group) if span is not None else group
+        place = end
+    return found
+
+
+def outermost(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the spans that lie in no other."""
+    found: list[tuple[int, int]] = []
+    for span in spans:
+        if not found or span[0] > found[-1][1]:
+            found.append(span)
+    return found
+
+
+def without_scratch(group: list[int]) -> list[int]:
+    """Return allocations and frees without the pairs that cancel each other."""
+    kept: list[int] = []
+    for size in group:
+        if size < 0 and -size in kept:
+            del kept[len(kept) - 1 - kept[::-1].index(-size)]
+        else:
+            kept.append(size)
+    return kept
 
 
 def left_by(run: Any) -> int:

@@ -141,7 +141,7 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
         except ValueError as error:
             if "attn_implementation" not in str(error) and "scaled_dot_product_attention" not in str(error):
                 raise ReadError(f"{spec.model!r} cannot be built for {spec.task}: {error}") from None
-            model = auto.from_config(config)
+            model = auto.from_config(config, attn_implementation="eager")
         if spec.lora_rank:
             model = _with_adapters(model, spec)
     if spec.weights_dtype != "float32":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,8 +42,7 @@ class Rig:
         self.model = make_model(spec, self.config, "meta")
         if self.fake is not None:
             with self.fake:
-                self.model = self.model.to_empty(device="cpu")
-                self.model.tie_weights()  # type: ignore[operator]
+                replace_tensors(self.model, lambda tensor: torch.empty_like(tensor, device="cpu"))
         self.weights = [*self.model.parameters(), *self.model.buffers()]
         self.trained = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         self.weight_numbers = set(self.memory.see_all(self.weights, "weight"))
@@ -192,6 +191,20 @@ class Rig:
         """The sizes by which logits and gradients are told from other tensors."""
         vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
         return Classes(vocabulary, frozenset(tuple(parameter.shape) for parameter in self.trained))
+
+
+def replace_tensors(model: torch.nn.Module, make: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    """Replace every parameter and buffer of a model; those that modules share stay shared."""
+    made: dict[int, torch.Tensor] = {}
+    for module in model.modules():
+        for name, parameter in list(module._parameters.items()):
+            if parameter is not None:
+                if id(parameter) not in made:
+                    made[id(parameter)] = torch.nn.Parameter(make(parameter.detach()), requires_grad=parameter.requires_grad)
+                module._parameters[name] = made[id(parameter)]  # type: ignore[assignment]
+        for name, buffer in list(module._buffers.items()):
+            if buffer is not None:
+                module._buffers[name] = made.setdefault(id(buffer), make(buffer))
 
 
 def takes_label_count(model: torch.nn.Module) -> bool:

@@ -15,7 +15,9 @@ DATA_DEPENDENT = {
 }  # fmt: skip
 
 
-NEUTRAL = {"_local_scalar_dense", "equal", "is_nonzero"} | DATA_DEPENDENT
+NEUTRAL = {
+    "_local_scalar_dense", "equal", "is_nonzero", "_ctc_loss", "_ctc_loss.Tensor", "_ctc_loss_backward", "_ctc_loss_backward.Tensor",
+} | DATA_DEPENDENT  # fmt: skip
 
 
 def neutral_number(dtype: torch.dtype) -> float | int | bool:
@@ -31,6 +33,10 @@ def answer(name: str, args: tuple[Any, ...]) -> Any:
         return neutral_number(args[0].dtype)
     if name in ("equal", "is_nonzero"):
         return False
+    if name.startswith("_ctc_loss_backward"):
+        return torch.empty_like(args[1])
+    if name.startswith("_ctc_loss"):
+        return _ctc(args[0], args[1])
     if name in DATA_DEPENDENT:
         return _largest(name, args)
     return NotImplemented
@@ -40,6 +46,14 @@ def to_host(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Ten
     """Return a CPU tensor of neutral numbers in the shape of a device tensor."""
     dtype = dtype or tensor.dtype
     return torch.full(tuple(tensor.shape), neutral_number(dtype), dtype=dtype, device="cpu")
+
+
+def _ctc(log_probabilities: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the loss of each sample, and the table of alphas that its backward needs; torch has no such kernel for meta tensors."""
+    steps, batch = log_probabilities.shape[0], log_probabilities.shape[1]
+    longest = targets.shape[1] if targets.dim() == 2 else -(-targets.shape[0] // batch)
+    loss = log_probabilities.new_empty((batch,))
+    return loss, log_probabilities.new_empty((batch, steps, 2 * longest + 1))
 
 
 def _largest(name: str, args: tuple[Any, ...]) -> Any:

@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from mpslint.verify.emulator.accumulate import ADD, adds_in_place, in_backward, last_reference
 from mpslint.verify.emulator.keys import Call, GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
@@ -39,6 +40,7 @@ class Watch(TorchDispatchMode):
         self.device = "meta"
         self.calls: list[tuple[Call, bool]] = []
         self.data_dependent: Counter[str] = Counter()
+        self.last_reference = last_reference()
         self._names: dict[Any, str] = {}
         self._views: set[str] = set()
 
@@ -72,6 +74,8 @@ class Watch(TorchDispatchMode):
                 if name in DATA_DEPENDENT:
                     self.data_dependent[name] += 1
                 return out
+        if name == ADD and in_backward() and adds_in_place(args, kwargs, self.last_reference):
+            return torch.ops.aten.add_.Tensor(*args)
         return func(*args, **kwargs)
 
     def touches(self, args: Any) -> bool:
