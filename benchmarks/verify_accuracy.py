@@ -340,7 +340,8 @@ Written by `benchmarks/verify_accuracy.py`; do not edit.
 
 Peak of live memory in one training step (forward, backward, clipping, optimizer), in MB: as mpslint's emulator predicts it on tensors
 without values, and as `torch.profiler` sees it in a real step of the same kernels on the CPU (math attention, torch {torch.__version__}).
-It says nothing about what MPSGraph needs for itself on a Mac. {len(rows)} points, the worst {worst * 100:.2f} % off.
+Scratch that the CPU's convolution kernels take and give back inside one call is left out: MPS has other kernels. It says nothing about what
+MPSGraph needs for itself on a Mac. {len(rows)} points, the worst {worst * 100:.2f} % off.
 
 | run | predicted | real | off | seconds to predict | seconds to run |
 |---|---|---|---|---|---|

@@ -79,13 +79,16 @@ class RunResult:
     failure: str = ""
     """The exception that ended the run, with the user's line; empty when it went to its end."""
     failure_line: str = ""
-    output: str = ""
+    failure_doubtful: str = ""
+    """An exception that the neutral values of an emulated run may have caused by themselves."""
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     dropout: float = 0.0
     moved: bool | None = None
     """Whether at least one trained parameter changed its value; None where values are not known."""
     is_complete: bool = True
+    settings_steps: int = 0
+    """Optimizer steps that the code's own settings ask for; 0 when they do not say."""
 
 
 @dataclass(frozen=True, slots=True)

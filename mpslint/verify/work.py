@@ -63,7 +63,14 @@ def has_torch() -> bool:
     return find_spec("torch") is not None
 
 
-def do_job(job: Job, limits: Limits, progress: Progress | None = None, name: str = "", folder: Path | None = None) -> Answer:
+def do_job(
+    job: Job,
+    limits: Limits,
+    progress: Progress | None = None,
+    name: str = "",
+    folder: Path | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Answer:
     """Have one job done in a process of its own. Raises ReadError when torch is not installed."""
     if not has_torch():
         raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
@@ -73,7 +80,7 @@ def do_job(job: Job, limits: Limits, progress: Progress | None = None, name: str
         told.touch()
         reader = Reader(told, progress, name)
         command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(told)]
-        ended = run(command, folder or Path(scratch), child_environment(), limits, reader.read)
+        ended = run(command, folder or Path(scratch), {**child_environment(), **(more or {})}, limits, reader.read)
         reader.read()
     ended.output = hide_secrets(ended.output)
     return _answer(reader, ended)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
@@ -16,7 +16,7 @@ from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
 from mpslint.verify.outcome import Composition, RunResult, StepRecord
-from mpslint.verify.platform import heap_rules, is_at_least, limits, table
+from mpslint.verify.platform import heap_rules, is_at_least, limits, precision_outcome, table
 from mpslint.verify.spec import Evaluation, Machine, RunSpec
 
 Progress = Callable[[int, int, StepRecord], None]
@@ -45,9 +45,13 @@ class EmulatedRun:
     """The segments of one spec, and what playing them one after the other gives."""
 
     def __init__(self, spec: RunSpec, machine: Machine) -> None:
+        self.uncertain: list[str] = []
+        self.remarks: list[str] = []
+        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in ("raises", "ignored"):
+            self.remarks.append(f"emulated in float32: {spec.precision} is not in force on this machine")
+            spec = replace(spec, precision="no")
         self.spec, self.machine = spec, machine
         self.rig = Rig(spec, machine)
-        self.uncertain: list[str] = []
         self.keys = Keys()
         bounds = limits(machine.memory_gb)
         self.replay = Replay(AllocatorModel(heap_rules(machine.torch, bounds.low)))
@@ -158,6 +162,7 @@ class EmulatedRun:
         return len(known)
 
     def _notes(self, first: Family) -> Iterator[str]:
+        yield from self.remarks
         if first.is_fitted:
             yield f"worked out exactly from {len(first.recorded)} recorded batch shapes"
         if self.spec.lora_rank:

@@ -19,6 +19,10 @@ from mpslint.verify.spec import Lengths, RunSpec
 
 LONGEST = 96
 IGNORED = -100
+SUMMED = (
+    "the installed transformers does not divide this model's loss by the {count} micro-batches (its forward takes num_items_in_batch and "
+    "ignores it): Trainer logs {count} times the loss, and the gradient before clipping is {count} times as large"
+)
 Progress = Callable[[int, int, StepRecord], None]
 Sample = dict[str, Any]
 
@@ -66,6 +70,8 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
     drawn = samples(spec, (steps + 1) * spec.effective_batch, spec.seed)
     made = [make_sample(spec, config, lengths, spec.seed + place) for place, lengths in enumerate(drawn)]
     takes_count = takes_label_count(model)
+    ignores_count = takes_count and ignores(spec, model, made[0])
+    factor = spec.accumulation if ignores_count else 1
     records = []
     for number in range(1, steps + 1):
         group = made[(number - 1) * spec.effective_batch : number * spec.effective_batch]
@@ -73,14 +79,25 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
         norm = float(torch.nn.utils.clip_grad_norm_(trained, spec.max_grad_norm or float("inf")))
         optimizer.step()
         optimizer.zero_grad()
-        records.append(StepRecord(number, loss=loss, gradient_norm=norm))
+        records.append(StepRecord(number, loss=loss / factor, gradient_norm=norm))
         progress(number, steps, records[-1])
     records.append(StepRecord(steps, "evaluate", loss=evaluation_loss(spec, model, made[-spec.effective_batch :])))
     moved = any(not torch.equal(old, new) for old, new in zip(before, trained))
+    notes = [f"a copy of {spec.model} with two narrow layers, dropout 0, samples of at most {spec.source.limit}"]
+    if ignores_count and spec.accumulation > 1:
+        notes.append(SUMMED.format(count=spec.accumulation))
     return RunResult(
-        spec.name, "cpu", tuple(records), moved=moved, seconds=time.perf_counter() - start,
-        notes=(f"a copy of {spec.model} with two narrow layers, dropout 0, samples of at most {spec.source.limit}",),
+        spec.name, "cpu", tuple(records), moved=moved, seconds=time.perf_counter() - start, notes=tuple(notes),
+        uncertain=("mean of means",) if ignores_count or not takes_count else (),
     )  # fmt: skip
+
+
+def ignores(spec: RunSpec, model: torch.nn.Module, sample: Sample) -> bool:
+    """Return whether a model takes the number of labels of the whole step and makes nothing of it."""
+    batch = collate(spec, [sample])
+    with torch.no_grad():
+        losses = [model(**batch, num_items_in_batch=torch.tensor(count)).loss for count in (1, 1000)]
+    return bool(torch.equal(losses[0], losses[1]))
 
 
 def one_step(spec: RunSpec, model: torch.nn.Module, group: list[Sample], takes_count: bool) -> float:

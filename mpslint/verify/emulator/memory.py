@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from mpslint.verify.emulator.allocator import AllocatorModel, Block
+
 
 @dataclass(slots=True)
 class Buffer:
@@ -34,6 +36,9 @@ class LiveMemory:
     events: list[tuple[int, int]] = field(default_factory=list)
     births: dict[int, tuple[str, str, tuple[int, ...]]] = field(default_factory=dict)
     keeps_log: bool = True
+    allocator: AllocatorModel | None = None
+    """A model that takes every birth and death as it comes; runs that are replayed later have none here."""
+    _blocks: dict[int, Block] = field(default_factory=dict)
     _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
     _count: int = 0
 
@@ -52,6 +57,9 @@ class LiveMemory:
                 del self._known[address]
             self.live -= size
             buffer = self.buffers.pop(number, None)
+            block = self._blocks.pop(number, None)
+            if block is not None and self.allocator is not None:
+                self.allocator.free(block)
             if self.keeps_log and buffer is not None:
                 self.events.append((number, -size))
 
@@ -59,6 +67,10 @@ class LiveMemory:
         self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, self.phase, line)
         self.live += size
         self.peak = max(self.peak, self.live)
+        if self.allocator is not None:
+            block = self.allocator.allocate(size)
+            if block is not None:
+                self._blocks[number] = block
         if self.keeps_log:
             self.events.append((number, size))
             self.births[number] = (op, self.phase, tuple(tensor.shape))

@@ -18,6 +18,9 @@ from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]
 
 
+Before = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
+
+
 def op_name(func: Any) -> str:
     """Return `_to_copy` or `add.Tensor` for an operator overload."""
     name: str = func._schema.name.partition("::")[2]
@@ -34,9 +37,11 @@ def is_view(func: Any) -> bool:
 class Watch(TorchDispatchMode):
     """Counts what every operator makes on the watched device. `log` keeps each call, for runs that are fitted later."""
 
-    def __init__(self, memory: LiveMemory, keys: GraphCache, seen: Seen | None = None, keeps_calls: bool = False) -> None:
+    def __init__(
+        self, memory: LiveMemory, keys: GraphCache, seen: Seen | None = None, *, keeps_calls: bool = False, before: Before | None = None
+    ) -> None:
         super().__init__()
-        self.memory, self.keys, self.seen, self.keeps_calls = memory, keys, seen, keeps_calls
+        self.memory, self.keys, self.seen, self.keeps_calls, self.before = memory, keys, seen, keeps_calls, before
         self.device = "meta"
         self.calls: list[tuple[Call, bool]] = []
         self.data_dependent: Counter[str] = Counter()
@@ -68,6 +73,10 @@ class Watch(TorchDispatchMode):
 
     def answer(self, name: str, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Return what the operator returns, a neutral value where a real one would be needed."""
+        if self.before is not None:
+            out = self.before(name, args, kwargs)
+            if out is not NotImplemented:
+                return out
         if name in NEUTRAL and self.touches(args):
             out = answer(name, args)
             if out is not NotImplemented:
