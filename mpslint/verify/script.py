@@ -20,6 +20,8 @@ from mpslint.verify.values import alone
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Answer, Progress, do_job
 
+EXTENDED = 3
+"""A run that was too short to tell is done once more, so many times longer."""
 USUAL_STEPS = 2000
 """How many optimizer steps a run is taken to mean when its code does not say."""
 LARGEST_FILE = 32 * 2**20
@@ -38,11 +40,19 @@ class ScriptOptions:
     steps: int = 20
     arguments: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    evaluation_batches: int = 2
+    evaluation_batches: int = 4
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Report:
     """Return the report on a script or notebook, as it is. The file itself, and all beside it, are left as they were."""
+    report = _verify_once(path, options, progress)
+    if any(check.status == "inconclusive" and check.name == "live memory" for verdict in report.verdicts for check in verdict.checks):
+        longer = replace(options, steps=options.steps * EXTENDED)
+        return replace(_verify_once(path, longer, progress), seconds=report.seconds)
+    return report
+
+
+def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> Report:
     start = time.monotonic()
     devices = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}.get(options.backend, ("real",))
     results: list[RunResult] = []
@@ -56,13 +66,27 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
                 problems.append(answer)
                 if answer.kind == "expected" or (device == "emulated" and answer.kind == "stopped"):
                     break
-            else:
-                results.append(from_data(RunResult, answer.data))
+                continue
+            results.append(from_data(RunResult, answer.data))
+            why = unfit_for_cpu(results[-1], options)
+            if why:
+                problems += [Answer(problem=why)] if "cpu" in devices[1:] else []
+                break
     seconds = time.monotonic() - start
     if not results:
         return Report(str(path), options.machine, problem=_explain(problems), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
     return Report(str(path), options.machine, tuple(results), (decide("as written", checks),), seconds=seconds)
+
+
+def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
+    """Return why the values of an emulated run cannot be computed here, empty when they can."""
+    if any(trouble.name == "endless" for trouble in result.troubles):
+        return "the run does not end by itself"
+    peak = max((record.peak for record in result.steps), default=0)
+    if result.backend == "emulated" and peak > options.limits.memory // 2:
+        return "the run is too large to be computed within the memory limit"
+    return ""
 
 
 def _run(path: Path, copied: Path, sandbox: Path, device: str, options: ScriptOptions, progress: Progress | None) -> Answer:

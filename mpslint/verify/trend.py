@@ -38,6 +38,9 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     base = median(body)
     jumps = tuple((index + warm, height) for index, height in jumps)
     limit = max(floor, share * base)
+    raw, third = values[warm:], len(body) // 3
+    if third > 1 and min(raw[-third:]) <= min(raw[:-third]) + 1e-3 * abs(base):
+        return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")
     period = sawtooth_period(body)
     if period and len(body) < 3 * period:
         return Trend("short", 0.0, base, 0.0, jumps, f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell")

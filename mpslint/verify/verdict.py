@@ -165,7 +165,8 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
     last = trained[len(trained) // 2 :]
     rate = sum(record.new_graph_keys for record in last) / len(last)
     per_key = table("graph_cache")["bytes_per_key"]
-    planned = max(result.planned_graph_keys, result.graph_keys)
+    carried_on = 0 if result.planned_graph_keys else int(rate * max(horizon - len(trained), 0))
+    planned = max(result.planned_graph_keys, result.graph_keys + carried_on)
     growth = (planned - result.graph_keys + sum(record.new_graph_keys for record in last)) * per_key
     evidence = (
         Evidence("compiled graphs in the first step", str(trained[0].new_graph_keys)),

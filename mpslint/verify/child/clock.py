@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -47,6 +46,11 @@ class Clock:
     moved: bool | None = None
     planned: int = 0
     is_evaluating: bool = False
+    cuts_epochs: bool = True
+    """Whether an epoch is cut so that an evaluation is reached; frameworks that evaluate by steps need none of it."""
+    batches: list[tuple[int, int]] = field(default_factory=list)
+    whole: int = 0
+    """How many batches the evaluation in hand would have, had it not been cut."""
     _first: Any = None
     _seen: tuple[int, int] = (0, 0)
     _started: float = field(default_factory=time.perf_counter)
@@ -97,10 +101,21 @@ class Clock:
         number = self.done + (what == "train")
         return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes)  # type: ignore[arg-type]
 
-    def evaluated(self) -> None:
-        """Write down an evaluation that just ended."""
-        gc.collect()
-        self.records.append(self.record("evaluate"))
+    def evaluation_batch(self) -> None:
+        """Note what is alive as an evaluation batch begins."""
+        if self.memory is not None:
+            self.batches.append((self.memory.live, self.host()))
+
+    def evaluated(self, batches: int) -> None:
+        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that it would have."""
+        record = self.record("evaluate")
+        seen, self.batches = self.batches[1:], []
+        left = max(batches - len(seen) - 1, 0)
+        if len(seen) > 1:
+            live = max(0, seen[-1][0] - seen[0][0]) // (len(seen) - 1)
+            host = max(0, seen[-1][1] - seen[0][1]) // (len(seen) - 1)
+            record = replace(record, peak=record.peak + live * left, host=record.host + host * left)
+        self.records.append(record)
 
     def asked(self) -> None:
         """Count a value asked of the device without gradient: a loop that asks for ever is ended."""

@@ -26,6 +26,7 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
 
     @functools.wraps(init)
     def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        clock.cuts_epochs = False
         given = inspect.signature(init).bind(self, *args, **kwargs).arguments
         given.pop("self", None)
         given.pop("args", None)

@@ -53,6 +53,7 @@ from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits, table
 
 SHARE_OF_TIME = 0.6
+SECONDS_ON_CPU = 60.0
 Progress = Callable[[int, int, StepRecord], None]
 
 
@@ -74,7 +75,8 @@ class Stage:
         self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low))
         self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
         self.keys = GraphCache(graph_operators(job.machine.torch))
-        self.clock = Clock(self.script.steps, time.monotonic() + seconds * SHARE_OF_TIME, progress, user_line=self.coverage.user_line)
+        allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
+        self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
         self.precision = Precision()
         self.checkpoints = Checkpoints()
@@ -116,6 +118,7 @@ class Stage:
             "lightning.pytorch.trainer.trainer": lightning,
             "pytorch_lightning.trainer.trainer": lightning,
             "huggingface_hub": _no_login,
+            "accelerate.accelerator": transformers_patches.one_process,
         }
         if self.is_emulated:
             found["transformers.generation.utils"] = lambda module: transformers_patches.one_pass_generation(

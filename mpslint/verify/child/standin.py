@@ -77,12 +77,11 @@ class StandIn(TorchFunctionMode):
 def _get(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     """Answer `tensor.device`, `tensor.is_mps` and the like as on a Mac."""
     tensor = args[0]
-    with torch._C.DisableTorchFunction():
-        if not (isinstance(tensor, torch.Tensor) and tensor.is_meta):
-            return NotImplemented
-    if func is DEVICE:
+    if not (isinstance(tensor, torch.Tensor) and tensor.is_meta):
+        return NotImplemented
+    if func == DEVICE:
         return torch.device(MPS, 0)
-    if func is IS_MPS:
+    if func == IS_MPS:
         return True
     return False if func in (IS_META, IS_CPU) else NotImplemented
 

@@ -145,16 +145,28 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
             if not is_training and number >= evaluation_batches:
                 shortened.note(f"evaluation cut to {evaluation_batches} batches")
                 break
-            if is_training and clock.done - start >= epoch:
+            if is_training and clock.cuts_epochs and clock.done - start >= epoch:
                 shortened.note(f"an epoch cut to {epoch} optimizer steps")
                 break
             clock.shapes.append(shape_of(batch))
+            if not is_training:
+                clock.evaluation_batch()
             yield batch
+        if not is_training:
+            clock.evaluation_batch()
         if not is_training and clock.done and not clock.is_evaluating:
-            clock.evaluated()
+            clock.evaluated(number_of_batches(self))
 
     loader.__init__ = short_init
     loader.__iter__ = short_iter
+
+
+def number_of_batches(loader: Any) -> int:
+    """Return how many batches a loader has; 0 when it does not know."""
+    try:
+        return len(loader)
+    except TypeError:
+        return 0
 
 
 def shape_of(batch: Any) -> str:

@@ -12,10 +12,15 @@ import torch
 
 from mpslint.finding import ReadError
 from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.models import DEPTHS, config_values
 from mpslint.verify.child.torch_patches import Report, Shortened
 from mpslint.verify.spec import Lengths, RunSpec
 
 LONGEST_GENERATION = 4096
+HUB = (
+    "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code", "subfolder", "_from_pipeline",
+    "_from_auto", "_commit_hash", "gguf_file", "user_agent",
+)  # fmt: skip
 OFF = {
     "push_to_hub": False, "load_best_model_at_end": False, "dataloader_num_workers": 0, "dataloader_prefetch_factor": None,
     "dataloader_persistent_workers": False, "dataloader_pin_memory": False, "torch_compile": False, "logging_nan_inf_filter": False,
@@ -32,10 +37,12 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
     def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
         bound = inspect.signature(init).bind(self, *args, **kwargs)
         given = bound.arguments
+        clock.cuts_epochs = False
         if given.get("args") is not None:
             clock.planned = planned_steps(given["args"], given.get("train_dataset"))
             cap(given["args"], clock.steps, shortened)
             size = evaluation_batches * given["args"].per_device_eval_batch_size
+            clock.whole = batches_of(given.get("eval_dataset"), given["args"].per_device_eval_batch_size)
             given["eval_dataset"] = cut(given.get("eval_dataset"), size, shortened)
         if given.get("callbacks"):
             given["callbacks"] = [callback for callback in given["callbacks"] if "EarlyStopping" not in _name(callback)]
@@ -55,7 +62,7 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         finally:
             clock.is_evaluating = False
             if clock.done:
-                clock.evaluated()
+                clock.evaluated(clock.whole)
 
     trainer.evaluation_loop = watched
 
@@ -106,6 +113,14 @@ def cap(args: Any, steps: int, shortened: Shortened) -> None:
             shortened.note(f"evaluation every {args.eval_steps} steps")
 
 
+def batches_of(dataset: Any, size: int) -> int:
+    """Return how many evaluation batches a data set makes; 0 when it does not know its size."""
+    try:
+        return -(-len(dataset) // size)
+    except TypeError:
+        return 0
+
+
 def cut(dataset: Any, size: int, shortened: Shortened) -> Any:
     """Return the first samples of a data set, or of each of several."""
     if isinstance(dataset, dict) and dataset and not hasattr(dataset, "column_names"):
@@ -133,9 +148,11 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
                 pass
         config, dtype, attention = kwargs.pop("config", None), kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None), kwargs.pop("attn_implementation", None)
         if config is None or isinstance(config, str):
-            named = {key: value for key, value in kwargs.items() if key not in ("device_map", "cache_dir", "token", "revision", "low_cpu_mem_usage")}
+            named = {key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")}
             config, _ = cls.config_class.from_pretrained(name, return_unused_kwargs=True, **named)
         shortened.note(f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights")
+        if not is_emulated and reduce_depth(config):
+            shortened.note(f"{cls.__name__} has two layers on the CPU")
         if attention is not None:
             config._attn_implementation = attention
         with torch.device("meta" if is_emulated else "cpu"):
@@ -147,10 +164,24 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
     model_class.from_pretrained = classmethod(from_configuration)
 
 
+def reduce_depth(config: Any) -> bool:
+    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay, because code may rely on them."""
+    changed = False
+    for name in DEPTHS:
+        if isinstance(getattr(config, name, None), int) and getattr(config, name) > 2:
+            setattr(config, name, 2)
+            changed = True
+    return changed
+
+
+def one_process(module: ModuleType) -> None:
+    """Leave out what several processes would need: padding across them reads shapes back from the device."""
+    accelerator: Any = module.Accelerator  # type: ignore[attr-defined]
+    accelerator.pad_across_processes = lambda self, tensor, *args, **kwargs: tensor
+
+
 def known_configurations(module: ModuleType) -> None:
     """Have configurations that are not at hand come from mpslint's own table; one line says how to provide any other."""
-    from mpslint.verify.child.models import config_values
-
     config_class: Any = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig  # type: ignore[attr-defined]
     original = config_class.get_config_dict.__func__
 
@@ -158,7 +189,8 @@ def known_configurations(module: ModuleType) -> None:
         try:
             return original(cls, name, **kwargs)
         except OSError:
-            return config_values(RunSpec(str(name), "causal_lm", Lengths(1))), kwargs
+            left = {key: value for key, value in kwargs.items() if key not in HUB}
+            return config_values(RunSpec(str(name), "causal_lm", Lengths(1))), left
 
     config_class.get_config_dict = classmethod(get)
 
