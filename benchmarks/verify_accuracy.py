@@ -1,6 +1,7 @@
 """How near the emulator's peak is to the real peak of the same kernels on the CPU, as torch.profiler sees it.
 
-Run `python benchmarks/verify_accuracy.py` to measure all points (some minutes) and to write docs/verify-accuracy.md; `--quick` takes
+Run `python benchmarks/verify_accuracy.py` to measure all points (some minutes) and to write docs/verify-accuracy.md;
+`--quick` takes
 the small ones only and writes nothing. Exits 1 when a point is more than 1 % off.
 """
 
@@ -81,12 +82,21 @@ class Net(Module):
         super().__init__()
         layers: list[Module] = []
         for before, after in ((3, 32), (32, 64), (64, 128)):
-            layers += [torch.nn.Conv2d(before, after, 3, padding=1), torch.nn.BatchNorm2d(after), torch.nn.ReLU(), torch.nn.MaxPool2d(2)]
-        self.body = torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(128, 10))
+            layers += [
+                torch.nn.Conv2d(before, after, 3, padding=1),
+                torch.nn.BatchNorm2d(after),
+                torch.nn.ReLU(),
+                torch.nn.MaxPool2d(2),
+            ]
+        self.body = torch.nn.Sequential(
+            *layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(128, 10)
+        )
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the loss."""
-        return torch.nn.functional.cross_entropy(self.body(pixels), torch.zeros(len(pixels), dtype=torch.long, device=pixels.device))
+        return torch.nn.functional.cross_entropy(
+            self.body(pixels), torch.zeros(len(pixels), dtype=torch.long, device=pixels.device)
+        )
 
 
 LLAMA = {
@@ -182,7 +192,9 @@ def predicted_module(point: Point) -> int:
     return memory.peak
 
 
-def module_step(model: Module, inputs: tuple[int, ...], device: str, seen: Callable[[torch.Tensor], object]) -> Callable[[], None]:
+def module_step(
+    model: Module, inputs: tuple[int, ...], device: str, seen: Callable[[torch.Tensor], object]
+) -> Callable[[], None]:
     """Return a function that does one training step of a module."""
     optimizer = torch.optim.AdamW(model.parameters())
 
@@ -206,7 +218,8 @@ def same_kernels() -> Iterator[None]:
 
 
 def measured(point: Point) -> int:
-    """Return the real peak of the same step on the CPU, in bytes: what was alive before it and the profiler's memory events."""
+    """Return the real peak of the same step on the CPU, in bytes:
+    what was alive before it and the profiler's memory events."""
     if point.spec is None:
         assert point.module is not None
         model = point.module()
@@ -250,14 +263,19 @@ def profiled(model: Module, step: Callable[[], None]) -> int:
 
 def own_bytes(model: Module) -> int:
     """Return the bytes of a model's weights and buffers, shared ones once."""
-    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in [*model.parameters(), *model.buffers()]}
+    storages = {
+        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
+        for tensor in [*model.parameters(), *model.buffers()]
+    }
     return sum(storages.values())
 
 
 def changes(run: Any) -> list[int]:
-    """Return the allocations and frees of a profile, in order of time, without the scratch that CPU convolutions take and give back.
+    """Return the allocations and frees of a profile, in order of time,
+    without the scratch that CPU convolutions take and give back.
 
-    The oneDNN kernels copy their inputs into layouts of their own inside one call; MPS has other kernels, so that is no part of a run.
+    The oneDNN kernels copy their inputs into layouts of their own inside one call; MPS has other kernels,
+    so that is no part of a run.
     """
     events = run.profiler.kineto_results.events()
     memory = sorted((event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]")
@@ -324,10 +342,15 @@ def main() -> int:
         end = time.perf_counter()
         off = guess / real - 1
         worst = max(worst, abs(off))
-        rows.append(f"| {point.name} | {guess / 1e6:.1f} | {real / 1e6:.1f} | {off * 100:+.2f} % | {middle - start:.1f} | {end - middle:.1f} |")
+        rows.append(
+            f"| {point.name} | {guess / 1e6:.1f} | {real / 1e6:.1f} | {off * 100:+.2f} % | {middle - start:.1f} | "
+            f"{end - middle:.1f} |"
+        )
         print(rows[-1], flush=True)
     print(f"{len(rows)} points, worst {worst * 100:.2f} % off")
-    if not any(word in sys.argv[1:] or word.startswith("--only") for word in sys.argv[1:]) or sys.argv[1:2] == ["--threads"]:
+    if not any(word in sys.argv[1:] or word.startswith("--only") for word in sys.argv[1:]) or sys.argv[1:2] == [
+        "--threads"
+    ]:
         write_page(rows, worst)
     return int(worst > ALLOWED)
 
@@ -338,9 +361,12 @@ def write_page(rows: list[str], worst: float) -> None:
 
 Written by `benchmarks/verify_accuracy.py`; do not edit.
 
-Peak of live memory in one training step (forward, backward, clipping, optimizer), in MB: as mpslint's emulator predicts it on tensors
-without values, and as `torch.profiler` sees it in a real step of the same kernels on the CPU (math attention, torch {torch.__version__}).
-Scratch that the CPU's convolution kernels take and give back inside one call is left out: MPS has other kernels. It says nothing about what
+Peak of live memory in one training step (forward, backward, clipping, optimizer), in MB:
+as mpslint's emulator predicts it on tensors
+without values, and as `torch.profiler` sees it in a real step of the same kernels on the CPU (math attention,
+torch {torch.__version__}).
+Scratch that the CPU's convolution kernels take and give back inside one call is left out: MPS has other kernels.
+It says nothing about what
 MPSGraph needs for itself on a Mac. {len(rows)} points, the worst {worst * 100:.2f} % off.
 
 | run | predicted | real | off | seconds to predict | seconds to run |

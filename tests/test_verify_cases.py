@@ -1,4 +1,5 @@
-"""Seeded trainings, bad ones and their good twins: each script's first lines say the verdict that verify must give, and why."""
+"""Seeded trainings, bad ones and their good twins: each script's first lines say the verdict that verify must give,
+and why."""
 
 from __future__ import annotations
 
@@ -38,9 +39,14 @@ def expectations() -> list[Expected]:
                 said = dict(part.split(": ", 1) for part in rest)
                 found.append(
                     Expected(
-                        path, status, said.get("check", ""), said.get("says", ""), said.get("torch", "2.13"),
-                        int(said.get("memory", "16")), "values" in said,
-                    )  # fmt: skip
+                        path,
+                        status,
+                        said.get("check", ""),
+                        said.get("says", ""),
+                        said.get("torch", "2.13"),
+                        int(said.get("memory", "16")),
+                        "values" in said,
+                    )
                 )
     return found
 
@@ -54,11 +60,15 @@ def test_there_are_enough_cases_of_both_kinds() -> None:
     assert sum(case.status == "pass" for case in CASES) >= 15
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB")
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB"
+)
 def test_case_gets_its_verdict_for_its_reason(case: Expected) -> None:
     """A bad training fails the check that it must, with the right words; a good twin passes."""
     options = ScriptOptions(
-        Machine(torch=case.torch, memory_gb=case.memory), "auto" if case.values else "emulated", limits=Limits(seconds=90)
+        Machine(torch=case.torch, memory_gb=case.memory),
+        "auto" if case.values else "emulated",
+        limits=Limits(seconds=90),
     )
     report = verify_script(case.path, options)
     said = [f"{check.name}: {check.status}: {check.reason}" for verdict in report.verdicts for check in verdict.checks]

@@ -6,12 +6,13 @@ import dataclasses
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 
 from mpslint.verify.estimate import estimate_spec
 from mpslint.verify.export import as_csv, as_json
+from mpslint.verify.job import Backend
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.page import as_page
 from mpslint.verify.process import Limits
@@ -32,7 +33,7 @@ class Request:
     specs: tuple[Path, ...] = ()
     script: Path | None = None
     arguments: tuple[str, ...] = ()
-    backend: str = "auto"
+    backend: Literal["auto"] | Backend = "auto"
     steps: int | None = None
     memory: int | None = None
     torch_version: str | None = None
@@ -58,9 +59,11 @@ class Request:
 
     def options(self, known: Machine) -> Options:
         """Return how the runs of a spec are done."""
-        backend = "emulated" if self.backend == "auto" else self.backend
+        backend: Backend = "emulated" if self.backend == "auto" else self.backend
         limits = Limits(self.timeout, int(self.memory_limit * 2**30))
-        return Options(self.machine(known), backend, self.steps or SPEC_STEPS, limits=limits, use_cache=not self.no_cache)
+        return Options(
+            self.machine(known), backend, self.steps or SPEC_STEPS, limits=limits, use_cache=not self.no_cache
+        )
 
 
 def carry_out(request: Request) -> int:
@@ -70,7 +73,9 @@ def carry_out(request: Request) -> int:
         for path in request.specs:
             pair = read_pair(path)
             for spec in filter(None, (pair.before, pair.after)):
-                console.print(estimate_table(estimate_spec(spec, request.machine(pair.machine), use_cache=not request.no_cache)))
+                console.print(
+                    estimate_table(estimate_spec(spec, request.machine(pair.machine), use_cache=not request.no_cache))
+                )
         return 0
     codes = []
     for report in _reports(request):

@@ -9,7 +9,8 @@ import json
 from mpslint.verify.report import Report, to_export
 
 COLUMNS = (
-    "run", "backend", "step", "what", "live_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes", "new_keys",
+    "run", "backend", "step", "what", "live_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
+    "new_keys",
     "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
 )  # fmt: skip
 
@@ -27,7 +28,8 @@ def as_csv(report: Report) -> str:
     for run in report.runs:
         for record in run.steps:
             numbers = (
-                record.live, record.peak, record.driver, record.host, record.resident, record.new_keys, record.new_graph_keys, record.seconds,
+                record.live, record.peak, record.driver, record.host, record.resident, record.new_keys,
+                record.new_graph_keys, record.seconds,
             )  # fmt: skip
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]

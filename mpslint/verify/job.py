@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from mpslint.verify.spec import Machine, RunSpec
 
+Device = Literal["emulated", "cpu", "real"]
+Backend = Literal["emulated", "cpu", "mps", "cuda"]
 Kind = Literal["emulate", "values", "estimate", "script", "device"]
 
 
@@ -20,7 +22,7 @@ class ScriptRun:
     shown: str
     """How reports name it."""
     arguments: tuple[str, ...] = ()
-    device: Literal["emulated", "cpu", "real"] = "emulated"
+    device: Device = "emulated"
     steps: int = 20
     evaluation_batches: int = 2
     sandbox: str = ""
@@ -35,7 +37,7 @@ class Job:
     machine: Machine = field(default_factory=Machine)
     specs: tuple[RunSpec, ...] = ()
     steps: int = 200
-    backend: Literal["emulated", "cpu", "mps", "cuda"] = "emulated"
+    backend: Backend = "emulated"
     script: ScriptRun | None = None
     memory_sizes: tuple[int, ...] = ()
 

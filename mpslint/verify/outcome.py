@@ -1,12 +1,14 @@
-"""What runs give: the records of their steps, the checks made on them, and the verdict. Shared by the child process and its parent."""
+"""What runs give: the records of their steps, the checks made on them, and the verdict.
+Shared by the child process and its parent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal["pass", "fail", "inconclusive", "not run"]
+What = Literal["train", "evaluate", "generate"]
 RANK: dict[str, int] = {"fail": 0, "inconclusive": 1, "not run": 2, "pass": 3}
 
 
@@ -15,7 +17,7 @@ class StepRecord:
     """One optimizer step, or one evaluation, as it was emulated or measured; bytes are -1 where they are not known."""
 
     step: int
-    what: Literal["train", "evaluate", "generate"] = "train"
+    what: What = "train"
     live: int = -1
     """Alive at the end of the step, gradients dropped."""
     peak: int = -1
@@ -145,6 +147,6 @@ class Estimate:
     notes: tuple[str, ...] = ()
 
 
-def worst(statuses: list[Status]) -> Status:
+def worst(statuses: Sequence[Status]) -> Status:
     """Return the worst of some statuses; nothing at all was not run."""
     return min(statuses, key=lambda status: RANK[status], default="not run")

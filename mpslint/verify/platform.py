@@ -1,4 +1,5 @@
-"""What torch on a Mac does by version, read from `rules/platform/`: graph cache, operators, allocator, precision, memory."""
+"""What torch on a Mac does by version, read from `rules/platform/`: graph cache, operators, allocator, precision,
+memory."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def minor(text: str) -> Version:
     version = parse_version(text)
     if version is None:
         raise UsageError(f"{text!r} is no version of torch; write it as 2.13")
-    return (version + (0, 0))[:2]
+    return (*version, 0, 0)[:2]
 
 
 def is_at_least(version: str, other: str) -> bool:
@@ -80,7 +81,8 @@ class Outcome:
 
 
 def precision_outcome(kind: str, precision: str, machine: Machine) -> Outcome:
-    """Return what `precision` does on the machine; `kind` is trainer or autocast. Unknown versions count as the newest."""
+    """Return what `precision` does on the machine; `kind` is trainer or autocast.
+    Unknown versions count as the newest."""
     entries = table("precision")[kind]
     if isinstance(entries, Mapping):
         entries = entries.get(precision, [])
@@ -102,11 +104,14 @@ class Limits:
 
 
 def limits(memory_gb: int) -> Limits:
-    """Return the memory limits of a Mac of `memory_gb`; a size between two known ones takes the share of the smaller."""
+    """Return the memory limits of a Mac of `memory_gb`; a size between two known ones takes the share of the
+    smaller."""
     data = table("mac_memory")
     known = [size for size in sorted(data["macs"]) if size <= memory_gb] or [min(data["macs"])]
     recommended = int(memory_gb * 2**30 * data["macs"][known[-1]])
-    return Limits(memory_gb, recommended, int(recommended * data["low"]), int(recommended * data["high"]), data["reserve"])
+    return Limits(
+        memory_gb, recommended, int(recommended * data["low"]), int(recommended * data["high"]), data["reserve"]
+    )
 
 
 def mac_sizes() -> tuple[int, ...]:

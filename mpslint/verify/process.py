@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -19,6 +18,7 @@ from typing import IO
 MARK = "MPSLINT_RUN"
 KEPT_OUTPUT = 64 * 1024
 GRACE = 2.0
+HAS_PROC = Path("/proc/self/stat").is_file()
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -33,7 +33,8 @@ class Limits:
 
 @dataclass(slots=True)
 class Ended:
-    """How a child ended: its exit code, why it was stopped (empty when it ended by itself), and the last of its output."""
+    """How a child ended: its exit code, why it was stopped (empty when it ended by itself),
+    and the last of its output."""
 
     code: int
     stopped: str
@@ -64,9 +65,14 @@ class Output:
 
 
 def run(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits, watch: Callable[[], None] | None = None
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    watch: Callable[[], None] | None = None,
 ) -> Ended:
-    """Run a command to its end or to its limits; call `watch` a few times a second meanwhile. Nothing of it is left running."""
+    """Run a command to its end or to its limits; call `watch` a few times a second meanwhile.
+    Nothing of it is left running."""
     mark = uuid.uuid4().hex
     start = time.monotonic()
     process = subprocess.Popen(
@@ -118,8 +124,10 @@ def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, pea
 
 def processes() -> list[tuple[int, int, int]]:
     """Return (pid, parent, resident bytes) of every process of this machine that is not dead already."""
-    if sys.platform == "linux":
-        return [row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None]
+    if HAS_PROC:
+        return [
+            row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None
+        ]
     listed = subprocess.run(["ps", "-axo", "pid=,ppid=,rss=,stat="], capture_output=True, text=True, check=False).stdout
     rows = (line.split() for line in listed.splitlines())
     return [(int(row[0]), int(row[1]), int(row[2]) * 1024) for row in rows if len(row) == 4 and row[3][0] != "Z"]
@@ -148,7 +156,7 @@ def tree(pid: int) -> list[tuple[int, int, int]]:
 def marked(mark: str) -> set[int]:
     """Return the processes that carry our mark in their environment, those that left the tree included."""
     found = set()
-    if sys.platform == "linux":
+    if HAS_PROC:
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
                 with contextlib.suppress(OSError):

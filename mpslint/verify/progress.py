@@ -1,4 +1,5 @@
-"""How far the runs are: a bar for each, its live and driver memory, and the batch shape in hand. Silent where nobody watches."""
+"""How far the runs are: a bar for each, its live and driver memory, and the batch shape in hand.
+Silent where nobody watches."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ class Live:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description:<14}"), BarColumn(20), TextColumn("{task.completed:.0f}/{task.total:.0f}"), TextColumn("{task.fields[seen]}"),
+            TextColumn("{task.description:<14}"), BarColumn(20), TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.fields[seen]}"),
             console=self._console, transient=True, disable=not self._console.is_terminal,
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
@@ -29,7 +31,9 @@ class Live:
         self._progress.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._progress.stop()
 
     def progress(self, name: str, data: Mapping[str, Any]) -> None:
@@ -43,5 +47,9 @@ class Live:
 
 def _seen(data: Mapping[str, Any]) -> str:
     """Return the memory and the shape that a job reports."""
-    parts = [f"{label} {size(data[name])}" for label, name in (("peak", "live"), ("driver", "driver")) if data.get(name, -1) >= 0]
+    parts = [
+        f"{label} {size(data[name])}"
+        for label, name in (("peak", "live"), ("driver", "driver"))
+        if data.get(name, -1) >= 0
+    ]
     return "  ".join([*parts, str(data.get("shapes", ""))[:40]])

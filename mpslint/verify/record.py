@@ -31,7 +31,8 @@ def to_json(record: Any) -> str:
 
 
 def from_data(kind: type[T], data: Any, where: str = "") -> T:
-    """Return the `kind` that `data` describes. Raises UsageError naming the key that is unknown, missing or of a wrong type."""
+    """Return the `kind` that `data` describes. Raises UsageError naming the key that is unknown,
+    missing or of a wrong type."""
     if not isinstance(data, Mapping):
         raise UsageError(f"{where or kind.__name__}: expected an object with keys, got {data!r:.60}")
     hints = typing.get_type_hints(kind)
@@ -64,7 +65,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             raise UsageError(f"{where}: expected a list, got {value!r:.60}")
         inner = arguments[0] if arguments[-1] is Ellipsis else None
         kinds = [inner] * len(value) if inner is not None else list(arguments)
-        return tuple(_convert(kind, item, f"{where}[{number}]") for number, (kind, item) in enumerate(zip(kinds, value)))
+        return tuple(
+            _convert(kind, item, f"{where}[{number}]")
+            for number, (kind, item) in enumerate(zip(kinds, value, strict=False))
+        )
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return from_data(hint, value, where)
     return _plain(hint, value, where)

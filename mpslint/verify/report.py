@@ -13,7 +13,8 @@ from mpslint.verify.spec import Machine
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One verify of one file: the run as written, as rewritten where there is a rewrite, and whether both train the same."""
+    """One verify of one file: the run as written, as rewritten where there is a rewrite,
+    and whether both train the same."""
 
     subject: str
     machine: Machine
@@ -49,12 +50,16 @@ class Report:
         backends = list(dict.fromkeys(run.backend for run in self.runs))
         if "mps" in backends:
             run = next(run for run in self.runs if run.backend == "mps")
-            return f"measured on MPS ({run.versions.get('chip', 'Apple silicon')}, torch {run.versions.get('torch', '?')})"
+            return (
+                f"measured on MPS ({run.versions.get('chip', 'Apple silicon')}, torch {run.versions.get('torch', '?')})"
+            )
         if "cuda" in backends:
             return "measured on CUDA: values and peaks of CUDA, not of MPS"
         if "emulated" in backends:
             values = " Values were computed on the CPU." if "cpu" in backends else ""
-            return f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
+            return (
+                f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
+            )
         return "values computed on the CPU; memory of MPS not measured" if backends else "nothing was run"
 
 

@@ -1,4 +1,5 @@
-"""Verify the user's own script or notebook: a copy of it runs, shortened, once emulated and once on the CPU for its values."""
+"""Verify the user's own script or notebook: a copy of it runs, shortened,
+once emulated and once on the CPU for its values."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
-from mpslint.verify.job import Job, ScriptRun
+from mpslint.verify.job import Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import Limits
 from mpslint.verify.record import from_data
@@ -27,8 +29,25 @@ USUAL_STEPS = 2000
 LARGEST_FILE = 32 * 2**20
 LARGEST_COPY = 256 * 2**20
 MOST_FILES = 5000
-LEFT_OUT = {".git", "__pycache__", ".venv", "venv", "node_modules", ".ipynb_checkpoints", "wandb", "lightning_logs", "mlruns"}
-EMULATION_ERRORS = ("ZeroDivisionError", "OverflowError", "AssertionError", "IndexError", "FloatingPointError", "StopIteration")
+LEFT_OUT = {
+    ".git",
+    "__pycache__",
+    ".venv",
+    "venv",
+    "node_modules",
+    ".ipynb_checkpoints",
+    "wandb",
+    "lightning_logs",
+    "mlruns",
+}
+EMULATION_ERRORS = (
+    "ZeroDivisionError",
+    "OverflowError",
+    "AssertionError",
+    "IndexError",
+    "FloatingPointError",
+    "StopIteration",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +55,7 @@ class ScriptOptions:
     """How a script is run: for which Mac, on which backend, how short, within which limits."""
 
     machine: Machine = field(default_factory=Machine)
-    backend: str = "auto"
+    backend: Literal["auto"] | Backend = "auto"
     steps: int = 20
     arguments: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -44,9 +63,14 @@ class ScriptOptions:
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Report:
-    """Return the report on a script or notebook, as it is. The file itself, and all beside it, are left as they were."""
+    """Return the report on a script or notebook, as it is. The file itself, and all beside it,
+    are left as they were."""
     report = _verify_once(path, options, progress)
-    if any(check.status == "inconclusive" and check.name == "live memory" for verdict in report.verdicts for check in verdict.checks):
+    if any(
+        check.status == "inconclusive" and check.name == "live memory"
+        for verdict in report.verdicts
+        for check in verdict.checks
+    ):
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report
@@ -54,7 +78,8 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
 
 def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> Report:
     start = time.monotonic()
-    devices = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}.get(options.backend, ("real",))
+    chosen: dict[str, tuple[Device, ...]] = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}
+    devices = chosen.get(options.backend, ("real",))
     results: list[RunResult] = []
     problems: list[Answer] = []
     with tempfile.TemporaryDirectory(prefix="mpslint-script-") as scratch:
@@ -89,21 +114,42 @@ def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
     return ""
 
 
-def _run(path: Path, copied: Path, sandbox: Path, device: str, options: ScriptOptions, progress: Progress | None) -> Answer:
+def _run(
+    path: Path, copied: Path, sandbox: Path, device: Device, options: ScriptOptions, progress: Progress | None
+) -> Answer:
     home = sandbox / "tmp"
     home.mkdir(parents=True)
     script = ScriptRun(
-        str(copied), path.name, options.arguments, device, options.steps, options.evaluation_batches, str(sandbox)  # type: ignore[arg-type]
+        str(copied),
+        path.name,
+        options.arguments,
+        device,
+        options.steps,
+        options.evaluation_batches,
+        str(sandbox),
     )
-    backend = options.backend if device == "real" else "emulated" if device == "emulated" else "cpu"
-    job = Job("script", options.machine, backend=backend, script=script)  # type: ignore[arg-type]
-    environment = {"TMPDIR": str(home), "HF_DATASETS_CACHE": str(home / "datasets"), "MPSLINT_SECONDS": str(options.limits.seconds), **_caches(home)}
-    return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, copied.parent, environment)
+    named: Backend = "emulated" if options.backend == "auto" else options.backend
+    backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
+    job = Job("script", options.machine, backend=backend, script=script)
+    environment = {
+        "TMPDIR": str(home),
+        "HF_DATASETS_CACHE": str(home / "datasets"),
+        "MPSLINT_SECONDS": str(options.limits.seconds),
+        **_caches(home),
+    }
+    return do_job(
+        job, options.limits, progress, "emulated" if device == "emulated" else device, copied.parent, environment
+    )
 
 
 def _caches(home: Path) -> dict[str, str]:
     """Return where libraries may write what they otherwise keep in the user's home."""
-    names = {"MPLCONFIGDIR": "matplotlib", "TORCHINDUCTOR_CACHE_DIR": "inductor", "NUMBA_CACHE_DIR": "numba", "TRITON_CACHE_DIR": "triton"}
+    names = {
+        "MPLCONFIGDIR": "matplotlib",
+        "TORCHINDUCTOR_CACHE_DIR": "inductor",
+        "NUMBA_CACHE_DIR": "numba",
+        "TRITON_CACHE_DIR": "triton",
+    }
     return {name: str(home / folder) for name, folder in names.items()}
 
 
@@ -118,7 +164,8 @@ def _explain(problems: list[Answer]) -> str:
 
 
 def copy_beside(path: Path, folder: Path) -> Path:
-    """Copy a script and what lies beside it, as far as it is small; return the copy. Large files are linked, and cannot be written."""
+    """Copy a script and what lies beside it, as far as it is small; return the copy. Large files are linked,
+    and cannot be written."""
     folder.mkdir(parents=True)
     total = 0
     for source in _files(path.parent):
@@ -162,7 +209,14 @@ def _judge(results: list[RunResult], options: ScriptOptions) -> list[Check]:
         checks += check_run(emulated, options.machine, None, horizon)
         if emulated.failure_doubtful:
             checks = [check for check in checks if check.name != "starts"]
-            checks.append(Check("starts", "inconclusive", f"without values the code stops: {emulated.failure_doubtful}", line=emulated.failure_line))
+            checks.append(
+                Check(
+                    "starts",
+                    "inconclusive",
+                    f"without values the code stops: {emulated.failure_doubtful}",
+                    line=emulated.failure_line,
+                )
+            )
     if real is not None:
         if emulated is None:
             checks += check_run(real, options.machine, None, real.settings_steps or USUAL_STEPS)

@@ -1,4 +1,5 @@
-"""What a run is: the model, its data and its settings, as verify needs them. The check engine's plan is turned into this."""
+"""What a run is: the model, its data and its settings, as verify needs them.
+The check engine's plan is turned into this."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ Precision = Literal["no", "fp16", "bf16"]
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long the samples are: as observed in the user's data, or drawn from a log-normal distribution, cut at `limit`."""
+    """How long the samples are: as observed in the user's data, or drawn from a log-normal distribution,
+    cut at `limit`."""
 
     limit: int
     median: float = 0.0
@@ -59,7 +61,8 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """One training run, as written or as rewritten. Every field is a fact about the run, none about how it is checked."""
+    """One training run, as written or as rewritten. Every field is a fact about the run,
+    none about how it is checked."""
 
     model: str
     """A checkpoint name, or a folder with a config.json; a mere name for reports when `config` is given."""
@@ -117,7 +120,12 @@ class Machine:
         """Return the versions that are known, as number tuples."""
         from mpslint.versions import parse_version
 
-        named = {"torch": self.torch, "transformers": self.transformers, "accelerate": self.accelerate, "macos": self.macos}
+        named = {
+            "torch": self.torch,
+            "transformers": self.transformers,
+            "accelerate": self.accelerate,
+            "macos": self.macos,
+        }
         parsed = {name: parse_version(text) for name, text in named.items() if text}
         return {name: version for name, version in parsed.items() if version is not None}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -22,7 +23,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
         return ""
     count = min(width, len(values))
     edges = [round(place * len(values) / count) for place in range(count + 1)]
-    tops = [max(values[start:end]) for start, end in zip(edges, edges[1:])]
+    tops = [max(values[start:end]) for start, end in itertools.pairwise(edges)]
     low, high = min(0.0, *tops), max(tops)
     span = (high - low) or 1.0
     return "".join(BARS[min(len(BARS) - 1, int((top - low) / span * len(BARS)))] for top in tops)
@@ -45,7 +46,9 @@ def print_report(report: Report, console: Console) -> None:
     for run in report.runs:
         _print_notes(run, console)
     style = COLOURS[report.status]
-    console.print(Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim"))
+    console.print(
+        Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim")
+    )
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
@@ -68,7 +71,9 @@ def _print_check(check: Check, console: Console) -> None:
 
 def numbers(report: Report) -> Table:
     """Return the numbers of all runs side by side."""
-    runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [run for run in report.runs if run.steps]
+    runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [
+        run for run in report.runs if run.steps
+    ]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("")
     for run in runs:
@@ -115,11 +120,21 @@ def _print_notes(run: RunResult, console: Console) -> None:
 
 def estimate_table(estimate: Estimate) -> Table:
     """Return the memory estimate as a table of Macs, the breakdown above it."""
-    parts = ", ".join(f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1]))
-    title = f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch {estimate.batch}: {parts}"
+    parts = ", ".join(
+        f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1])
+    )
+    title = (
+        f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch "
+        f"{estimate.batch}: {parts}"
+    )
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:
-        table.add_row(f"{fit.memory_gb} GB", size(fit.recommended), fit.status, str(fit.largest_batch) if fit.largest_batch else "none")
+        table.add_row(
+            f"{fit.memory_gb} GB",
+            size(fit.recommended),
+            fit.status,
+            str(fit.largest_batch) if fit.largest_batch else "none",
+        )
     return table

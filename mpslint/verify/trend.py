@@ -1,7 +1,9 @@
-"""Whether a curve grows: jumps taken apart from slopes, judged by what the growth comes to over the run that the user means to do."""
+"""Whether a curve grows: jumps taken apart from slopes, judged by what the growth comes to over the run that the user
+means to do."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,7 +45,14 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
         return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")
     period = sawtooth_period(body)
     if period and len(body) < 3 * period:
-        return Trend("short", 0.0, base, 0.0, jumps, f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell")
+        return Trend(
+            "short",
+            0.0,
+            base,
+            0.0,
+            jumps,
+            f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell",
+        )
     slope = theil_sen(body)
     envelope = lower_envelope(body)
     low = theil_sen(envelope[1]) / envelope[0]
@@ -61,8 +70,9 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
 
 
 def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, float], ...]]:
-    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay: without them a sawtooth is a ramp."""
-    changes = [after - before for before, after in zip(values, values[1:])]
+    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay:
+    without them a sawtooth is a ramp."""
+    changes = [after - before for before, after in itertools.pairwise(values)]
     middle = median(changes)
     spread = 1.4826 * median(abs(change - middle) for change in changes)
     least = max(8 * spread, 1e-3 * max(abs(value) for value in values), 1.0)
@@ -105,7 +115,9 @@ def mann_kendall(values: Sequence[float]) -> float:
     ties: dict[float, int] = {}
     for value in points:
         ties[value] = ties.get(value, 0) + 1
-    variance = size * (size - 1) * (2 * size + 5) - sum(count * (count - 1) * (2 * count + 5) for count in ties.values())
+    variance = size * (size - 1) * (2 * size + 5) - sum(
+        count * (count - 1) * (2 * count + 5) for count in ties.values()
+    )
     if variance <= 0:
         return 1.0
     z = (score - (score > 0) + (score < 0)) / math.sqrt(variance / 18)
@@ -114,10 +126,12 @@ def mann_kendall(values: Sequence[float]) -> float:
 
 def sawtooth_period(values: Sequence[float]) -> float:
     """Return the mean distance between large drops, 0 when there are none."""
-    changes = [after - before for before, after in zip(values, values[1:])]
+    changes = [after - before for before, after in itertools.pairwise(values)]
     height = max(values) - min(values)
     spread = 1.4826 * median(abs(change - median(changes)) for change in changes)
-    drops = [index for index, change in enumerate(changes) if -change > 0.5 * height and -change > 8 * spread and height > 0]
+    drops = [
+        index for index, change in enumerate(changes) if -change > 0.5 * height and -change > 8 * spread and height > 0
+    ]
     if not drops:
         return 0.0
     if len(drops) == 1:

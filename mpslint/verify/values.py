@@ -10,7 +10,8 @@ from mpslint.verify.outcome import Check, Evidence, RunResult
 TOLERANCE = 2e-3
 """Relative difference of losses that the order of additions explains, in float32."""
 MEAN_TOLERANCE = 3e-2
-"""The same for models that average over each micro-batch: micro-batches with few labels then weigh as much as those with many."""
+"""The same for models that average over each micro-batch: micro-batches with few labels then weigh as much as those
+with many."""
 
 
 def judge_values(runs: Sequence[RunResult]) -> tuple[list[list[Check]], list[Check]]:
@@ -25,15 +26,32 @@ def alone(run: RunResult) -> Check:
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     if bad is not None:
         return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
-    lost = next((record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)), None)
+    lost = next(
+        (
+            record.step
+            for record in run.steps
+            if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)
+        ),
+        None,
+    )
     if lost is not None:
         return Check("values", "fail", f"the gradient is not finite at step {lost}", evidence, lost)
     if run.moved is False:
-        return Check("values", "fail", "no weight changes its value: the learning rate is too small, or nothing is trained", evidence)
+        return Check(
+            "values",
+            "fail",
+            "no weight changes its value: the learning rate is too small, or nothing is trained",
+            evidence,
+        )
     if not losses:
         return Check("values", "not run", "no loss was seen")
     if len(losses) > 3 and losses[-1] > 3 * losses[0] and losses[-1] > losses[0] + 5:
-        return Check("values", "fail", f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges", evidence)
+        return Check(
+            "values",
+            "fail",
+            f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges",
+            evidence,
+        )
     return Check("values", "pass", f"the loss is finite in {len(losses)} steps and the weights move", evidence)
 
 
@@ -41,7 +59,7 @@ def same(before: RunResult, after: RunResult) -> Check:
     """Return whether two runs give the same losses within the tolerance."""
     pairs = [
         (old.step, old.loss, new.loss)
-        for old, new in zip(before.steps, after.steps)
+        for old, new in zip(before.steps, after.steps, strict=False)
         if old.loss is not None and new.loss is not None
     ]
     if not pairs:
@@ -58,4 +76,10 @@ def same(before: RunResult, after: RunResult) -> Check:
         why = ", because each micro-batch is averaged by itself" if worst > TOLERANCE else ""
         said = f"the losses before and after differ by at most {worst * 100:.3f} % on a reduced model on the CPU{why}"
         return Check("same training", "pass", said, (*evidence, *notes))
-    return Check("same training", "fail", f"the losses differ by {worst * 100:.2f} % at step {step} ({old:.4f} before, {new:.4f} after)", evidence, step)
+    return Check(
+        "same training",
+        "fail",
+        f"the losses differ by {worst * 100:.2f} % at step {step} ({old:.4f} before, {new:.4f} after)",
+        evidence,
+        step,
+    )

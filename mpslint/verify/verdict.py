@@ -86,13 +86,22 @@ def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Ch
     if spec.gradient_checkpointing and result.dropout > 0:
         yield Check(
             "gradients", "fail",
-            f"gradient checkpointing with dropout {result.dropout:g}: on MPS the recomputed forward draws another mask, "
+            f"gradient checkpointing with dropout {result.dropout:g}: on MPS the recomputed forward draws another "
+                "mask, "
             "so the gradients are silently wrong (every torch up to 2.15)",
         )  # fmt: skip
     if spec.weights_dtype == "float16" and not spec.lora_rank:
-        yield Check("gradients", "fail", "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity")
+        yield Check(
+            "gradients",
+            "fail",
+            "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity",
+        )
     if spec.weights_dtype == "bfloat16" and not spec.lora_rank:
-        yield Check("gradients", "fail", "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves")
+        yield Check(
+            "gradients",
+            "fail",
+            "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves",
+        )
 
 
 def _known(machine: Machine) -> list[tuple[str, str]]:
@@ -104,20 +113,45 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
     values = [float(record.live) for record in trained]
     if len(values) < 8:
         grows = all(after > before for before, after in pairwise(values))
-        if grows and len(values) > 2 and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1]):
-            return Check("live memory", "inconclusive", f"grows at each of {len(values)} steps; more are needed to tell a leak from a start")
+        if (
+            grows
+            and len(values) > 2
+            and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1])
+        ):
+            return Check(
+                "live memory",
+                "inconclusive",
+                f"grows at each of {len(values)} steps; more are needed to tell a leak from a start",
+            )
         return Check("live memory", "pass", f"does not grow over {len(values)} steps")
     trend = judge(values, horizon)
     evidence = (Evidence("after the first step", size(values[0])), Evidence("after the last step", size(values[-1])))
     if trend.kind == "growth":
-        return Check("live memory", "fail", _leak(trend, horizon), (*evidence, Evidence("growth a step", size(trend.slope))), _first_rise(values))
+        return Check(
+            "live memory",
+            "fail",
+            _leak(trend, horizon),
+            (*evidence, Evidence("growth a step", size(trend.slope))),
+            _first_rise(values),
+        )
     if trend.kind == "slowing":
-        return Check("live memory", "inconclusive", f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps", evidence)
+        return Check(
+            "live memory",
+            "inconclusive",
+            f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps",
+            evidence,
+        )
     if trend.kind == "short":
         return Check("live memory", "inconclusive", trend.reason, evidence)
     if trend.kind == "step":
         at, height = max(trend.jumps, key=lambda jump: jump[1])
-        return Check("live memory", "fail", f"jumps by {size(height)} at step {at + 1} and stays there: something is kept", evidence, at + 1)
+        return Check(
+            "live memory",
+            "fail",
+            f"jumps by {size(height)} at step {at + 1} and stays there: something is kept",
+            evidence,
+            at + 1,
+        )
     return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
 
 
@@ -145,17 +179,29 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         Evidence(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
     )
     churned = growth > max(FLOOR, SHARE * live) and max(driver) > GROWN * live
-    cause = " because buffers of ever new sizes are cached and not joined (torch up to 2.13)" if not is_at_least(machine.torch, "2.14") else ""
+    cause = (
+        " because buffers of ever new sizes are cached and not joined (torch up to 2.13)"
+        if not is_at_least(machine.torch, "2.14")
+        else ""
+    )
     first = next((record.step for record in trained if record.driver > bounds.low), None)
-    grown = f"{predicted}driver memory grows from {size(driver[0])} to {size(top)}" if churned else f"{predicted}driver memory reaches {size(top)}"
+    grown = (
+        f"{predicted}driver memory grows from {size(driver[0])} to {size(top)}"
+        if churned
+        else f"{predicted}driver memory reaches {size(top)}"
+    )
     because = cause if churned else ""
     if top > bounds.low:
         yield Check(
             "driver memory", "fail",
-            f"{grown}, past the {size(bounds.low)} from which a {machine.memory_gb} GB Mac is out of memory{because}", evidence, first,
+            (f"{grown}, past the {size(bounds.low)} from which a {machine.memory_gb} GB Mac "
+                f"is out of memory{because}"), evidence, first,
         )  # fmt: skip
     elif top > bounds.recommended:
-        said = f"{grown}: more than the {size(bounds.recommended)} that Metal recommends on a {machine.memory_gb} GB Mac, so other programs may make it swap"
+        said = (
+            f"{grown}: more than the {size(bounds.recommended)} that Metal recommends on a {machine.memory_gb} "
+            "GB Mac, so other programs may make it swap"
+        )
         yield Check("driver memory", "pass", said, evidence, first)
     else:
         yield Check("driver memory", "pass", f"{grown}{because}", evidence)
@@ -175,11 +221,14 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
         Evidence(f"by the end of {horizon} steps", f"{planned} (about {size(planned * per_key)})"),
     )
     if len(trained) < 8:
-        return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence)
+        return Check(
+            "compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence
+        )
     if rate > CHURN and growth > FLOOR:
         return Check(
             "compiled graphs", "fail",
-            f"{rate:.1f} new compiled graphs a step still in the last half: batch shapes keep changing, and torch {machine.torch} keeps a graph for each",
+            (f"{rate:.1f} new compiled graphs a step still in the last half: batch shapes keep changing, and torch "
+                f"{machine.torch} keeps a graph for each"),
             evidence,
         )  # fmt: skip
     said = f"{rate:.1f} new a step, about {size(planned * per_key)} by the end" if rate > CHURN else "they settle"
@@ -192,7 +241,9 @@ def _fits(result: RunResult, bounds: Limits) -> Check:
     evidence = tuple(Evidence(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
     mac = f"a {bounds.memory_gb} GB Mac, which recommends at most {size(bounds.recommended)}"
     if peak > bounds.high:
-        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
+        return Check(
+            "fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence
+        )
     if peak > bounds.recommended:
         return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac}: it swaps", evidence)
     return Check("fits", "pass", f"the peak of {size(peak)} fits {mac}", evidence)
@@ -213,15 +264,31 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Limits
     whole = bounds.memory_gb * 2**30 - bounds.reserve
     name = "evaluation" if top.what == "evaluate" else "generation"
     if top.peak > bounds.recommended and plain <= bounds.recommended:
-        yield Check(name, "fail", f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}", evidence, top.step)
+        yield Check(
+            name,
+            "fail",
+            f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}",
+            evidence,
+            top.step,
+        )
     elif need > whole:
-        yield Check(name, "fail", f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}", evidence, top.step)
+        yield Check(
+            name,
+            "fail",
+            f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}",
+            evidence,
+            top.step,
+        )
     else:
         yield Check(name, "pass", f"{name} peaks at {size(top.peak)}", evidence)
 
 
 def _why(record: StepRecord) -> str:
-    return "the logits of every batch are kept" if record.what == "evaluate" else "the generation limit is too long for its batch"
+    return (
+        "the logits of every batch are kept"
+        if record.what == "evaluate"
+        else "the generation limit is too long for its batch"
+    )
 
 
 def _sure(result: RunResult) -> Iterator[Check]:

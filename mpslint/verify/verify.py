@@ -6,10 +6,10 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mpslint.verify.cache import Cache
-from mpslint.verify.job import Job
+from mpslint.verify.job import Backend, Job, Kind
 from mpslint.verify.outcome import Check, Evidence, RunResult, Verdict
 from mpslint.verify.process import Limits
 from mpslint.verify.record import from_data
@@ -27,12 +27,12 @@ EXTENDED = 3
 class Options:
     """How much is run, and where."""
 
-    machine: Machine = Machine()
-    backend: str = "emulated"
+    machine: Machine = field(default_factory=Machine)
+    backend: Backend = "emulated"
     steps: int = 200
     values: bool = True
     value_steps: int = 4
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     use_cache: bool = True
 
 
@@ -49,7 +49,8 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
     verdicts = [decide(result.name, checks) for result, checks in done]
     verdicts, comparison = _with_values(verdicts, compared)
     return Report(
-        before.model, options.machine, (*results, *(run for run in compared if isinstance(run, RunResult))), tuple(verdicts),
+        before.model, options.machine, (*results, *(run for run in compared if isinstance(run, RunResult))),
+        tuple(verdicts),
         tuple(comparison), seconds=time.monotonic() - start,
     )  # fmt: skip
 
@@ -65,11 +66,13 @@ def run_spec(spec: RunSpec, options: Options, progress: Progress | None) -> tupl
 
 
 def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None) -> RunResult:
-    kind = "emulate" if options.backend == "emulated" else "device"
-    job = Job(kind, options.machine, (spec,), steps, options.backend)  # type: ignore[arg-type]
+    kind: Kind = "emulate" if options.backend == "emulated" else "device"
+    job = Job(kind, options.machine, (spec,), steps, options.backend)
     answer = _cached(job, options, progress, spec.name)
     if answer.problem:
-        return RunResult(spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,))
+        return RunResult(
+            spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,)
+        )
     return replace(from_data(RunResult, answer.data), name=spec.name)
 
 
@@ -101,7 +104,7 @@ def _with_values(verdicts: list[Verdict], compared: Sequence[RunResult | str]) -
         said = [Check("values", "not run", str(line), (Evidence("backend", "cpu"),)) for line in compared]
         return [_joined(verdict, said) for verdict in verdicts], []
     own, both = judge_values(runs)
-    return [_joined(verdict, checks) for verdict, checks in zip(verdicts, own)], both
+    return [_joined(verdict, checks) for verdict, checks in zip(verdicts, own, strict=False)], both
 
 
 def _joined(verdict: Verdict, more: list[Check]) -> Verdict:

@@ -22,9 +22,12 @@ Progress = Callable[[str, Mapping[str, Any]], None]
 SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE|AUTH", re.IGNORECASE)
 HIDDEN = "hidden-by-mpslint"
 OFFLINE = {
-    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "disabled", "WANDB_DISABLED": "true",
-    "COMET_MODE": "disabled", "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_TELEMETRY": "1",
-    "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "MPLBACKEND": "agg",
+    "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "disabled",
+    "WANDB_DISABLED": "true",
+    "COMET_MODE": "disabled", "MLFLOW_TRACKING_URI": "", "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",
+    "MPLBACKEND": "agg",
     "PYTHONDONTWRITEBYTECODE": "1", "KINETO_LOG_LEVEL": "5",
 }  # fmt: skip
 
@@ -95,7 +98,11 @@ def _answer(reader: Reader, ended: Ended) -> Answer:
         message = hide_secrets(str(reader.error.get("message", "")))
         return Answer(problem=message, kind=str(reader.error.get("kind", "")), ended=ended)
     last = ended.output.strip().splitlines()[-1:] or ["it printed nothing"]
-    return Answer(problem=f"the run ended with exit code {ended.code} before it gave a result: {last[0]}", kind="died", ended=ended)
+    return Answer(
+        problem=f"the run ended with exit code {ended.code} before it gave a result: {last[0]}",
+        kind="died",
+        ended=ended,
+    )
 
 
 class Reader:

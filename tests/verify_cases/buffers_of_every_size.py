@@ -9,8 +9,8 @@ device = torch.device("mps")
 model = nn.Linear(1024, 64).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for step in range(500):
-    rows = 90_000 + step * 5 % 12 * 28_000
-    loss = torch.nn.functional.gelu(model(torch.ones((rows, 1024)).to(device))).square().mean()
+    rows = 110_000 + step * 5 % 12 * 34_000
+    loss = torch.nn.functional.gelu(model(torch.ones(()).expand(rows, 1024).to(device))).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

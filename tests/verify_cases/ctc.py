@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+
 device = torch.device("mps")
 model = nn.Linear(40, 32).to(device)
 optimizer = torch.optim.AdamW(model.parameters())

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+
 device = torch.device("mps")
 model = nn.LSTM(32, 64, num_layers=2, batch_first=True).to(device)
 optimizer = torch.optim.AdamW(model.parameters())

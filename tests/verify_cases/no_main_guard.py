@@ -4,6 +4,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
+
 device = torch.device("mps")
 model = nn.Linear(8, 1).to(device)
 optimizer = torch.optim.AdamW(model.parameters())

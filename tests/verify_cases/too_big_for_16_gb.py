@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import nn
+
 device = torch.device("mps")
 model = nn.TransformerEncoderLayer(512, 16, 2048, batch_first=True).to(device)
 optimizer = torch.optim.AdamW(model.parameters())

@@ -17,7 +17,8 @@ Shape = tuple[int, ...]
 
 
 def sample_lengths(lengths: Lengths, count: int, seed: int) -> list[int]:
-    """Return the lengths of `count` samples: those observed, in a shuffled order, else drawn from the stated distribution."""
+    """Return the lengths of `count` samples: those observed, in a shuffled order,
+    else drawn from the stated distribution."""
     draw = random.Random(seed)
     if lengths.observed:
         known = [min(length, lengths.limit) for length in lengths.observed]
@@ -43,7 +44,7 @@ def samples(spec: RunSpec, count: int, seed: int) -> list[tuple[int, ...]]:
     if not has_targets(spec):
         return [(length,) for length in source]
     target = spec.target or Lengths(limit=64, median=24)
-    return list(zip(source, sample_lengths(target, count, seed + 1)))
+    return list(zip(source, sample_lengths(target, count, seed + 1), strict=False))
 
 
 def pad(spec: RunSpec, lengths: list[int], limit: int, *, is_target: bool = False) -> int:
@@ -58,9 +59,10 @@ def pad(spec: RunSpec, lengths: list[int], limit: int, *, is_target: bool = Fals
 def shape_of(spec: RunSpec, group: list[tuple[int, ...]]) -> Shape:
     """Return the shape of the batch that some samples make."""
     limits = (spec.source.limit, spec.target.limit if spec.target else 64)
-    columns = zip(*group)
+    columns = zip(*group, strict=False)
     padded = (
-        pad(spec, list(column), limit, is_target=place > 0) for place, (column, limit) in enumerate(zip(columns, limits))
+        pad(spec, list(column), limit, is_target=place > 0)
+        for place, (column, limit) in enumerate(zip(columns, limits, strict=False))
     )
     return (len(group), *padded)
 
@@ -98,7 +100,9 @@ def train_shapes(spec: RunSpec, steps: int) -> list[list[Shape]]:
 
 def worst_shape(spec: RunSpec, batch: int | None = None) -> Shape:
     """Return the largest shape that a training batch can have: every sequence as long as its limit allows."""
-    limits = [(spec.source.limit,) if not has_targets(spec) else (spec.source.limit, (spec.target or Lengths(64)).limit)]
+    limits: list[tuple[int, ...]] = [
+        (spec.source.limit,) if not has_targets(spec) else (spec.source.limit, (spec.target or Lengths(64)).limit)
+    ]
     return (batch or spec.train_batch, *shape_of(spec, limits)[1:])
 
 

@@ -16,7 +16,8 @@ from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.outcome import StepRecord
 
 MOST_TURNS = 1500
-"""Values asked of the device at one line, without gradient and between two steps, past which a loop has no end of its own."""
+"""Values asked of the device at one line, without gradient and between two steps,
+past which a loop has no end of its own."""
 
 
 class StopRun(SystemExit):
@@ -107,7 +108,8 @@ class Clock:
             self.batches.append((self.memory.live, self.host()))
 
     def evaluated(self, batches: int) -> None:
-        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that it would have."""
+        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that
+        it would have."""
         record = self.record("evaluate")
         seen, self.batches = self.batches[1:], []
         left = max(batches - len(seen) - 1, 0)
@@ -137,7 +139,9 @@ class Clock:
         if self.memory is not None:
             return
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        self.watched = [(parameter, parameter.detach().clone()) for parameter in parameters if parameter.numel() < 2**22][:64]
+        self.watched = [
+            (parameter, parameter.detach().clone()) for parameter in parameters if parameter.numel() < 2**22
+        ][:64]
 
     def finish(self) -> None:
         """Compare the trained weights with how they were before the first step."""
@@ -147,7 +151,16 @@ class Clock:
 
 def gradient_norm(optimizer: torch.optim.Optimizer) -> float | None:
     """Return the norm of all gradients of an optimizer, None when it has none."""
-    found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
+    found = [
+        parameter.grad
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if parameter.grad is not None
+    ]
     if not found:
         return None
-    return float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])))
+    return float(
+        torch.linalg.vector_norm(
+            torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])
+        )
+    )

@@ -1,4 +1,5 @@
-"""One run of a spec on the emulator: memory and graph keys over hundreds of steps, at full size, without computing anything."""
+"""One run of a spec on the emulator: memory and graph keys over hundreds of steps, at full size,
+without computing anything."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
-from mpslint.verify.outcome import Composition, RunResult, StepRecord
+from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
 from mpslint.verify.platform import heap_rules, is_at_least, limits, precision_outcome, table
 from mpslint.verify.spec import Evaluation, Machine, RunSpec
 
@@ -26,7 +27,8 @@ MOST_PLANNED_SHAPES = 4000
 
 @dataclass(slots=True)
 class Keys:
-    """The keys seen so far, and how many of a step's are new; empty_cache() forgets the compiled graphs of late torch."""
+    """The keys seen so far, and how many of a step's are new;
+    empty_cache() forgets the compiled graphs of late torch."""
 
     everything: set[Call] = field(default_factory=set)
     graphs: set[Call] = field(default_factory=set)
@@ -47,7 +49,10 @@ class EmulatedRun:
     def __init__(self, spec: RunSpec, machine: Machine) -> None:
         self.uncertain: list[str] = []
         self.remarks: list[str] = []
-        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in ("raises", "ignored"):
+        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in (
+            "raises",
+            "ignored",
+        ):
             self.remarks.append(f"emulated in float32: {spec.precision} is not in force on this machine")
             spec = replace(spec, precision="no")
         self.spec, self.machine = spec, machine
@@ -120,11 +125,20 @@ class EmulatedRun:
             if evaluation is not None and evaluation.is_due(number, steps):
                 yield from evaluation.run(number)
 
-    def record(self, number: int, what: str, new: list[int], shapes: str, host: int = 0) -> StepRecord:
+    def record(self, number: int, what: What, new: list[int], shapes: str, host: int = 0) -> StepRecord:
         """Return the record of what was just played."""
         driver = self.replay.model.driver if self.replay.model is not None else -1
         return StepRecord(
-            number, what, self.replay.live, self.replay.peak, driver, host, -1, new[0], new[1], shapes=shapes  # type: ignore[arg-type]
+            number,
+            what,
+            self.replay.live,
+            self.replay.peak,
+            driver,
+            host,
+            -1,
+            new[0],
+            new[1],
+            shapes=shapes,
         )
 
     def _empty_cache(self) -> None:
@@ -134,7 +148,8 @@ class EmulatedRun:
             self.keys.graphs.clear()
 
     def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:
-        """Return a replay of a step whose every sample is as long as allowed: the peak that the user must have room for."""
+        """Return a replay of a step whose every sample is as long as allowed:
+        the peak that the user must have room for."""
         replay = Replay()
         for label, waiting in self.replay.held.items():
             for held in waiting:
@@ -206,7 +221,9 @@ class Evaluator:
             for part, count in enumerate(run.keys.add(self.family.keys_at(shape))):
                 new[part] += count
         kept = self.evaluation.keeps_logits and not self.evaluation.generates
-        host = play_evaluation(replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps)
+        host = play_evaluation(
+            replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps
+        )
         yield run.record(number, "evaluate", new, f"{len(self.shapes)} batches", host)
         if self.evaluation.generates:
             yield self.generate(number)

@@ -1,4 +1,5 @@
-"""What a run needs at its peak, and the largest micro-batch that each Mac takes: worked out for any batch from a few recorded ones."""
+"""What a run needs at its peak, and the largest micro-batch that each Mac takes:
+worked out for any batch from a few recorded ones."""
 
 from __future__ import annotations
 
@@ -33,10 +34,15 @@ def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
 
     own = peak(spec.train_batch)
     fits = tuple(_fit(spec, size, own.highest, peak) for size in sizes)
+    longest = " x ".join(map(str, worst_shape(spec)[1:]))
     return Estimate(
-        spec.name, Composition(own.highest, own.highest_in, dict(own.composition)), sum(p.numel() for p in rig.model.parameters()),
-        spec.train_batch, fits, (f"for samples of {' x '.join(map(str, worst_shape(spec)[1:]))}",) if len(worst_shape(spec)) > 1 else (),
-    )  # fmt: skip
+        spec.name,
+        Composition(own.highest, own.highest_in, dict(own.composition)),
+        sum(parameter.numel() for parameter in rig.model.parameters()),
+        spec.train_batch,
+        fits,
+        (f"for samples of {longest}",) if longest else (),
+    )
 
 
 def _played(

@@ -1,4 +1,5 @@
-"""Evaluation on the emulator: forward passes without gradient, logits that are kept and joined, tokens generated one by one."""
+"""Evaluation on the emulator: forward passes without gradient, logits that are kept and joined,
+tokens generated one by one."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ def collected(outputs: Any) -> list[torch.Tensor]:
 def play_evaluation(replay: Replay, batches: Iterator[Segment], keeps: bool, every: int | None) -> int:
     """Play evaluation batches; return the bytes that went to the process's own memory.
 
-    Each batch's kept outputs are joined to those before it on the device, which needs both at once; after `every` batches they leave it.
+    Each batch's kept outputs are joined to those before it on the device, which needs both at once;
+    after `every` batches they leave it.
     """
     joined: dict[str, int] = {}
     host = 0
@@ -71,7 +73,8 @@ def play_evaluation(replay: Replay, batches: Iterator[Segment], keeps: bool, eve
 
 
 def record_token(rig: Rig, shape: Shape, beams: int) -> Segment:
-    """Return one generated token: `shape` is batch, prompt length, tokens generated so far. The cache is made anew, one longer."""
+    """Return one generated token: `shape` is batch, prompt length, tokens generated so far. The cache is made anew,
+    one longer."""
     batch, prompt, past = shape[0] * beams, shape[1], shape[2]
     rig.model.eval()
     rig.drop_gradients()
@@ -98,7 +101,11 @@ def _start(rig: Rig, batch: int, prompt: int, past: int) -> dict[str, Any]:
 
     if not rig.config.is_encoder_decoder:
         outputs = rig.model(input_ids=ids(prompt + past), attention_mask=ids(prompt + past), use_cache=True)
-        return {"input_ids": ids(1), "attention_mask": ids(prompt + past + 1), "past_key_values": outputs.past_key_values}
+        return {
+            "input_ids": ids(1),
+            "attention_mask": ids(prompt + past + 1),
+            "past_key_values": outputs.past_key_values,
+        }
     encoder = rig.model.get_encoder()  # type: ignore[operator]
     sound = rig.spec.task == "speech_seq2seq"
     given = torch.ones((batch, rig.config.num_mel_bins, prompt), device=rig.device) if sound else ids(prompt)

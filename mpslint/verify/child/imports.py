@@ -1,4 +1,5 @@
-"""Changes to libraries that foreign code imports, made right after the import, or at once when it was imported before."""
+"""Changes to libraries that foreign code imports, made right after the import,
+or at once when it was imported before."""
 
 from __future__ import annotations
 

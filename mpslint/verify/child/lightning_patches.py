@@ -12,14 +12,17 @@ from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.torch_patches import Shortened
 
 FLAGS: dict[str, Any] = {
-    "logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False, "num_sanity_val_steps": 0,
+    "logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
     "profiler": None, "fast_dev_run": False,
 }  # fmt: skip
 
 
-def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool) -> None:
+def shorten_lightning(
+    module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool
+) -> None:
     """Give Lightning's Trainer the flags of a short run."""
-    trainer: Any = module.Trainer  # type: ignore[attr-defined]
+    trainer: Any = module.Trainer
     init = trainer.__init__
     if is_emulated:
         platform.processor = lambda: "arm"
@@ -57,4 +60,6 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _is_dropped(callback: Any) -> bool:
-    return any(word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary"))
+    return any(
+        word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary")
+    )

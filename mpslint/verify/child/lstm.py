@@ -28,7 +28,13 @@ class _Lstm(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         source, hidden, cell, _, *weights = ctx.saved_tensors
-        return None, torch.empty_like(source), torch.empty_like(hidden), torch.empty_like(cell), *map(torch.empty_like, weights)
+        return (
+            None,
+            torch.empty_like(source),
+            torch.empty_like(hidden),
+            torch.empty_like(cell),
+            *map(torch.empty_like, weights),
+        )
 
 
 def lstm_in_one(coverage: Coverage, is_device: Callable[[Any], bool]) -> Callable[..., Any]:
@@ -42,6 +48,7 @@ def lstm_in_one(coverage: Coverage, is_device: Callable[[Any], bool]) -> Callabl
         weights, layers, bidirectional, batch_first = args[2], args[4], args[7], args[8]
         coverage.see("lstm", (source, args[1], weights, args[3], layers, args[5], args[6]), {}, [source])
         steps, batch = (source.shape[1], source.shape[0]) if batch_first else (source.shape[0], source.shape[1])
-        return _Lstm.apply((layers, 1 + int(bidirectional), steps, batch), source, hidden, cell, *weights)
+        function: Any = _Lstm
+        return function.apply((layers, 1 + int(bidirectional), steps, batch), source, hidden, cell, *weights)
 
     return answer

@@ -1,4 +1,5 @@
-"""Models from their configuration alone: from a folder, the local Hugging Face cache, or our own table; never from the network."""
+"""Models from their configuration alone: from a folder, the local Hugging Face cache, or our own table;
+never from the network."""
 
 from __future__ import annotations
 
@@ -15,19 +16,32 @@ from mpslint.knowledge import knowledge_files, read_yaml
 from mpslint.verify.platform import table
 from mpslint.verify.spec import RunSpec
 
-# Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is smaller.
-DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
+# Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
+# smaller.
+DEPTHS = (
+    "num_layers",
+    "num_decoder_layers",
+    "num_hidden_layers",
+    "n_layer",
+    "n_layers",
+    "encoder_layers",
+    "decoder_layers",
+)
 WIDTHS = {
-    "d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 64,
-    "n_embd": 32, "n_head": 4, "n_inner": 64, "dim": 32, "n_heads": 4, "hidden_dim": 64, "ffn_dim": 64, "word_embed_proj_dim": 32,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "head_dim": 8,
+    "d_model": 32, "d_kv": 8, "d_ff": 64, "num_heads": 4, "hidden_size": 32, "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "n_embd": 32, "n_head": 4, "n_inner": 64, "dim": 32, "n_heads": 4, "hidden_dim": 64, "ffn_dim": 64,
+    "word_embed_proj_dim": 32,
+    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+    "head_dim": 8,
     "embedding_size": 16, "num_key_value_heads": 2,
 }  # fmt: skip
 SMALL_VOCABULARY = 512
 
 
 def config_values(spec: RunSpec) -> dict[str, Any]:
-    """Return the configuration of the spec's model. Raises ReadError saying how to provide it when it is nowhere at hand."""
+    """Return the configuration of the spec's model. Raises ReadError saying how to provide it when it is nowhere at
+    hand."""
     if spec.config is not None:
         return dict(spec.config)
     path = Path(spec.model) / "config.json"
@@ -39,7 +53,8 @@ def config_values(spec: RunSpec) -> dict[str, Any]:
     known = _known(spec.model)
     if known is None:
         raise ReadError(
-            f"the configuration of {spec.model!r} is not at hand, and verify does not use the network: download it once "
+            f"the configuration of {spec.model!r} is not at hand, and verify does not use the network: download it "
+            "once "
             f"(`hf download {spec.model} config.json`), or name a folder with its config.json"
         )
     return known
@@ -74,14 +89,18 @@ def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
     """Return the transformers configuration of the run; `reduced` keeps its kind and makes it small."""
     from transformers import AutoConfig
 
-    values = {key: value for key, value in config_values(spec).items() if key not in ("architectures", "dtype", "torch_dtype")}
+    values = {
+        key: value for key, value in config_values(spec).items() if key not in ("architectures", "dtype", "torch_dtype")
+    }
     kind = values.pop("model_type", None)
     if kind is None:
         raise ReadError(f"the configuration of {spec.model!r} has no model_type")
     try:
         config = AutoConfig.for_model(kind, **values)
     except (ValueError, KeyError, TypeError) as error:
-        raise ReadError(f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}") from None
+        raise ReadError(
+            f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}"
+        ) from None
     config.use_cache = False
     config.architectures = config.architectures or []
     if spec.dropout is not None:
@@ -130,7 +149,8 @@ def _reduce_vocabulary(config: Any) -> None:
 
 
 def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
-    """Return the run's model in training mode with random weights on `device`, adapters and checkpointing as the spec says."""
+    """Return the run's model in training mode with random weights on `device`,
+    adapters and checkpointing as the spec says."""
     import transformers
 
     entry: Mapping[str, Any] = table("models/tasks")[spec.task]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,10 +17,10 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from mpslint.finding import ReadError
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
+from mpslint.verify.emulator.breakdown import Classes, classify
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.breakdown import Classes, classify
 from mpslint.verify.emulator.segment import Segment
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.platform import graph_operators, table
@@ -50,7 +51,9 @@ class Rig:
         self.optimizer = make_optimizer(spec, self.trained)
         self.kept: list[tuple[str, torch.Tensor]] = []
         """What the caller keeps alive past the next cut, and the labels under which later segments know it."""
-        self.labels: dict[int, str] = {number: f"weight{place}" for place, number in enumerate(sorted(self.weight_numbers))}
+        self.labels: dict[int, str] = {
+            number: f"weight{place}" for place, number in enumerate(sorted(self.weight_numbers))
+        }
         self.memory.cut()
 
     @contextlib.contextmanager
@@ -90,10 +93,11 @@ class Rig:
             if self.spec.accumulation > 1:
                 loss = loss / self.spec.accumulation
             self.memory.phase = "backward"
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
 
     def loss(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
-        """Return the model's loss, its sum divided by the labels of the whole step where the model takes that number."""
+        """Return the model's loss, its sum divided by the labels of the whole step where the model takes that
+        number."""
         extra = {}
         if self.takes_count:
             extra["num_items_in_batch"] = torch.ones((), dtype=torch.int64, device=self.device)
@@ -150,7 +154,8 @@ class Rig:
         return self.cut()
 
     def cut(self) -> Segment:
-        """Return what ran since the last cut as a segment; what is left alive gets the label under which others know it."""
+        """Return what ran since the last cut as a segment; what is left alive gets the label under which others know
+        it."""
         names = {}
         for place, parameter in enumerate(self.trained):
             if parameter.grad is not None:
@@ -189,7 +194,9 @@ class Rig:
     @functools.cached_property
     def classes(self) -> Classes:
         """The sizes by which logits and gradients are told from other tensors."""
-        vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
+        vocabulary = (
+            getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
+        )
         return Classes(vocabulary, frozenset(tuple(parameter.shape) for parameter in self.trained))
 
 
@@ -200,7 +207,9 @@ def replace_tensors(model: torch.nn.Module, make: Callable[[torch.Tensor], torch
         for name, parameter in list(module._parameters.items()):
             if parameter is not None:
                 if id(parameter) not in made:
-                    made[id(parameter)] = torch.nn.Parameter(make(parameter.detach()), requires_grad=parameter.requires_grad)
+                    made[id(parameter)] = torch.nn.Parameter(
+                        make(parameter.detach()), requires_grad=parameter.requires_grad
+                    )
                 module._parameters[name] = made[id(parameter)]  # type: ignore[assignment]
         for name, buffer in list(module._buffers.items()):
             if buffer is not None:
@@ -209,9 +218,15 @@ def replace_tensors(model: torch.nn.Module, make: Callable[[torch.Tensor], torch
 
 def takes_label_count(model: torch.nn.Module) -> bool:
     """Return whether a model's forward takes `num_items_in_batch`, by name or among its keyword arguments."""
-    forward = getattr(getattr(model, "base_model", None), "model", model).forward if hasattr(model, "peft_config") else model.forward
+    forward = (
+        getattr(getattr(model, "base_model", None), "model", model).forward
+        if hasattr(model, "peft_config")
+        else model.forward
+    )
     parameters = inspect.signature(forward).parameters.values()
-    return any(parameter.kind is parameter.VAR_KEYWORD or parameter.name == "num_items_in_batch" for parameter in parameters)
+    return any(
+        parameter.kind is parameter.VAR_KEYWORD or parameter.name == "num_items_in_batch" for parameter in parameters
+    )
 
 
 def _fake_mode() -> Any:
@@ -228,7 +243,9 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
     if name.startswith(("adamw", "adam")):
         kind = torch.optim.AdamW if name.startswith("adamw") else torch.optim.Adam
         allow_fused()
-        return kind(parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None)
+        return kind(
+            parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None
+        )
     if name.startswith("sgd"):
         return torch.optim.SGD(parameters, lr=rate, momentum=0.9 if "momentum" in name else 0.0)
     if name == "adafactor":
@@ -239,12 +256,16 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
         return torch.optim.RMSprop(parameters, lr=rate)
     if name == "adagrad":
         return torch.optim.Adagrad(parameters, lr=rate)
-    raise ReadError(f"the optimizer {name!r} is not known to verify; known are adamw_torch, adamw_torch_fused, adafactor, sgd, rmsprop, adagrad")
+    raise ReadError(
+        f"the optimizer {name!r} is not known to verify; known are adamw_torch, adamw_torch_fused, adafactor, sgd, "
+        "rmsprop, adagrad"
+    )
 
 
 def allow_fused() -> None:
-    """Let fused optimizers be made on meta tensors in this process: they exist on MPS, but torch does not list meta for them."""
-    import torch.optim.optimizer as module
+    """Let fused optimizers be made on meta tensors in this process: they exist on MPS,
+    but torch does not list meta for them."""
+    module: Any = importlib.import_module("torch.optim.optimizer")
 
     original = module._get_fused_kernels_supported_devices
     if "meta" not in original():

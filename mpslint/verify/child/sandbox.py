@@ -1,4 +1,5 @@
-"""Bounds for foreign code inside its own process: nothing written outside one folder, no questions, no installing, no network logins."""
+"""Bounds for foreign code inside its own process: nothing written outside one folder, no questions, no installing,
+no network logins."""
 
 from __future__ import annotations
 
@@ -12,9 +13,24 @@ from pathlib import Path
 from typing import Any
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-REFUSED = ("pip", "pip3", "conda", "mamba", "uv", "brew", "apt", "apt-get", "git", "huggingface-cli", "hf", "wandb", "sudo")
+REFUSED = (
+    "pip",
+    "pip3",
+    "conda",
+    "mamba",
+    "uv",
+    "brew",
+    "apt",
+    "apt-get",
+    "git",
+    "huggingface-cli",
+    "hf",
+    "wandb",
+    "sudo",
+)
 CHANGING = {
-    "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.mkdir": 0, "os.truncate": 0, "os.chmod": 0, "os.chown": 0, "os.link": 1, "os.symlink": 1,
+    "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.mkdir": 0, "os.truncate": 0, "os.chmod": 0, "os.chown": 0,
+    "os.link": 1, "os.symlink": 1,
     "os.utime": 0, "shutil.rmtree": 0, "shutil.move": 1, "shutil.copyfile": 1,
 }  # fmt: skip
 
@@ -24,7 +40,8 @@ class Refused(PermissionError):
 
 
 def guard(folder: Path) -> None:
-    """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload. There is no way back."""
+    """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload.
+    There is no way back."""
     root = os.path.realpath(folder)
 
     def inside(path: Any) -> bool:
@@ -62,8 +79,8 @@ def no_questions(stop: Callable[[str], None]) -> None:
         stop(f"the code asks for input ({str(prompt)[:60]!r}): give it as an argument after --, or guard it")
         raise EOFError
 
-    builtins.input = asked  # type: ignore[assignment]
-    getpass.getpass = asked  # type: ignore[assignment]
+    builtins.input = asked
+    getpass.getpass = asked
 
 
 def keep_signals() -> None:
@@ -75,4 +92,5 @@ def keep_signals() -> None:
             return signal.SIG_DFL
         return original(number, handler)
 
-    signal.signal = set_handler
+    module: Any = signal
+    module.signal = set_handler

@@ -1,4 +1,5 @@
-"""Runs the user's own script or notebook, shortened: with `mps` served by tensors without values, by the CPU, or as it is on a Mac."""
+"""Runs the user's own script or notebook, shortened: with `mps` served by tensors without values, by the CPU,
+or as it is on a Mac."""
 
 from __future__ import annotations
 
@@ -109,7 +110,9 @@ class Stage:
             lightning_patches.shorten_lightning(module, clock, shortened, batches, is_emulated=self.is_emulated)
 
         found: dict[str, Callable[[ModuleType], None]] = {
-            "transformers.trainer": lambda module: transformers_patches.shorten_trainer(module, clock, shortened, batches),
+            "transformers.trainer": lambda module: transformers_patches.shorten_trainer(
+                module, clock, shortened, batches
+            ),
             "transformers.modeling_utils": lambda module: transformers_patches.models_without_weights(
                 module, shortened, is_emulated=self.is_emulated
             ),
@@ -145,8 +148,9 @@ class Stage:
                 if unguarded(main, frame.f_lineno):
                     self.report(
                         "main-guard", "error",
-                        "DataLoader workers are spawned on macOS and import this script again: without `if __name__ == \"__main__\":` it raises "
-                        '"An attempt has been made to start a new process before the current process has finished its bootstrapping phase"',
+                        "DataLoader workers are spawned on macOS and import this script again: without `if __name__ "
+                        '== "__main__":` it raises "An attempt has been made to start a new process before the current '
+                        'process has finished its bootstrapping phase"',
                     )  # fmt: skip
                 break
             frame = frame.f_back  # type: ignore[assignment]
@@ -158,10 +162,16 @@ class Stage:
     def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one operator of the emulated device."""
         self.coverage.see(name, args, kwargs, made)
-        if self.checkpoints.depth and name.partition(".")[0] in ("native_dropout", "bernoulli_", "rand_like", "randn_like"):
+        if self.checkpoints.depth and name.partition(".")[0] in (
+            "native_dropout",
+            "bernoulli_",
+            "rand_like",
+            "randn_like",
+        ):
             self.report(
                 "checkpoint-dropout", "error",
-                "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so the gradients are silently wrong",
+                ("randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so "
+                    "the gradients are silently wrong"),
             )  # fmt: skip
 
     @contextlib.contextmanager
@@ -176,7 +186,9 @@ class Stage:
                 interceptor = Interceptor(self.clock.asked)
                 watch = Watch(self.memory, self.keys, self.seen, before=interceptor.before)
                 self.watch = watch
-                mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
+                mode = StandIn(
+                    "meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta)
+                )
                 mode.hosted = interceptor.hosted
                 self.interceptor = interceptor
                 self.clock.host = lambda: interceptor.host
@@ -219,7 +231,10 @@ class Stage:
     def ended(self, error: SystemExit) -> None:
         """Explain an exit of the user's own."""
         if error.code not in (None, 0):
-            raise ReadError(f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script FILE -- --data x")
+            raise ReadError(
+                f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script "
+                "FILE -- --data x"
+            )
         if not self.clock.done:
             raise ReadError("the code left with sys.exit() before the first training step")
 
@@ -229,10 +244,20 @@ class Stage:
             raise ReadError(str(error)) from None
         if isinstance(error, ImportError):
             raise ReadError(f"the code imports what is not installed here: {error}") from None
-        offline = type(error).__name__ in ("OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectionError", "DatasetNotFoundError")
+        offline = type(error).__name__ in (
+            "OfflineModeIsEnabled",
+            "LocalEntryNotFoundError",
+            "ConnectionError",
+            "DatasetNotFoundError",
+        )
         if offline or "offline" in str(error).lower():
-            raise ReadError(f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}") from None
-        self.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
+            raise ReadError(
+                "the code needs something from the network, which verify does not use: "
+                f"{str(error).splitlines()[0][:200]}"
+            ) from None
+        self.failure = (
+            f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
+        )
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename in self.lines:
                 self.failure_line = f"{self.lines[frame.filename]}:{frame.lineno}"
@@ -242,11 +267,17 @@ class Stage:
         """Return all that the run showed."""
         self.clock.finish()
         if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:
-            self.report("unscaled-fp16", "error", "float16 autocast without an enabled GradScaler: small gradients become 0 and the model stops learning")
+            self.report(
+                "unscaled-fp16",
+                "error",
+                "float16 autocast without an enabled GradScaler: small gradients become 0 and the model stops learning",
+            )
         if self.clock.endless:
             line = self.clock.endless
-            self.coverage.report("endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound")
-        uncertain = [f"{name} depends on values" for name in getattr(self, "watch").data_dependent] if self.is_emulated else []
+            self.coverage.report(
+                "endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound"
+            )
+        uncertain = [f"{name} depends on values" for name in self.watch.data_dependent] if self.is_emulated else []
         if self.is_emulated and self.interceptor.asked_lines:
             uncertain.append(f"values are asked of the device at {', '.join(list(self.interceptor.asked_lines)[:4])}")
         return RunResult(
@@ -275,7 +306,10 @@ class Stage:
         if self.clock.stopped:
             yield f"the run was ended {self.clock.stopped}"
         if self.precision.half and self.is_emulated:
-            yield f"{self.precision.half} autocast is not seen by tensors without values: activations are counted in float32"
+            yield (
+                f"{self.precision.half} autocast is not seen by tensors without values: activations are counted "
+                "in float32"
+            )
 
 
 def _no_login(module: ModuleType) -> None:

@@ -15,7 +15,9 @@ from torch.overrides import TorchFunctionMode
 from mpslint.verify.emulator.neutral import neutral_number, to_host
 
 MPS = "mps"
-CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
+CONVERT = (
+    "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
+)
 PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
 
 
@@ -29,7 +31,9 @@ def is_mps(value: Any) -> bool:
 class StandIn(TorchFunctionMode):
     """Serves `mps` by `served`: "meta" when the run is emulated, "cpu" when its values are wanted."""
 
-    def __init__(self, served: str, lstm: Callable[..., Any] | None = None, on_backward: Callable[[Any], None] | None = None) -> None:
+    def __init__(
+        self, served: str, lstm: Callable[..., Any] | None = None, on_backward: Callable[[Any], None] | None = None
+    ) -> None:
         super().__init__()
         self.served = torch.device(served)
         self.is_emulated = served == "meta"
@@ -54,7 +58,9 @@ class StandIn(TorchFunctionMode):
     def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments with the device replaced where one stands by itself."""
         if any(isinstance(value, torch.device) and value.type == MPS for value in args):
-            return tuple(self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args)
+            return tuple(
+                self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args
+            )
         return args
 
     def inward_named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -86,10 +92,9 @@ def _get(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     return False if func in (IS_META, IS_CPU) else NotImplemented
 
 
-DEVICE = torch.Tensor.device.__get__  # type: ignore[attr-defined]
-IS_MPS = torch.Tensor.is_mps.__get__  # type: ignore[attr-defined]
-IS_META = torch.Tensor.is_meta.__get__  # type: ignore[attr-defined]
-IS_CPU = torch.Tensor.is_cpu.__get__  # type: ignore[attr-defined]
+Tensor: Any = torch.Tensor
+DEVICE, IS_MPS = Tensor.device.__get__, Tensor.is_mps.__get__
+IS_META, IS_CPU = Tensor.is_meta.__get__, Tensor.is_cpu.__get__
 
 
 def _to(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
@@ -102,7 +107,11 @@ def _to(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     given = kwargs.get("device", rest[0] if rest else None)
     if (is_mps(given) or (like is not None and mode.on_device(like))) and not isinstance(given, torch.dtype):
         final = wanted or (like.dtype if like is not None else tensor.dtype)
-        mode.refuse_float64(final, "float64 Tensor" if final == tensor.dtype else "MPS Tensor", "MPS" if final == tensor.dtype else "float64 dtype")
+        mode.refuse_float64(
+            final,
+            "float64 Tensor" if final == tensor.dtype else "MPS Tensor",
+            "MPS" if final == tensor.dtype else "float64 dtype",
+        )
         options = {key: value for key, value in kwargs.items() if key in ("non_blocking", "copy", "memory_format")}
         return func(tensor, mode.served, final, **options)
     if mode.on_device(tensor):
@@ -128,7 +137,9 @@ def _cpu(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _numpy(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     if mode.on_device(args[0]):
-        raise TypeError("can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     return NotImplemented
 
 

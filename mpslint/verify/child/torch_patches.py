@@ -1,4 +1,5 @@
-"""What is changed in torch while foreign code runs: MPS is there, loaders and saving are short, and settings that mislead are noted."""
+"""What is changed in torch while foreign code runs: MPS is there, loaders and saving are short,
+and settings that mislead are noted."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ def no_compile(shortened: Shortened) -> None:
         shortened.note("torch.compile was left out")
         return (lambda function: function) if model is None else model
 
-    torch.compile = compile_nothing  # type: ignore[assignment]
+    torch.compile = compile_nothing
 
 
 def no_saving(shortened: Shortened) -> None:
@@ -99,8 +100,8 @@ def no_saving(shortened: Shortened) -> None:
     def restore(place: Any, *args: Any, **kwargs: Any) -> Any:
         return saved[str(place)] if str(place) in saved else load(place, *args, **kwargs)
 
-    torch.save = save
-    torch.load = restore
+    module: Any = torch
+    module.save, module.load = save, restore
 
 
 def count_steps(clock: Clock) -> None:
@@ -118,7 +119,8 @@ def count_steps(clock: Clock) -> None:
 
 
 def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, check: Callable[[Any], None]) -> None:
-    """Have loaders work in this process, cut evaluation to a few batches, and training epochs so that an evaluation is reached."""
+    """Have loaders work in this process, cut evaluation to a few batches,
+    and training epochs so that an evaluation is reached."""
     loader: Any = torch.utils.data.DataLoader
     init, iterate = loader.__init__, loader.__iter__
     epoch = max(4, -(-clock.steps // 2))
@@ -190,12 +192,18 @@ def note_precision(machine: Machine, report: Report) -> Precision:
     @functools.wraps(init)
     def noted(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         self.wanted = (device_type, dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16), enabled)
-        init(self, "cpu" if device_type == "mps" else device_type, torch.bfloat16 if device_type == "mps" else dtype, enabled and device_type != "mps", cache_enabled)
+        init(
+            self,
+            "cpu" if device_type == "mps" else device_type,
+            torch.bfloat16 if device_type == "mps" else dtype,
+            enabled and device_type != "mps",
+            cache_enabled,
+        )
 
     def entered(self: Any) -> Any:
         device_type, dtype, is_enabled = getattr(self, "wanted", ("", None, False))
         if is_enabled and torch.is_grad_enabled():
-            _judge_autocast(device_type, HALVES.get(dtype, ""), machine, report, asked)
+            _judge_autocast(device_type, HALVES.get(dtype, "") if dtype is not None else "", machine, report, asked)
         return enter(self)
 
     autocast.__init__, autocast.__enter__ = noted, entered

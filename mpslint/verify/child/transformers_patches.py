@@ -1,4 +1,5 @@
-"""What is changed in transformers while foreign code runs: Trainer is cut short, models come without weights, generation is one pass."""
+"""What is changed in transformers while foreign code runs: Trainer is cut short, models come without weights,
+generation is one pass."""
 
 from __future__ import annotations
 
@@ -18,19 +19,22 @@ from mpslint.verify.spec import Lengths, RunSpec
 
 LONGEST_GENERATION = 4096
 HUB = (
-    "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code", "subfolder", "_from_pipeline",
+    "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code",
+    "subfolder", "_from_pipeline",
     "_from_auto", "_commit_hash", "gguf_file", "user_agent",
 )  # fmt: skip
-OFF = {
-    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_num_workers": 0, "dataloader_prefetch_factor": None,
-    "dataloader_persistent_workers": False, "dataloader_pin_memory": False, "torch_compile": False, "logging_nan_inf_filter": False,
+OFF: dict[str, Any] = {
+    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_num_workers": 0,
+    "dataloader_prefetch_factor": None,
+    "dataloader_persistent_workers": False, "dataloader_pin_memory": False, "torch_compile": False,
+    "logging_nan_inf_filter": False,
     "disable_tqdm": True, "report_to": [], "save_only_model": True, "auto_find_batch_size": False,
 }  # fmt: skip
 
 
 def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int) -> None:
     """Cut transformers.Trainer short: few steps, few evaluation batches, no saving, no services."""
-    trainer: Any = module.Trainer  # type: ignore[attr-defined]
+    trainer: Any = module.Trainer
     init = trainer.__init__
 
     @functools.wraps(init)
@@ -49,7 +53,14 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         init(*bound.args, **bound.kwargs)
 
     trainer.__init__ = short_init
-    for name in ("save_model", "_save_checkpoint", "push_to_hub", "create_model_card", "save_state", "_save_optimizer_and_scheduler"):
+    for name in (
+        "save_model",
+        "_save_checkpoint",
+        "push_to_hub",
+        "create_model_card",
+        "save_state",
+        "_save_optimizer_and_scheduler",
+    ):
         if hasattr(trainer, name):
             setattr(trainer, name, _nothing(shortened, f"Trainer.{name} did nothing"))
     loop = trainer.evaluation_loop
@@ -136,8 +147,9 @@ def cut(dataset: Any, size: int, shortened: Shortened) -> Any:
 
 
 def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emulated: bool) -> None:
-    """Have from_pretrained build a model from its configuration alone: always when emulated, else where its weights are not at hand."""
-    model_class: Any = module.PreTrainedModel  # type: ignore[attr-defined]
+    """Have from_pretrained build a model from its configuration alone: always when emulated,
+    else where its weights are not at hand."""
+    model_class: Any = module.PreTrainedModel
     original = model_class.from_pretrained.__func__
 
     def from_configuration(cls: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
@@ -146,11 +158,19 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
                 return original(cls, name, *args, **kwargs)
             except OSError:
                 pass
-        config, dtype, attention = kwargs.pop("config", None), kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None), kwargs.pop("attn_implementation", None)
+        config, dtype, attention = (
+            kwargs.pop("config", None),
+            kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None),
+            kwargs.pop("attn_implementation", None),
+        )
         if config is None or isinstance(config, str):
-            named = {key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")}
+            named = {
+                key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")
+            }
             config, _ = cls.config_class.from_pretrained(name, return_unused_kwargs=True, **named)
-        shortened.note(f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights")
+        shortened.note(
+            f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights"
+        )
         if not is_emulated and reduce_depth(config):
             shortened.note(f"{cls.__name__} has two layers on the CPU")
         if attention is not None:
@@ -165,7 +185,8 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
 
 
 def reduce_depth(config: Any) -> bool:
-    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay, because code may rely on them."""
+    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay,
+    because code may rely on them."""
     changed = False
     for name in DEPTHS:
         if isinstance(getattr(config, name, None), int) and getattr(config, name) > 2:
@@ -176,13 +197,14 @@ def reduce_depth(config: Any) -> bool:
 
 def one_process(module: ModuleType) -> None:
     """Leave out what several processes would need: padding across them reads shapes back from the device."""
-    accelerator: Any = module.Accelerator  # type: ignore[attr-defined]
+    accelerator: Any = module.Accelerator
     accelerator.pad_across_processes = lambda self, tensor, *args, **kwargs: tensor
 
 
 def known_configurations(module: ModuleType) -> None:
-    """Have configurations that are not at hand come from mpslint's own table; one line says how to provide any other."""
-    config_class: Any = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig  # type: ignore[attr-defined]
+    """Have configurations that are not at hand come from mpslint's own table;
+    one line says how to provide any other."""
+    config_class: Any = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig
     original = config_class.get_config_dict.__func__
 
     def get(cls: Any, name: Any, **kwargs: Any) -> Any:
@@ -192,7 +214,8 @@ def known_configurations(module: ModuleType) -> None:
             left = {key: value for key, value in kwargs.items() if key not in HUB}
             return config_values(RunSpec(str(name), "causal_lm", Lengths(1))), left
 
-    config_class.get_config_dict = classmethod(get)
+    known: Any = get
+    config_class.get_config_dict = classmethod(known)
 
 
 def clear_offline_errors(module: ModuleType) -> None:
@@ -216,16 +239,24 @@ def clear_offline_errors(module: ModuleType) -> None:
 
 def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, report: Report) -> None:
     """Have generate() do one forward pass over its full length: emulated values never say that a text has ended."""
-    mixin: Any = module.GenerationMixin  # type: ignore[attr-defined]
+    mixin: Any = module.GenerationMixin
 
     def generate(self: Any, inputs: Any = None, generation_config: Any = None, **kwargs: Any) -> Any:
         shortened.note("generate() was one forward pass over its full length")
-        given = inputs if inputs is not None else next((kwargs[key] for key in ("input_ids", "input_features") if kwargs.get(key) is not None), None)
+        given = (
+            inputs
+            if inputs is not None
+            else next((kwargs[key] for key in ("input_ids", "input_features") if kwargs.get(key) is not None), None)
+        )
         batch = given.shape[0] if given is not None else 1
         prompt = given.shape[1] if given is not None and given.dim() == 2 else 1
         limit = generation_limit(self, generation_config, kwargs, prompt)
         if limit > LONGEST_GENERATION:
-            report("generation", "error", f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token")
+            report(
+                "generation",
+                "error",
+                f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token",
+            )
         with torch.no_grad():
             return _full_length(self, given, kwargs, batch, min(limit, 2 * LONGEST_GENERATION))
 

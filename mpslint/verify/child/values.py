@@ -20,7 +20,8 @@ from mpslint.verify.spec import Lengths, RunSpec
 LONGEST = 96
 IGNORED = -100
 SUMMED = (
-    "the installed transformers does not divide this model's loss by the {count} micro-batches (its forward takes num_items_in_batch and "
+    "the installed transformers does not divide this model's loss by the {count} micro-batches (its forward takes "
+    "num_items_in_batch and "
     "ignores it): Trainer logs {count} times the loss, and the gradient before clipping is {count} times as large"
 )
 Progress = Callable[[int, int, StepRecord], None]
@@ -32,7 +33,11 @@ def compare(specs: Sequence[RunSpec], steps: int, progress: Progress) -> dict[st
     total = steps * len(specs)
     results = []
     for place, spec in enumerate(specs):
-        results.append(train(shortened(spec), steps, lambda done, _, record, place=place: progress(place * steps + done, total, record)))
+
+        def told(done: int, _: int, record: StepRecord, place: int = place) -> None:
+            progress(place * steps + done, total, record)
+
+        results.append(train(shortened(spec), steps, told))
     return {"runs": results}
 
 
@@ -40,7 +45,11 @@ def shortened(spec: RunSpec) -> RunSpec:
     """Return a run with its sequences cut to what a CPU takes lightly, lengths scaled alike; dropout off, float32."""
 
     def scaled(lengths: Lengths | None) -> Lengths | None:
-        if lengths is None or lengths.limit <= LONGEST or spec.task in ("image_classification", "speech_seq2seq", "ctc"):
+        if (
+            lengths is None
+            or lengths.limit <= LONGEST
+            or spec.task in ("image_classification", "speech_seq2seq", "ctc")
+        ):
             return lengths
         factor = LONGEST / lengths.limit
         observed = tuple(max(1, round(length * factor)) for length in lengths.observed)
@@ -52,7 +61,8 @@ def shortened(spec: RunSpec) -> RunSpec:
     if multiple and multiple > LONGEST:
         multiple = LONGEST
     return replace(
-        spec, source=source, target=scaled(spec.target), pad_to_multiple_of=multiple, dropout=0.0, precision="no", weights_dtype="float32",
+        spec, source=source, target=scaled(spec.target), pad_to_multiple_of=multiple, dropout=0.0, precision="no",
+        weights_dtype="float32",
         gradient_checkpointing=False,
     )  # fmt: skip
 
@@ -82,7 +92,7 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
         records.append(StepRecord(number, loss=loss / factor, gradient_norm=norm))
         progress(number, steps, records[-1])
     records.append(StepRecord(steps, "evaluate", loss=evaluation_loss(spec, model, made[-spec.effective_batch :])))
-    moved = any(not torch.equal(old, new) for old, new in zip(before, trained))
+    moved = any(not torch.equal(old, new) for old, new in zip(before, trained, strict=False))
     notes = [f"a copy of {spec.model} with two narrow layers, dropout 0, samples of at most {spec.source.limit}"]
     if ignores_count and spec.accumulation > 1:
         notes.append(SUMMED.format(count=spec.accumulation))
@@ -140,7 +150,9 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
             sample[name] = torch.ones(shape, dtype=torch.int64)
         elif shape:
             top = 2 if spec.task == "token_classification" and name == "labels" else vocabulary
-            sample[name] = torch.tensor([draw.randrange(1, top) if top > 2 else draw.randrange(top) for _ in range(shape[0])])
+            sample[name] = torch.tensor(
+                [draw.randrange(1, top) if top > 2 else draw.randrange(top) for _ in range(shape[0])]
+            )
         else:
             sample[name] = torch.tensor(draw.randrange(2))
     if spec.task in ("causal_lm", "masked_lm"):
@@ -160,5 +172,7 @@ def collate(spec: RunSpec, part: list[Sample]) -> dict[str, torch.Tensor]:
         limit = spec.target.limit if is_target and spec.target else spec.source.limit
         length = pad(spec, [len(value) for value in values], limit, is_target=is_target)
         filler = IGNORED if name == "labels" else 0
-        batch[name] = torch.stack([torch.nn.functional.pad(value, (0, length - len(value)), value=filler) for value in values])
+        batch[name] = torch.stack(
+            [torch.nn.functional.pad(value, (0, length - len(value)), value=filler) for value in values]
+        )
     return batch

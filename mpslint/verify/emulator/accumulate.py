@@ -1,4 +1,5 @@
-"""Autograd adds up gradients in place where it holds the last reference; under a mode it does not, so that is put right here."""
+"""Autograd adds up gradients in place where it holds the last reference; under a mode it does not,
+so that is put right here."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class _Probe(TorchDispatchMode):
     """Notes the references to a gradient that nobody else holds, as this torch counts them."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.found = (0, 0)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -40,7 +41,8 @@ def last_reference() -> tuple[int, int]:
     with _Probe() as probe, torch.enable_grad():
         twice = weight * 2
         ((twice * 3).exp() + (twice * 4).exp()).sum().backward()
-    return probe.found
+    found: tuple[int, int] = probe.found
+    return found
 
 
 def in_backward() -> bool:
@@ -62,7 +64,7 @@ def adds_in_place(args: tuple[Any, ...], kwargs: dict[str, Any], last: tuple[int
 def is_dense(tensor: torch.Tensor) -> bool:
     """Return whether a tensor's elements lie side by side, each once, in whatever order of dimensions."""
     expected = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=False)):
         if size != 1:
             if stride != expected:
                 return False

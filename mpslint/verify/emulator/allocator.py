@@ -1,6 +1,7 @@
 """A model of the MPS allocator: which Metal heaps a sequence of allocations leads to. No torch needed.
 
-Up to torch 2.13 a freed buffer is kept whole and reused only for a similar size; from 2.14 freed blocks are split and joined again.
+Up to torch 2.13 a freed buffer is kept whole and reused only for a similar size;
+from 2.14 freed blocks are split and joined again.
 """
 
 from __future__ import annotations

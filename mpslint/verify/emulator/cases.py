@@ -1,4 +1,5 @@
-"""The predicates that `cases:` of rules/platform/operators.yaml names: what a kernel refuses, told from the call's shapes and dtypes."""
+"""The predicates that `cases:` of rules/platform/operators.yaml names: what a kernel refuses,
+told from the call's shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def pools_unevenly(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
     """Adaptive pooling to sizes that do not divide the input's."""
     wanted = [args[1]] if isinstance(args[1], int) else list(args[1])
     given = list(args[0].shape[-len(wanted) :])
-    return any(size % target and target % size for size, target in zip(given, wanted))
+    return any(size % target and target % size for size, target in zip(given, wanted, strict=False))
 
 
 def lstm_projects(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 
 Call = tuple[Any, tuple[int, ...]]
-"""An operator call as the graph cache sees it: what is fixed about it, and its integers (shapes and integer arguments)."""
+"""An operator call as the graph cache sees it: what is fixed about it,
+and its integers (shapes and integer arguments)."""
 
 
 def describe(name: str, args: Iterable[Any], kwargs: dict[str, Any]) -> Call:
-    """Return a call's fixed part and its integers. Floats are dropped: AdamW's step size changes, and is no key on MPS."""
+    """Return a call's fixed part and its integers. Floats are dropped: AdamW's step size changes,
+    and is no key on MPS."""
     integers: list[int] = []
     fixed = (name, *(_describe(value, integers) for value in args))
     if kwargs:
@@ -40,7 +42,8 @@ def _describe(value: Any, integers: list[int]) -> Any:
 
 @dataclass(slots=True)
 class GraphCache:
-    """The distinct keys seen so far: of all operators, and of those that keep a compiled graph in the Target's torch."""
+    """The distinct keys seen so far: of all operators, and of those that keep a compiled graph in the Target's
+    torch."""
 
     operators: frozenset[str]
     all_keys: set[Call] = field(default_factory=set)

@@ -1,4 +1,5 @@
-"""Answers where a value is needed that an emulated tensor does not carry: neutral numbers, and the largest possible shapes."""
+"""Answers where a value is needed that an emulated tensor does not carry: neutral numbers,
+and the largest possible shapes."""
 
 from __future__ import annotations
 
@@ -10,18 +11,21 @@ aten = torch.ops.aten
 
 # Operators whose output shape depends on values: answered with the largest shape they can have.
 DATA_DEPENDENT = {
-    "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "_unique", "index.Tensor", "repeat_interleave.Tensor",
+    "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "_unique", "index.Tensor",
+    "repeat_interleave.Tensor",
     "bincount",
 }  # fmt: skip
 
 
 NEUTRAL = {
-    "_local_scalar_dense", "equal", "is_nonzero", "_ctc_loss", "_ctc_loss.Tensor", "_ctc_loss_backward", "_ctc_loss_backward.Tensor",
+    "_local_scalar_dense", "equal", "is_nonzero", "_ctc_loss", "_ctc_loss.Tensor", "_ctc_loss_backward",
+    "_ctc_loss_backward.Tensor",
 } | DATA_DEPENDENT  # fmt: skip
 
 
 def neutral_number(dtype: torch.dtype) -> float | int | bool:
-    """Return False, 1 or 0.0: a 0.0 is what a GradScaler reads as "no infinity found", a False what a mask reads as "padded"."""
+    """Return False, 1 or 0.0: a 0.0 is what a GradScaler reads as "no infinity found",
+    a False what a mask reads as "padded"."""
     if dtype is torch.bool:
         return False
     return 0.0 if dtype.is_floating_point or dtype.is_complex else 1
@@ -49,7 +53,8 @@ def to_host(tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Ten
 
 
 def _ctc(log_probabilities: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the loss of each sample, and the table of alphas that its backward needs; torch has no such kernel for meta tensors."""
+    """Return the loss of each sample, and the table of alphas that its backward needs;
+    torch has no such kernel for meta tensors."""
     steps, batch = log_probabilities.shape[0], log_probabilities.shape[1]
     longest = targets.shape[1] if targets.dim() == 2 else -(-targets.shape[0] // batch)
     loss = log_probabilities.new_empty((batch,))
@@ -74,9 +79,15 @@ def _largest(name: str, args: tuple[Any, ...]) -> Any:
 
 def _largest_unique(name: str, source: torch.Tensor, args: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
     whole = args[1] if name == "unique_dim" else None
-    values = torch.empty_like(source) if whole is not None else torch.empty((source.numel(),), dtype=source.dtype, device=source.device)
+    values = (
+        torch.empty_like(source)
+        if whole is not None
+        else torch.empty((source.numel(),), dtype=source.dtype, device=source.device)
+    )
     count = source.shape[whole] if whole is not None else source.numel()
-    inverse = torch.empty((count,) if whole is not None else tuple(source.shape), dtype=torch.int64, device=source.device)
+    inverse = torch.empty(
+        (count,) if whole is not None else tuple(source.shape), dtype=torch.int64, device=source.device
+    )
     counts = torch.empty((count,), dtype=torch.int64, device=source.device)
     return (values, inverse) if name == "_unique" else (values, inverse, counts)
 
@@ -91,5 +102,7 @@ def _index(source: torch.Tensor, indices: Any) -> Any:
         if index is None or index.dtype not in (torch.bool, torch.uint8):
             plain.append(index)
         else:
-            plain += [torch.empty((index.numel(),), dtype=torch.int64, device=source.device) for _ in range(index.dim())]
+            plain += [
+                torch.empty((index.numel(),), dtype=torch.int64, device=source.device) for _ in range(index.dim())
+            ]
     return aten.index.Tensor(source, plain)

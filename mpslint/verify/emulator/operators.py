@@ -1,4 +1,5 @@
-"""Which operators of a run have no MPS kernel in the Target's torch, fall back to the CPU, or hit a case that a kernel refuses."""
+"""Which operators of a run have no MPS kernel in the Target's torch, fall back to the CPU,
+or hit a case that a kernel refuses."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from mpslint.verify.platform import Case, missing_operators, special_cases, tabl
 class Coverage:
     """Looks at every call; each trouble is kept once for each place of the user's code."""
 
-    torch: str
+    version: str
     user_files: dict[str, str] = field(default_factory=dict)
     """The user's files, by absolute path, and how a report names them."""
     phase: str = ""
@@ -29,10 +30,10 @@ class Coverage:
     _dtypes: frozenset[torch.dtype] = frozenset()
 
     def __post_init__(self) -> None:
-        self._missing = missing_operators(self.torch)
+        self._missing = missing_operators(self.version)
         self._fallback = frozenset(table("operators")["cpu_fallback"])
         self._dtypes = frozenset({torch.float64, torch.complex128, torch.bfloat16})
-        for case in special_cases(self.torch):
+        for case in special_cases(self.version):
             for op in case.ops:
                 self._cases.setdefault(op, []).append(case)
 
@@ -58,9 +59,15 @@ class Coverage:
         first = self._missing[name]
         later = f"torch {first} brings one" if first else "no torch up to 2.15 brings one"
         if self.is_fallback_on:
-            self.report(name, "warning", f"aten::{name} has no MPS kernel in torch {self.torch} and falls back to the CPU ({later})")
+            self.report(
+                name,
+                "warning",
+                f"aten::{name} has no MPS kernel in torch {self.version} and falls back to the CPU ({later})",
+            )
         else:
-            self.report(name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.torch}; {later}")
+            self.report(
+                name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.version}; {later}"
+            )
 
     def user_line(self) -> str:
         """Return `file:line` of the innermost frame that is the user's own code, empty when there is none."""
@@ -75,7 +82,9 @@ class Coverage:
 
 def _fill(message: str, name: str, args: tuple[Any, ...], made: list[torch.Tensor]) -> str:
     """Return a message with what is known of the call filled in."""
-    shapes = " to ".join(str(tuple(tensor.shape)) for tensor in [*(a for a in args[:1] if isinstance(a, torch.Tensor)), *made[:1]])
+    shapes = " to ".join(
+        str(tuple(tensor.shape)) for tensor in [*(a for a in args[:1] if isinstance(a, torch.Tensor)), *made[:1]]
+    )
     size = max((tensor.numel() * tensor.element_size() for tensor in made), default=0)
     rows = args[0].shape[-1] if args and isinstance(args[0], torch.Tensor) and args[0].dim() else 0
     dtype = str(made[0].dtype).removeprefix("torch.") if made else ""

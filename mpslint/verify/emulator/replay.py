@@ -1,4 +1,5 @@
-"""Plays recorded segments one after the other, through the allocator's model: memory over the steps, and what the peak is made of."""
+"""Plays recorded segments one after the other, through the allocator's model: memory over the steps,
+and what the peak is made of."""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""One recorded piece of a step (a micro-batch, an optimizer step), and pieces of other shapes worked out from a few recorded ones.
+"""One recorded piece of a step (a micro-batch, an optimizer step),
+and pieces of other shapes worked out from a few recorded ones.
 
-Layers, widths and operators of a step do not depend on how long the samples are; only the integers do, and each is a polynomial of
-second degree in the lengths. So a few recorded shapes give all others exactly; held-out recordings prove it before it is used.
+Layers, widths and operators of a step do not depend on how long the samples are; only the integers do,
+and each is a polynomial of
+second degree in the lengths. So a few recorded shapes give all others exactly;
+held-out recordings prove it before it is used.
 """
 
 from __future__ import annotations
@@ -66,7 +69,8 @@ Record = Callable[[Shape], Segment]
 
 
 class Family:
-    """All shapes of one kind of segment: recorded where needed, worked out where a few recordings determine the rest."""
+    """All shapes of one kind of segment: recorded where needed,
+    worked out where a few recordings determine the rest."""
 
     def __init__(self, record: Record, wanted: Sequence[Shape]) -> None:
         self.record = record
@@ -111,7 +115,8 @@ class Family:
     def _calls(self) -> list[tuple[Any, bool, int, int]]:
         """Return the calls that can differ from each other at some shape: repeated layers make the same keys."""
         if self._distinct is None:
-            assert self._model is not None and self._weights is not None
+            assert self._model is not None
+            assert self._weights is not None
             found: dict[Hashable, tuple[Any, bool, int, int]] = {}
             place = 0
             for fixed, is_graph, count in self._model.fixed:
@@ -122,7 +127,8 @@ class Family:
         return self._distinct
 
     def _fit(self) -> None:
-        """Record a spread of shapes and fit the integers; leave it when they are few, or when a held-out shape is not met exactly."""
+        """Record a spread of shapes and fit the integers; leave it when they are few,
+        or when a held-out shape is not met exactly."""
         varying = [axis for axis in range(len(self._wanted[0])) if len({shape[axis] for shape in self._wanted}) > 1]
         features = 1 + len(varying) + len(varying) * (len(varying) + 1) // 2
         if len(self._wanted) <= features + 2:
@@ -136,13 +142,15 @@ class Family:
         shapes = max(groups.values(), key=len)
         if len(shapes) <= features:
             return
-        self._scale = np.array([max(shape[axis] for shape in shapes) for axis in range(len(shapes[0]))], dtype=np.float64)
+        self._scale = np.array(
+            [max(shape[axis] for shape in shapes) for axis in range(len(shapes[0]))], dtype=np.float64
+        )
         terms = np.stack([self._terms(shape) for shape in shapes])
         numbers = np.stack([self.recorded[shape].numbers for shape in shapes]).astype(np.float64)
         held = len(shapes) - features
         weights, *_ = np.linalg.lstsq(terms[:-held], numbers[:-held], rcond=None)
         if np.array_equal(np.rint(terms @ weights), numbers):
-            self._weights, self._model = weights, self.recorded[shapes[0]]
+            self._weights, self._model = weights.astype(np.float64), self.recorded[shapes[0]]
 
     def _terms(self, shape: Shape) -> npt.NDArray[np.float64]:
         values = np.asarray(shape, dtype=np.float64) / self._scale
@@ -156,7 +164,8 @@ class Family:
 
 
 def spread(shapes: Sequence[Shape], count: int) -> list[Shape]:
-    """Return `count` of the shapes, far apart from each other: the biggest first, then whichever is farthest from those chosen."""
+    """Return `count` of the shapes, far apart from each other: the biggest first,
+    then whichever is farthest from those chosen."""
     points = np.asarray(shapes, dtype=np.float64)
     points = points / np.maximum(points.max(axis=0), 1)
     chosen = [int(points.sum(axis=1).argmax())]

@@ -1,4 +1,5 @@
-"""The mode that sees every operator of a run, forward, backward and optimizer, and tells memory, keys and coverage about it."""
+"""The mode that sees every operator of a run, forward, backward and optimizer, and tells memory,
+keys and coverage about it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mpslint.verify.emulator.accumulate import ADD, adds_in_place, in_backward, last_reference
@@ -28,19 +28,30 @@ def op_name(func: Any) -> str:
 
 
 def is_view(func: Any) -> bool:
-    """Return whether an operator only looks at its input in another way, or makes memory without a value: no kernel runs."""
+    """Return whether an operator only looks at its input in another way, or makes memory without a value:
+    no kernel runs."""
     returned = func._schema.returns
     alias = returned[0].alias_info if returned else None
-    return (alias is not None and not alias.is_write) or func._schema.name in ("aten::empty", "aten::empty_like", "aten::_unsafe_view")
+    return (alias is not None and not alias.is_write) or func._schema.name in (
+        "aten::empty",
+        "aten::empty_like",
+        "aten::_unsafe_view",
+    )
 
 
 class Watch(TorchDispatchMode):
     """Counts what every operator makes on the watched device. `log` keeps each call, for runs that are fitted later."""
 
     def __init__(
-        self, memory: LiveMemory, keys: GraphCache, seen: Seen | None = None, *, keeps_calls: bool = False, before: Before | None = None
+        self,
+        memory: LiveMemory,
+        keys: GraphCache,
+        seen: Seen | None = None,
+        *,
+        keeps_calls: bool = False,
+        before: Before | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.memory, self.keys, self.seen, self.keeps_calls, self.before = memory, keys, seen, keeps_calls, before
         self.device = "meta"
         self.calls: list[tuple[Call, bool]] = []
@@ -94,7 +105,7 @@ class Watch(TorchDispatchMode):
 
     def is_emulated(self, tensor: torch.Tensor) -> bool:
         """Return whether a tensor stands for one on the GPU: on the watched device, and without values."""
-        return tensor.device.type == self.device and (tensor.is_meta or isinstance(tensor, FakeTensor))
+        return tensor.device.type == self.device and (tensor.is_meta or type(tensor).__name__ == "FakeTensor")
 
     def cut_calls(self) -> list[tuple[Call, bool]]:
         """Return the calls since the last cut, and start a new list."""
