@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -61,7 +60,15 @@ def command(**options: object) -> None:
     if not has_torch():
         click.echo("mpslint: verify needs torch and transformers: pip install 'mpslint[verify]'", err=True)
         sys.exit(EXIT_UNREADABLE)
-    os.environ.setdefault("PYTHONUTF8", "1")
+    if options["script"] and not options["yes"]:
+        _ask(Path(str(options["script"])))
     from mpslint.verify.command import Request, carry_out
 
     sys.exit(carry_out(Request(**options)))  # type: ignore[arg-type]
+
+
+def _ask(script: Path) -> None:
+    """Ask before foreign code is run; where nobody can answer, say how to allow it."""
+    if not sys.stdin.isatty():
+        raise UsageError(f"{script} would be run, on a copy and shortened; pass --yes to allow it")
+    click.confirm(f"Run a shortened copy of {script} in a process of its own?", abort=True)

@@ -12,6 +12,8 @@ from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
 GROWN = 1.5
 """Driver memory over live peak past which the allocator's cache is the larger part."""
+FULL = 0.95
+"""Share of the low watermark past which torch collects its cache at every turn: about where the Mac's memory ends."""
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
 
@@ -184,14 +186,14 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         if not is_at_least(machine.torch, "2.14")
         else ""
     )
-    first = next((record.step for record in trained if record.driver > bounds.low), None)
+    first = next((record.step for record in trained if record.driver > FULL * bounds.low), None)
     grown = (
         f"{predicted}driver memory grows from {size(driver[0])} to {size(top)}"
         if churned
         else f"{predicted}driver memory reaches {size(top)}"
     )
     because = cause if churned else ""
-    if top > bounds.low:
+    if top > FULL * bounds.low:
         yield Check(
             "driver memory", "fail",
             (f"{grown}, past the {size(bounds.low)} from which a {machine.memory_gb} GB Mac "
