@@ -30,7 +30,8 @@ def take(allocator: AllocatorModel, size: int) -> Block:
 )
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_a_buffer_gets_a_heap_of_its_class(size: int, heap: int, version: str) -> None:
-    """Small, large and extra large buffers share heaps of 8 MiB, 32 MiB and 1 GiB; bigger ones have their own, in steps of 2 MiB."""
+    """Small, large and extra large buffers share heaps of 8 MiB, 32 MiB and 1 GiB; bigger ones have their own,
+    in steps of 2 MiB."""
     allocator = model(version)
     take(allocator, size)
 
@@ -79,7 +80,8 @@ def test_empty_cache_gives_back_all_that_is_free(version: str) -> None:
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_random_programs_keep_the_books(version: str) -> None:
-    """Whatever is allocated and freed: blocks never overlap, the driver holds at least what lives, and nothing is lost."""
+    """Whatever is allocated and freed: blocks never overlap, the driver holds at least what lives,
+    and nothing is lost."""
     draw = random.Random(7)
     allocator = model(version, low=2000 * MB)
     alive: list[Block] = []

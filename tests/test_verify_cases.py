@@ -3,12 +3,17 @@ and why."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from mpslint.verify.process import Limits
+from mpslint.verify.report import Report
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import Machine
 
@@ -60,17 +65,29 @@ def test_there_are_enough_cases_of_both_kinds() -> None:
     assert sum(case.status == "pass" for case in CASES) >= 15
 
 
+def verified(case: Expected) -> Report:
+    """Return the report on one case."""
+    backend: Literal["auto", "emulated"] = "auto" if case.values else "emulated"
+    return verify_script(case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=90)))
+
+
+@pytest.fixture(scope="module")
+def reports(request: pytest.FixtureRequest) -> Iterator[dict[Expected, Future[Report]]]:
+    """Verify all chosen cases, as many at once as there are processors: each runs in processes of its own."""
+    items = [item for item in request.session.items if isinstance(item, pytest.Function)]
+    chosen = [
+        item.callspec.params["case"] for item in items if item.module is request.module and hasattr(item, "callspec")
+    ]
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+        yield {case: pool.submit(verified, case) for case in chosen}
+
+
 @pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB"
 )
-def test_case_gets_its_verdict_for_its_reason(case: Expected) -> None:
+def test_case_gets_its_verdict_for_its_reason(case: Expected, reports: dict[Expected, Future[Report]]) -> None:
     """A bad training fails the check that it must, with the right words; a good twin passes."""
-    options = ScriptOptions(
-        Machine(torch=case.torch, memory_gb=case.memory),
-        "auto" if case.values else "emulated",
-        limits=Limits(seconds=90),
-    )
-    report = verify_script(case.path, options)
+    report = reports[case].result()
     said = [f"{check.name}: {check.status}: {check.reason}" for verdict in report.verdicts for check in verdict.checks]
 
     assert report.status == case.status, "\n".join([report.problem, *said])

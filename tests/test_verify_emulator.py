@@ -120,8 +120,11 @@ def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None
 
 
 def test_generation_makes_new_graphs_with_every_token() -> None:
-    """Each token has a cache one longer, so each compiles graphs of its own; nothing of the cache is left at the end."""
-    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 8, silent)
+    """Each token has a cache one longer, so each compiles graphs of its own;
+    nothing of the cache is left at the end."""
+    result = emulate(
+        replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 8, silent
+    )
     generated = result.steps[-1]
 
     assert generated.what == "generate"
@@ -213,13 +216,16 @@ def test_gradients_are_summed_in_place_as_without_a_mode() -> None:
     ("version", "run", "name"),
     [
         ("2.13", lambda: nn.AdaptiveMaxPool3d(2)(torch.ones(1, 1, 4, 4, 4, device="meta")), "adaptive_max_pool3d"),
-        ("2.13", lambda: nn.AdaptiveAvgPool2d(7)(torch.ones(1, 1, 32, 32, device="meta")), "adaptive-pool-not-divisible"),
+        ("2.13", lambda: nn.AdaptiveAvgPool2d(7)(torch.ones(1, 1, 32, 32, device="meta")),
+        "adaptive-pool-not-divisible"),
         ("2.13", lambda: torch.ones(2, device="meta", dtype=torch.float64) + 1, "float64"),
         ("2.13", lambda: torch.ones(2, device="meta", dtype=torch.complex128) + 1, "complex128"),
         ("2.2", lambda: torch.ones(2, device="meta", dtype=torch.bfloat16) + 1, "bfloat16"),
         ("2.13", lambda: torch.bmm(*2 * [torch.ones(64, 4200, 4200, device="meta")]), "tensor-over-4-gib"),
-        ("2.13", lambda: torch.ones(64, 40000, device="meta") @ torch.ones(40000, 64, device="meta"), "linear-many-rows"),
-        ("2.13", lambda: nn.Embedding(8, 4, max_norm=1.0, device="meta")(torch.ones(2, device="meta").long()), "embedding_renorm_"),
+        ("2.13", lambda: torch.ones(64, 40000, device="meta") @ torch.ones(40000, 64, device="meta"),
+        "linear-many-rows"),
+        ("2.13", lambda: nn.Embedding(8, 4, max_norm=1.0, device="meta")(torch.ones(2, device="meta").long()),
+        "embedding_renorm_"),
     ],
 )  # fmt: skip
 def test_what_mps_refuses_is_reported(version: str, run: object, name: str) -> None:

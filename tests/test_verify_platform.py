@@ -46,7 +46,8 @@ def test_precision_depends_on_three_versions(machine: Machine, precision: str, d
 
 
 def test_limits_of_known_and_unknown_macs() -> None:
-    """Out-of-memory messages name 18.13 GB on a 16 GB Mac: 1.7 times two thirds. Sizes between take the smaller one's share."""
+    """Out-of-memory messages name 18.13 GB on a 16 GB Mac: 1.7 times two thirds.
+    Sizes between take the smaller one's share."""
     assert platform.limits(16).high / 2**30 == pytest.approx(18.13, abs=0.01)
     assert platform.limits(20).recommended == int(20 * 2**30 * 0.6667)
     assert platform.limits(4).recommended == int(4 * 2**30 * 0.6667)

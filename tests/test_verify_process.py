@@ -14,7 +14,6 @@ from mpslint.verify import work
 from mpslint.verify.process import KEPT_OUTPUT, MARK, Ended, Limits, processes, run
 
 
-
 def bounded(code: str, folder: Path, **limits: float) -> Ended:
     """Run Python code within limits."""
     bounds = Limits(**{"seconds": 20.0, **limits})  # type: ignore[arg-type]

@@ -1,4 +1,5 @@
-"""The user's own code: Trainer, Lightning, notebooks, arguments, and code that misbehaves; the user's files stay as they were."""
+"""The user's own code: Trainer, Lightning, notebooks, arguments, and code that misbehaves;
+the user's files stay as they were."""
 
 from __future__ import annotations
 
@@ -40,13 +41,18 @@ data = parser.parse_args().data
 class Rows(torch.utils.data.Dataset):
     def __len__(self): return 400
     def __getitem__(self, i):
-        return {"input_ids": torch.arange(16) + 1, "attention_mask": torch.ones(16).long(), "labels": torch.tensor(i % 2)}
+        return {"input_ids": torch.arange(16) + 1, "attention_mask": torch.ones(16).long(), "labels":
+        torch.tensor(i % 2)}
 
-model = BertForSequenceClassification(BertConfig(vocab_size=64, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32))
-arguments = TrainingArguments("out", per_device_train_batch_size=8, num_train_epochs=3, eval_strategy="epoch", save_strategy="epoch",
+model = BertForSequenceClassification(BertConfig(vocab_size=64, hidden_size=32, num_hidden_layers=1,
+num_attention_heads=2, intermediate_size=32))
+arguments = TrainingArguments("out", per_device_train_batch_size=8, num_train_epochs=3, eval_strategy="epoch",
+save_strategy="epoch",
                               load_best_model_at_end=True, report_to="none")
-trainer = Trainer(model, arguments, train_dataset=Rows(), eval_dataset=Rows(), compute_metrics=lambda p: {"n": float(np.mean(p.predictions))})
-assert trainer.args.device.type == next(model.parameters()).device.type, (trainer.args.device, next(model.parameters()).device)
+trainer = Trainer(model, arguments, train_dataset=Rows(), eval_dataset=Rows(), compute_metrics=lambda p: {"n":
+float(np.mean(p.predictions))})
+assert trainer.args.device.type == next(model.parameters()).device.type, (trainer.args.device,
+next(model.parameters()).device)
 trainer.train()
 trainer.save_model("final")
 """
@@ -74,7 +80,9 @@ if __name__ == "__main__":
 """
 
 
-def verify(folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 60) -> Report:
+def verify(
+    folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 60
+) -> Report:
     """Verify code as a script."""
     path = folder / "train.py"
     path.write_text(code, encoding="utf-8")
@@ -99,7 +107,8 @@ def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
 
 
 def test_trainer_is_shortened_and_says_how(tmp_path: Path) -> None:
-    """Trainer with its arguments: few steps, an evaluation, nothing saved, each change listed, the device as on a Mac."""
+    """Trainer with its arguments: few steps, an evaluation, nothing saved, each change listed,
+    the device as on a Mac."""
     pytest.importorskip("transformers")
     report = verify(tmp_path, TRAINER, arguments=("--data", "x"))
 
@@ -108,7 +117,12 @@ def test_trainer_is_shortened_and_says_how(tmp_path: Path) -> None:
     assert [record.what for record in run.steps].count("train") == 20
     assert [record.what for record in run.steps].count("evaluate") >= 2
     assert run.settings_steps == 150
-    for change in ("max_steps -1 → 20", "save_strategy epoch → no", "load_best_model_at_end True → False", "evaluation samples 400 → 32"):
+    for change in (
+        "max_steps -1 → 20",
+        "save_strategy epoch → no",
+        ("load_best_model_at_end True → False"),
+        "evaluation samples 400 → 32",
+    ):
         assert change in run.changes
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.py"]
 
@@ -166,7 +180,9 @@ def test_code_that_cannot_be_run_is_explained(tmp_path: Path, code: str, said: s
 
 def test_a_signal_handler_does_not_keep_it_running(tmp_path: Path) -> None:
     """Code that handles SIGTERM itself is ended all the same."""
-    report = verify(tmp_path, "import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)\nwhile True: pass", seconds=5)
+    report = verify(
+        tmp_path, ("import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)\nwhile True: pass"), seconds=5
+    )
 
     assert "longer than 5 seconds" in report.problem
     assert report.seconds < 20
@@ -179,7 +195,9 @@ def test_a_missing_model_names_what_to_download(tmp_path: Path) -> None:
     assert "hf download nobody/nothing" in report.problem
 
     code = "from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained('gpt2')\n"
-    known = verify(tmp_path, code + LOOP.replace("model = nn.Linear(8, 1).to(device)", "model = nn.Linear(8, 1).to(device)\n"))
+    known = verify(
+        tmp_path, code + LOOP.replace("model = nn.Linear(8, 1).to(device)", "model = nn.Linear(8, 1).to(device)\n")
+    )
     assert known.status == "pass", reasons(known)
     assert any("'gpt2'" in change for change in known.runs[0].changes)
 
@@ -187,7 +205,9 @@ def test_a_missing_model_names_what_to_download(tmp_path: Path) -> None:
 def test_the_users_folder_is_as_it_was(tmp_path: Path) -> None:
     """Whatever the code writes goes to a copy; its own data can be read."""
     (tmp_path / "data.txt").write_text("8")
-    code = "open('data.txt', 'a').write('9')\nwidth = int(open('data.txt').read()[0])\nopen('new.txt', 'w').write('x')\n" + LOOP
+    code = (
+        "open('data.txt', 'a').write('9')\nwidth = int(open('data.txt').read()[0])\nopen('new.txt', 'w').write('x')\n"
+    ) + LOOP
     (tmp_path / "train.py").write_text(code)
     before = digest(tmp_path)
     report = verify(tmp_path, code)
@@ -199,7 +219,11 @@ def test_the_users_folder_is_as_it_was(tmp_path: Path) -> None:
 def digest(folder: Path) -> list[tuple[str, str, int]]:
     """Return names, contents and times of a folder's files."""
     paths = sorted(path for path in folder.rglob("*") if path.name != "train.py")
-    return [(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in paths if path.is_file()]
+    return [
+        (str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
+        for path in paths
+        if path.is_file()
+    ]
 
 
 def test_a_failure_on_the_users_line(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None)
 
 def _cached(job: Job, options: Options, progress: Progress | None, name: str) -> Answer:
     """Have a job done, unless the same was done before with the same versions."""
-    cache = Cache.here() if options.use_cache and job.backend == "emulated" else None
+    cache = Cache.here() if options.use_cache and job.backend in ("emulated", "cpu") else None
     known = cache.get(job) if cache is not None else None
     if known is not None:
         return Answer(known)

@@ -1,4 +1,4 @@
-# verify: fail; check: operators; says: _ctc_loss has no MPS kernel in torch 2.13; torch: 2.13
+# verify: fail; check: operators; says: aten::_ctc_loss.Tensor has no MPS kernel in torch 2.13; torch: 2.13
 # verify: pass; torch: 2.14
 from __future__ import annotations
 
