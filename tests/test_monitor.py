@@ -36,9 +36,13 @@ def test_readings_are_written_as_they_come(tmp_path: Path) -> None:
 def test_growth_towards_the_limit_warns_once() -> None:
     """A slope that passes the limit before the end of the run is said once, with the steps that are left."""
     monitor = Monitor(every=1, horizon=10_000, read=reader(2**20))
-    with pytest.warns(MemoryGrowth, match=r"driver memory grows by 1.00 MB a step and passes the 10.0 GB") as caught:
+
+    def train() -> None:
         for _ in range(200):
             monitor.step()
+
+    with pytest.warns(MemoryGrowth, match=r"driver memory grows by 1.00 MB a step and passes the 10.0 GB") as caught:
+        train()
 
     assert len(caught) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -93,7 +94,7 @@ def test_random_programs_keep_the_books(version: str) -> None:
         assert allocator.live <= allocator.driver
     for heap in {id(block.heap): block.heap for block in alive}.values():
         spans = sorted((block.offset, block.offset + block.size) for block in alive if block.heap is heap)
-        assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
+        assert all(one[1] <= two[0] for one, two in itertools.pairwise(spans))
     for block in alive:
         allocator.free(block)
     allocator.empty_cache()

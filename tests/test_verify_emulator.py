@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from torch import nn
 from mpslint.verify.child.batches import train_shapes
 from mpslint.verify.child.emulate import emulate
 from mpslint.verify.child.estimate import estimate
+from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.keys import GraphCache, describe
 from mpslint.verify.emulator.memory import LiveMemory
@@ -23,7 +26,7 @@ from mpslint.verify.emulator.segment import Family
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import StepRecord
 from mpslint.verify.platform import graph_operators
-from mpslint.verify.spec import Evaluation, Lengths, Machine, RunSpec
+from mpslint.verify.spec import DataSource, Evaluation, Lengths, Machine, RunSpec
 
 # Libraries beside torch deprecate each other; that is not ours to fix.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -253,3 +256,31 @@ def test_what_mps_takes_is_silent(version: str, run: object) -> None:
         run()  # type: ignore[operator]
 
     assert not coverage.troubles
+
+
+def test_lengths_come_from_the_users_own_data(tmp_path: Path) -> None:
+    """A local file and a local tokenizer give the lengths; what can't be read is said, and lengths are assumed."""
+    pytest.importorskip("datasets")
+    tokenizers = pytest.importorskip("tokenizers")
+    from transformers import PreTrainedTokenizerFast
+
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<unk>": 0, "<pad>": 1, "w": 2}, unk_token="<unk>"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>").save_pretrained(
+        tmp_path / "tok"
+    )
+    rows = [{"text": "w " * (5 + number % 7), "summary": "w " * (1 + number % 3)} for number in range(50)]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    data = DataSource(
+        "files", str(tmp_path / "data.jsonl"), "text", "summary", prefix="w ", tokenizer=str(tmp_path / "tok")
+    )
+    known, said = with_own_lengths(replace(SPEC, data=data))
+
+    assert said.startswith("lengths are those of 50 samples of ")
+    assert set(known.source.observed) == set(range(6, 13))
+    assert known.target is not None
+    assert set(known.target.observed) == {1, 2, 3}
+    assert known.train_samples == 50
+    missing, why = with_own_lengths(replace(SPEC, data=replace(data, path="nowhere.csv")))
+    assert missing.source == SPEC.source
+    assert "lengths are assumed: nowhere.csv could not be read" in why

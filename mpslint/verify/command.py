@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,8 @@ class Request:
 
     def options(self, known: Machine) -> Options:
         """Return how the runs of a spec are done."""
-        backend: Backend = "emulated" if self.backend == "auto" else self.backend
+        is_mac = platform.system() == "Darwin"
+        backend: Backend = ("mps" if is_mac else "emulated") if self.backend == "auto" else self.backend
         limits = Limits(self.timeout, int(self.memory_limit * 2**30))
         return Options(
             self.machine(known), backend, self.steps or SPEC_STEPS, limits=limits, use_cache=not self.no_cache

@@ -43,6 +43,29 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
+class DataSource:
+    """The user's own data set where it is local: its lengths are taken instead of assumed ones.
+
+    `kind` says how it is opened: `files` (csv, json, jsonl, parquet, text), `disk` (save_to_disk),
+    or `cache` (the Hugging Face cache).
+    """
+
+    kind: Literal["files", "disk", "cache"]
+    path: str
+    """A file, a folder, or the name of a data set."""
+    column: str
+    target_column: str = ""
+    split: str = "train"
+    name: str = ""
+    """The configuration of a data set in the cache."""
+    prefix: str = ""
+    """What the run puts before each source text."""
+    tokenizer: str = ""
+    """A folder or checkpoint; empty is the run's model."""
+    most: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """What happens between training steps: batches of samples without gradient."""
 
@@ -70,6 +93,7 @@ class RunSpec:
     source: Lengths
     config: Mapping[str, Any] | None = None
     target: Lengths | None = None
+    data: DataSource | None = None
     name: str = "as written"
     train_batch: int = 8
     accumulation: int = 1

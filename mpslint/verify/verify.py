@@ -29,6 +29,8 @@ class Options:
 
     machine: Machine = field(default_factory=Machine)
     backend: Backend = "emulated"
+    falls_back: bool = False
+    """Whether a run is emulated when its backend turns out not to be there."""
     steps: int = 200
     values: bool = True
     value_steps: int = 4
@@ -69,6 +71,9 @@ def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None)
     kind: Kind = "emulate" if options.backend == "emulated" else "device"
     job = Job(kind, options.machine, (spec,), steps, options.backend)
     answer = _cached(job, options, progress, spec.name)
+    if answer.problem and kind == "device" and options.falls_back:
+        run = _run(spec, replace(options, backend="emulated", falls_back=False), steps, progress)
+        return replace(run, notes=(f"emulated: {answer.problem}", *run.notes))
     if answer.problem:
         return RunResult(
             spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,)

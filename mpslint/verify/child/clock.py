@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
+from mpslint.verify.child.device import Gauge
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
-from mpslint.verify.outcome import StepRecord
+from mpslint.verify.outcome import StepRecord, What
 
 MOST_TURNS = 1500
 """Values asked of the device at one line, without gradient and between two steps,
@@ -34,6 +35,8 @@ class Clock:
     memory: LiveMemory | None = None
     keys: GraphCache | None = None
     allocator: AllocatorModel | None = None
+    gauge: Gauge | None = None
+    """The memory of a real GPU, where the code runs on one."""
     records: list[StepRecord] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
@@ -86,21 +89,43 @@ class Clock:
         if time.monotonic() > self.deadline:
             self.stop(f"after {self.done} optimizer steps, for lack of time")
 
-    def record(self, what: str) -> StepRecord:
+    def record(self, what: What) -> StepRecord:
         """Return what was seen since the last record."""
         now = time.perf_counter()
         seconds, self._started = now - self._started, now
         shapes = ", ".join(dict.fromkeys(self.shapes))[:200]
         if self.memory is None:
+            live, driver, peak = self.gauge_now()
             loss = sum(self.losses) if self.losses else None
-            return StepRecord(self.done + 1, what, seconds=seconds, loss=loss, gradient_norm=self.norm, shapes=shapes)  # type: ignore[arg-type]
+            return StepRecord(
+                self.done + (what == "train"),
+                what,
+                live,
+                peak,
+                driver,
+                seconds=seconds,
+                loss=loss,
+                gradient_norm=self.norm,
+                shapes=shapes,
+            )
         assert self.keys is not None
         everything, graphs = len(self.keys.all_keys), len(self.keys.graph_keys)
         new, self._seen = (everything - self._seen[0], graphs - self._seen[1]), (everything, graphs)
         peak, self.memory.peak = self.memory.peak, self.memory.live
         driver = self.allocator.driver if self.allocator is not None else -1
         number = self.done + (what == "train")
-        return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes)  # type: ignore[arg-type]
+        return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes)
+
+    def gauge_now(self) -> tuple[int, int, int]:
+        """Return live, driver and peak bytes of the real GPU, -1 where the code runs on none."""
+        if self.gauge is None:
+            return -1, -1, -1
+        self.gauge.synchronize()
+        live = self.gauge.live()
+        peak = self.gauge.peak() if self.gauge.peak is not None else live
+        if self.gauge.reset_peak is not None:
+            self.gauge.reset_peak()
+        return live, self.gauge.driver(), peak
 
     def evaluation_batch(self) -> None:
         """Note what is alive as an evaluation batch begins."""

@@ -12,6 +12,7 @@ import torch
 
 from mpslint.finding import ReadError
 from mpslint.verify.child.batches import samples, train_shapes, worst_shape
+from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.models import dropout_of, make_config, make_model, set_dropout
 from mpslint.verify.child.rig import HALF, make_optimizer, takes_label_count
 from mpslint.verify.child.values import collate, make_sample
@@ -82,6 +83,7 @@ def cuda_gauge() -> Gauge:
 def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: Gauge | None = None) -> RunResult:
     """Return what a real run on the GPU showed, one record a step, each read at the same point of the loop."""
     start = time.perf_counter()
+    spec, said = with_own_lengths(spec)
     gauge = gauge or (mps_gauge() if backend == "mps" else cuda_gauge())
     torch.manual_seed(spec.seed)
     config = make_config(spec)
@@ -107,6 +109,7 @@ def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: 
         driver_peak=max((record.driver for record in records), default=-1),
         parameters=sum(p.numel() for p in model.parameters()),
         shapes=len({record.shapes for record in records}), troubles=troubles, failure=failure, moved=moved,
+        notes=(said,) if said else (),
         dropout=dropout_of(config),
         versions={"torch": torch.__version__, "chip": platform.processor() or platform.machine(),
         "recommended": str(gauge.recommended())},

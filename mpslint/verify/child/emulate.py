@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
+from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.models import dropout_of
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.allocator import AllocatorModel
@@ -49,6 +50,9 @@ class EmulatedRun:
     def __init__(self, spec: RunSpec, machine: Machine) -> None:
         self.uncertain: list[str] = []
         self.remarks: list[str] = []
+        spec, said = with_own_lengths(spec)
+        if said:
+            self.remarks.append(said)
         if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in (
             "raises",
             "ignored",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mpslint.verify.child.batches import worst_shape
+from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
@@ -19,6 +20,7 @@ MOST = 4096
 
 def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
     """Return the peak of a step with the longest samples, by category, and how Macs of the given sizes take it."""
+    spec, _ = with_own_lengths(spec)
     rig = Rig(spec, machine)
     shapes = [worst_shape(spec, batch) for batch in dict.fromkeys((*BATCHES, spec.train_batch))]
     rig.micro_batch(shapes[0])

@@ -21,12 +21,13 @@ import torch.utils.checkpoint
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from mpslint.finding import MpslintError, ReadError
-from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock, StopRun
+from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
+from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
-from mpslint.verify.child.source import pieces, unguarded
+from mpslint.verify.child.source import pieces
 from mpslint.verify.child.standin import StandIn
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
@@ -38,11 +39,11 @@ from mpslint.verify.child.torch_patches import (
     note_checkpoints,
     note_precision,
     on_empty_cache,
-    picklable,
     pretend_mps,
     serve_default_device,
     short_loaders,
 )
+from mpslint.verify.child.workers import check_workers
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.intercept import Interceptor
 from mpslint.verify.emulator.keys import GraphCache
@@ -93,41 +94,26 @@ class Stage:
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended)
             on_empty_cache(lambda: None)
-        serve_default_device("meta" if self.is_emulated else "cpu")
-        self.precision = note_precision(self.job.machine, self.report)
+        if self.script.device == "real":
+            self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
+        else:
+            serve_default_device("meta" if self.is_emulated else "cpu")
+        self.precision = note_precision(self.job.machine, self.report, is_served=self.script.device != "real")
         self.checkpoints = note_checkpoints()
         no_compile(self.shortened)
         no_saving(self.shortened)
         count_steps(self.clock)
-        short_loaders(self.clock, self.shortened, self.script.evaluation_batches, self.check_workers)
-        AfterImport(self.changes()).install()
-
-    def changes(self) -> dict[str, Callable[[ModuleType], None]]:
-        """Return what is done to libraries after their import."""
-        clock, shortened, batches = self.clock, self.shortened, self.script.evaluation_batches
-
-        def lightning(module: ModuleType) -> None:
-            lightning_patches.shorten_lightning(module, clock, shortened, batches, is_emulated=self.is_emulated)
-
-        found: dict[str, Callable[[ModuleType], None]] = {
-            "transformers.trainer": lambda module: transformers_patches.shorten_trainer(
-                module, clock, shortened, batches
-            ),
-            "transformers.modeling_utils": lambda module: transformers_patches.models_without_weights(
-                module, shortened, is_emulated=self.is_emulated
-            ),
-            "transformers.configuration_utils": transformers_patches.known_configurations,
-            "transformers.tokenization_utils_base": transformers_patches.clear_offline_errors,
-            "lightning.pytorch.trainer.trainer": lightning,
-            "pytorch_lightning.trainer.trainer": lightning,
-            "huggingface_hub": _no_login,
-            "accelerate.accelerator": transformers_patches.one_process,
-        }
-        if self.is_emulated:
-            found["transformers.generation.utils"] = lambda module: transformers_patches.one_pass_generation(
-                module, clock, shortened, self.report
+        short_loaders(
+            self.clock,
+            self.shortened,
+            self.script.evaluation_batches,
+            lambda loader: check_workers(loader, self.code[0], self.report),
+        )
+        AfterImport(
+            library_changes(
+                self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated
             )
-        return found
+        ).install()
 
     def empty_cache(self) -> None:
         """Do what torch.mps.empty_cache() does on the machine."""
@@ -138,26 +124,6 @@ class Stage:
     def report(self, name: str, severity: str, message: str) -> None:
         """Write down a trouble at the user's line."""
         self.coverage.report(name, severity, message)
-
-    def check_workers(self, loader: Any) -> None:
-        """Report a loader whose worker processes could not start on macOS, where they are spawned."""
-        frame = sys._getframe(1)
-        main = self.code[0]
-        while frame is not None:
-            if frame.f_code.co_filename == main.file and frame.f_code.co_name == "<module>" and not main.is_cell:
-                if unguarded(main, frame.f_lineno):
-                    self.report(
-                        "main-guard", "error",
-                        "DataLoader workers are spawned on macOS and import this script again: without `if __name__ "
-                        '== "__main__":` it raises "An attempt has been made to start a new process before the current '
-                        'process has finished its bootstrapping phase"',
-                    )  # fmt: skip
-                break
-            frame = frame.f_back  # type: ignore[assignment]
-        for name, value in (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)):
-            why = picklable(value)
-            if why:
-                self.report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {why}")
 
     def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one operator of the emulated device."""
@@ -310,12 +276,6 @@ class Stage:
                 f"{self.precision.half} autocast is not seen by tensors without values: activations are counted "
                 "in float32"
             )
-
-
-def _no_login(module: ModuleType) -> None:
-    for name in ("login", "notebook_login", "interpreter_login"):
-        if hasattr(module, name):
-            setattr(module, name, lambda *args, **kwargs: None)
 
 
 def _siblings(path: Path) -> dict[str, str]:

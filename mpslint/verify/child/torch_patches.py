@@ -4,7 +4,6 @@ and settings that mislead are noted."""
 from __future__ import annotations
 
 import functools
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -183,7 +182,7 @@ def shape_of(batch: Any) -> str:
     return " ".join(dict.fromkeys(found))
 
 
-def note_precision(machine: Machine, report: Report) -> Precision:
+def note_precision(machine: Machine, report: Report, *, is_served: bool) -> Precision:
     """Have autocast and GradScaler say what they do on the machine; return what was asked for."""
     asked = Precision()
     autocast: Any = torch.amp.autocast_mode.autocast
@@ -192,13 +191,10 @@ def note_precision(machine: Machine, report: Report) -> Precision:
     @functools.wraps(init)
     def noted(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         self.wanted = (device_type, dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16), enabled)
-        init(
-            self,
-            "cpu" if device_type == "mps" else device_type,
-            torch.bfloat16 if device_type == "mps" else dtype,
-            enabled and device_type != "mps",
-            cache_enabled,
-        )
+        if device_type == "mps" and is_served:
+            init(self, "cpu", torch.bfloat16, False, cache_enabled)
+        else:
+            init(self, device_type, dtype, enabled, cache_enabled)
 
     def entered(self: Any) -> Any:
         device_type, dtype, is_enabled = getattr(self, "wanted", ("", None, False))
@@ -268,15 +264,6 @@ def note_checkpoints() -> Checkpoints:
 
     torch.utils.checkpoint.checkpoint = noted
     return state
-
-
-def picklable(value: Any) -> str:
-    """Return why a value cannot be sent to a worker process, empty when it can."""
-    try:
-        pickle.dumps(value)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        return str(error)
-    return ""
 
 
 def wraps_if_named(function: Any) -> Callable[[Any], Any]:
