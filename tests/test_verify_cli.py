@@ -152,10 +152,13 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
 def test_wrong_usage_exits_2(arguments: tuple[str, ...], said: str) -> None:
     """A command line that asks for nothing that can be done."""
     done = subprocess.run(
-        [sys.executable, "-m", "mpslint", "verify", *arguments], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "mpslint", "verify", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
         stdin=subprocess.DEVNULL,
         cwd=Path(__file__).parents[1],
-    )  # fmt: skip
+    )
 
     assert done.returncode == 2, done.stderr
     assert said in done.stderr

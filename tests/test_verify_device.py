@@ -112,9 +112,12 @@ def test_the_gauge_of_mps_reads_torch_mps(monkeypatch: pytest.MonkeyPatch) -> No
         """Do nothing."""
 
     double = SimpleNamespace(
-        recommended_max_memory=lambda: 5, current_allocated_memory=lambda: 3, driver_allocated_memory=lambda: 4,
-        synchronize=nothing, empty_cache=nothing,
-    )  # fmt: skip
+        recommended_max_memory=lambda: 5,
+        current_allocated_memory=lambda: 3,
+        driver_allocated_memory=lambda: 4,
+        synchronize=nothing,
+        empty_cache=nothing,
+    )
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
     monkeypatch.setattr(torch, "mps", double)
     gauge = device.mps_gauge()

@@ -64,7 +64,12 @@ class Request:
         backend: Backend = ("mps" if is_mac else "emulated") if self.backend == "auto" else self.backend
         limits = Limits(self.timeout, int(self.memory_limit * 2**30))
         return Options(
-            self.machine(known), backend, self.steps or SPEC_STEPS, limits=limits, use_cache=not self.no_cache
+            self.machine(known),
+            backend,
+            falls_back=self.backend == "auto",
+            steps=self.steps or SPEC_STEPS,
+            limits=limits,
+            use_cache=not self.no_cache,
         )
 
 
@@ -100,9 +105,12 @@ def _reports(request: Request) -> list[Report]:
             found.append(_spec_report(pair, path, request, live))
         if request.script is not None:
             options = ScriptOptions(
-                request.machine(Machine()), request.backend, request.steps or SCRIPT_STEPS, request.arguments,
+                request.machine(Machine()),
+                request.backend,
+                request.steps or SCRIPT_STEPS,
+                request.arguments,
                 Limits(request.timeout, int(request.memory_limit * 2**30)),
-            )  # fmt: skip
+            )
             found.append(verify_script(request.script, options, live.progress))
     return found
 

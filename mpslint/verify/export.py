@@ -28,9 +28,15 @@ def as_csv(report: Report) -> str:
     for run in report.runs:
         for record in run.steps:
             numbers = (
-                record.live, record.peak, record.driver, record.host, record.resident, record.new_keys,
-                record.new_graph_keys, record.seconds,
-            )  # fmt: skip
+                record.live,
+                record.peak,
+                record.driver,
+                record.host,
+                record.resident,
+                record.new_keys,
+                record.new_graph_keys,
+                record.seconds,
+            )
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]
             writer.writerow([run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])

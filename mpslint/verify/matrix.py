@@ -28,9 +28,15 @@ class Rung:
 def ladder(spec: RunSpec) -> Iterator[Rung]:
     """Yield the experiments in order, each named by what it adds; those that change nothing are left out."""
     small = replace(
-        spec, train_batch=1, accumulation=1, padding="longest", pad_to_multiple_of=None, evaluation=None,
-        source=_cut(spec.source, 512), target=_cut(spec.target, 64) if spec.target else None,
-    )  # fmt: skip
+        spec,
+        train_batch=1,
+        accumulation=1,
+        padding="longest",
+        pad_to_multiple_of=None,
+        evaluation=None,
+        source=_cut(spec.source, 512),
+        target=_cut(spec.target, 64) if spec.target else None,
+    )
     yield _rung("A", "dynamic padding, batch 1, no evaluation", small)
     fixed = replace(small, padding="max_length", pad_to_multiple_of=small.source.limit)
     yield _rung("B", "fixed padding", fixed)
@@ -75,10 +81,14 @@ def run_matrix(spec: RunSpec, options: Options, progress: Progress | None = None
             cause = (rung.change, found[0])
             break
     return Report(
-        spec.model, options.machine, tuple(runs), tuple(verdicts), (conclude(rising, cause),),
+        spec.model,
+        options.machine,
+        tuple(runs),
+        tuple(verdicts),
+        (conclude(rising, cause),),
         seconds=time.monotonic() - start,
         settings={"matrix": True},
-    )  # fmt: skip
+    )
 
 
 def conclude(rising: dict[str, list[Check]], cause: tuple[str, Check] | None) -> Check:

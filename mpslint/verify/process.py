@@ -76,9 +76,14 @@ def run(
     mark = uuid.uuid4().hex
     start = time.monotonic()
     process = subprocess.Popen(
-        list(command), cwd=folder, env={**environment, MARK: mark}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-    )  # fmt: skip
+        list(command),
+        cwd=folder,
+        env={**environment, MARK: mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
     output = Output()
     assert process.stdout is not None
     reader = threading.Thread(target=_drain, args=(process.stdout, output), daemon=True)

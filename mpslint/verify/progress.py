@@ -20,10 +20,14 @@ class Live:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description:<14}"), BarColumn(20), TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+            TextColumn("{task.description:<14}"),
+            BarColumn(20),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}"),
             TextColumn("{task.fields[seen]}"),
-            console=self._console, transient=True, disable=not self._console.is_terminal,
-        )  # fmt: skip
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
         self._tasks: dict[str, TaskID] = {}
         self._lock = threading.Lock()
 

@@ -87,11 +87,12 @@ def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Ch
             yield Check("precision", "fail", f"{spec.precision} {said}{outcome.message} ({versions})")
     if spec.gradient_checkpointing and result.dropout > 0:
         yield Check(
-            "gradients", "fail",
+            "gradients",
+            "fail",
             f"gradient checkpointing with dropout {result.dropout:g}: on MPS the recomputed forward draws another "
-                "mask, "
+            "mask, "
             "so the gradients are silently wrong (every torch up to 2.15)",
-        )  # fmt: skip
+        )
     if spec.weights_dtype == "float16" and not spec.lora_rank:
         yield Check(
             "gradients",
@@ -195,10 +196,12 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
     because = cause if churned else ""
     if top > FULL * bounds.low:
         yield Check(
-            "driver memory", "fail",
-            (f"{grown}, past the {size(bounds.low)} from which a {machine.memory_gb} GB Mac "
-                f"is out of memory{because}"), evidence, first,
-        )  # fmt: skip
+            "driver memory",
+            "fail",
+            f"{grown}: a {machine.memory_gb} GB Mac is out of memory at about {size(bounds.low)}{because}",
+            evidence,
+            first,
+        )
     elif top > bounds.recommended:
         said = (
             f"{grown}: more than the {size(bounds.recommended)} that Metal recommends on a {machine.memory_gb} "
@@ -228,11 +231,14 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
         )
     if rate > CHURN and growth > FLOOR:
         return Check(
-            "compiled graphs", "fail",
-            (f"{rate:.1f} new compiled graphs a step still in the last half: batch shapes keep changing, and torch "
-                f"{machine.torch} keeps a graph for each"),
+            "compiled graphs",
+            "fail",
+            (
+                f"{rate:.1f} new compiled graphs a step still in the last half: batch shapes keep changing, and torch "
+                f"{machine.torch} keeps a graph for each"
+            ),
             evidence,
-        )  # fmt: skip
+        )
     said = f"{rate:.1f} new a step, about {size(planned * per_key)} by the end" if rate > CHURN else "they settle"
     return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; {said}", evidence)
 

@@ -51,10 +51,13 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
     verdicts = [decide(result.name, checks) for result, checks in done]
     verdicts, comparison = _with_values(verdicts, compared)
     return Report(
-        before.model, options.machine, (*results, *(run for run in compared if isinstance(run, RunResult))),
+        before.model,
+        options.machine,
+        (*results, *(run for run in compared if isinstance(run, RunResult))),
         tuple(verdicts),
-        tuple(comparison), seconds=time.monotonic() - start,
-    )  # fmt: skip
+        tuple(comparison),
+        seconds=time.monotonic() - start,
+    )
 
 
 def run_spec(spec: RunSpec, options: Options, progress: Progress | None) -> tuple[RunResult, list[Check]]:

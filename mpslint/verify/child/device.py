@@ -52,11 +52,15 @@ def mps_gauge() -> Gauge:
     accelerator = getattr(torch, "accelerator", None)
     has_peak = accelerator is not None and hasattr(accelerator, "max_memory_allocated") and _has_peak_statistics()
     return Gauge(
-        "mps", mps.current_allocated_memory, mps.driver_allocated_memory, lambda: limit, mps.synchronize,
+        "mps",
+        mps.current_allocated_memory,
+        mps.driver_allocated_memory,
+        lambda: limit,
+        mps.synchronize,
         mps.empty_cache,
         torch.accelerator.reset_peak_memory_stats if has_peak else None,
         torch.accelerator.max_memory_allocated if has_peak else None,
-    )  # fmt: skip
+    )
 
 
 def _has_peak_statistics() -> bool:
@@ -74,10 +78,15 @@ def cuda_gauge() -> Gauge:
         raise ReadError("this machine has no CUDA device; leave --backend out to have the run emulated")
     whole = torch.cuda.get_device_properties(0).total_memory
     return Gauge(
-        "cuda", torch.cuda.memory_allocated, torch.cuda.memory_reserved, lambda: whole, torch.cuda.synchronize,
+        "cuda",
+        torch.cuda.memory_allocated,
+        torch.cuda.memory_reserved,
+        lambda: whole,
+        torch.cuda.synchronize,
         torch.cuda.empty_cache,
-        torch.cuda.reset_peak_memory_stats, torch.cuda.max_memory_allocated,
-    )  # fmt: skip
+        torch.cuda.reset_peak_memory_stats,
+        torch.cuda.max_memory_allocated,
+    )
 
 
 def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: Gauge | None = None) -> RunResult:
@@ -105,16 +114,25 @@ def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: 
     moved = any(not torch.equal(old, new) for old, new in zip(before, trained, strict=False))
     troubles = () if failure else gradient_troubles(spec, gauge.device)
     return RunResult(
-        spec.name, backend, tuple(records), largest_peak=max((record.peak for record in records), default=-1),
+        spec.name,
+        backend,
+        tuple(records),
+        largest_peak=max((record.peak for record in records), default=-1),
         driver_peak=max((record.driver for record in records), default=-1),
         parameters=sum(p.numel() for p in model.parameters()),
-        shapes=len({record.shapes for record in records}), troubles=troubles, failure=failure, moved=moved,
+        shapes=len({record.shapes for record in records}),
+        troubles=troubles,
+        failure=failure,
+        moved=moved,
         notes=(said,) if said else (),
         dropout=dropout_of(config),
-        versions={"torch": torch.__version__, "chip": platform.processor() or platform.machine(),
-        "recommended": str(gauge.recommended())},
+        versions={
+            "torch": torch.__version__,
+            "chip": platform.processor() or platform.machine(),
+            "recommended": str(gauge.recommended()),
+        },
         seconds=time.perf_counter() - start,
-    )  # fmt: skip
+    )
 
 
 def _step(

@@ -37,7 +37,7 @@ def with_own_lengths(spec: RunSpec) -> tuple[RunSpec, str]:
 
 def open_data(data: DataSource) -> Any:
     """Return the rows of a local data set, as a `datasets.Dataset`."""
-    import datasets
+    import datasets  # type: ignore[import-untyped]
 
     if data.kind == "disk":
         rows = datasets.load_from_disk(data.path)

@@ -135,10 +135,13 @@ class Stage:
             "randn_like",
         ):
             self.report(
-                "checkpoint-dropout", "error",
-                ("randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so "
-                    "the gradients are silently wrong"),
-            )  # fmt: skip
+                "checkpoint-dropout",
+                "error",
+                (
+                    "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so "
+                    "the gradients are silently wrong"
+                ),
+            )
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -61,10 +61,15 @@ def shortened(spec: RunSpec) -> RunSpec:
     if multiple and multiple > LONGEST:
         multiple = LONGEST
     return replace(
-        spec, source=source, target=scaled(spec.target), pad_to_multiple_of=multiple, dropout=0.0, precision="no",
+        spec,
+        source=source,
+        target=scaled(spec.target),
+        pad_to_multiple_of=multiple,
+        dropout=0.0,
+        precision="no",
         weights_dtype="float32",
         gradient_checkpointing=False,
-    )  # fmt: skip
+    )
 
 
 def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
@@ -97,9 +102,14 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
     if ignores_count and spec.accumulation > 1:
         notes.append(SUMMED.format(count=spec.accumulation))
     return RunResult(
-        spec.name, "cpu", tuple(records), moved=moved, seconds=time.perf_counter() - start, notes=tuple(notes),
+        spec.name,
+        "cpu",
+        tuple(records),
+        moved=moved,
+        seconds=time.perf_counter() - start,
+        notes=tuple(notes),
         uncertain=("mean of means",) if ignores_count or not takes_count else (),
-    )  # fmt: skip
+    )
 
 
 def ignores(spec: RunSpec, model: torch.nn.Module, sample: Sample) -> bool:
