@@ -97,6 +97,8 @@ def no_saving(shortened: Shortened) -> None:
         saved[str(place)] = value
 
     def restore(place: Any, *args: Any, **kwargs: Any) -> Any:
+        if str(kwargs.get("map_location")).startswith("mps"):
+            kwargs["map_location"] = "cpu"
         return saved[str(place)] if str(place) in saved else load(place, *args, **kwargs)
 
     module: Any = torch
