@@ -68,7 +68,9 @@ def test_there_are_enough_cases_of_both_kinds() -> None:
 def verified(case: Expected) -> Report:
     """Return the report on one case."""
     backend: Literal["auto", "emulated"] = "auto" if case.values else "emulated"
-    return verify_script(case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=90)))
+    return verify_script(
+        case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=300))
+    )
 
 
 @pytest.fixture(scope="module")

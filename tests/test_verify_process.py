@@ -16,7 +16,7 @@ from mpslint.verify.process import KEPT_OUTPUT, MARK, Ended, Limits, processes, 
 
 def bounded(code: str, folder: Path, **limits: float) -> Ended:
     """Run Python code within limits."""
-    bounds = Limits(**{"seconds": 20.0, **limits})  # type: ignore[arg-type]
+    bounds = Limits(**{"seconds": 60.0, **limits})  # type: ignore[arg-type]
     return run([sys.executable, "-c", code], folder, dict(os.environ), bounds)
 
 
@@ -32,7 +32,7 @@ def test_a_loop_for_ever_is_ended(tmp_path: Path) -> None:
     ended = bounded("import time\nwhile True: time.sleep(0.1)  # forever-mark", tmp_path, seconds=1)
 
     assert "longer than 1 seconds" in ended.stopped
-    assert ended.seconds < 6
+    assert ended.seconds < 15
     assert not is_left("forever-mark")
 
 
