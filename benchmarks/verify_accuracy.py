@@ -88,15 +88,11 @@ class Net(Module):
                 torch.nn.ReLU(),
                 torch.nn.MaxPool2d(2),
             ]
-        self.body = torch.nn.Sequential(
-            *layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(128, 10)
-        )
+        self.body = torch.nn.Sequential(*layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(128, 10))
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return the loss."""
-        return torch.nn.functional.cross_entropy(
-            self.body(pixels), torch.zeros(len(pixels), dtype=torch.long, device=pixels.device)
-        )
+        return torch.nn.functional.cross_entropy(self.body(pixels), torch.zeros(len(pixels), dtype=torch.long, device=pixels.device))
 
 
 LLAMA = {
@@ -192,9 +188,7 @@ def predicted_module(point: Point) -> int:
     return memory.peak
 
 
-def module_step(
-    model: Module, inputs: tuple[int, ...], device: str, seen: Callable[[torch.Tensor], object]
-) -> Callable[[], None]:
+def module_step(model: Module, inputs: tuple[int, ...], device: str, seen: Callable[[torch.Tensor], object]) -> Callable[[], None]:
     """Return a function that does one training step of a module."""
     optimizer = torch.optim.AdamW(model.parameters())
 
@@ -264,8 +258,7 @@ def profiled(model: Module, step: Callable[[], None]) -> int:
 def own_bytes(model: Module) -> int:
     """Return the bytes of a model's weights and buffers, shared ones once."""
     storages = {
-        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
-        for tensor in [*model.parameters(), *model.buffers()]
+        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in [*model.parameters(), *model.buffers()]
     }
     return sum(storages.values())
 
@@ -343,14 +336,11 @@ def main() -> int:
         off = guess / real - 1
         worst = max(worst, abs(off))
         rows.append(
-            f"| {point.name} | {guess / 1e6:.1f} | {real / 1e6:.1f} | {off * 100:+.2f} % | {middle - start:.1f} | "
-            f"{end - middle:.1f} |"
+            f"| {point.name} | {guess / 1e6:.1f} | {real / 1e6:.1f} | {off * 100:+.2f} % | {middle - start:.1f} | {end - middle:.1f} |"
         )
         print(rows[-1], flush=True)
     print(f"{len(rows)} points, worst {worst * 100:.2f} % off")
-    if not any(word in sys.argv[1:] or word.startswith("--only") for word in sys.argv[1:]) or sys.argv[1:2] == [
-        "--threads"
-    ]:
+    if not any(word in sys.argv[1:] or word.startswith("--only") for word in sys.argv[1:]) or sys.argv[1:2] == ["--threads"]:
         write_page(rows, worst)
     return int(worst > ALLOWED)
 

@@ -34,9 +34,7 @@ class Monitor:
     """Reads memory every `every` steps, writes it down, and warns once when its slope passes the limit within
     `horizon` steps."""
 
-    def __init__(
-        self, path: str | Path | None = None, every: int = 10, horizon: int = 10_000, read: Reader | None = None
-    ) -> None:
+    def __init__(self, path: str | Path | None = None, every: int = 10, horizon: int = 10_000, read: Reader | None = None) -> None:
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         self.path, self.every, self.horizon = Path(path) if path is not None else None, every, horizon
@@ -149,9 +147,7 @@ def _callback_class() -> type[Any]:
     class MPSMemoryCallback(TrainerCallback):
         """A Trainer callback that writes memory every `every` optimizer steps, and warns when it grows."""
 
-        def __init__(
-            self, path: str | Path | None = "mps_memory.csv", every: int = 10, read: Reader | None = None
-        ) -> None:
+        def __init__(self, path: str | Path | None = "mps_memory.csv", every: int = 10, read: Reader | None = None) -> None:
             self.path, self.every, self.read = path, every, read
             self.monitor: Monitor | None = None
 

@@ -62,11 +62,7 @@ def test_imports_point_one_way(path: Path) -> None:
     own = layer_of(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
     for name in imports_of(path):
         parts = name.split(".")
-        if (
-            parts[0] == "mpslint"
-            and len(parts) > 1
-            and (PACKAGE / parts[1]).is_dir() | (PACKAGE / f"{parts[1]}.py").is_file()
-        ):
+        if parts[0] == "mpslint" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir() | (PACKAGE / f"{parts[1]}.py").is_file():
             assert layer_of(parts[1]) <= own, f"{path.relative_to(ROOT)} imports {name}, which is in a later layer"
 
 

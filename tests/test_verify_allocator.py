@@ -26,9 +26,7 @@ def take(allocator: AllocatorModel, size: int) -> Block:
     return block
 
 
-@pytest.mark.parametrize(
-    ("size", "heap"), [(100, 8 * MB), (MB, 8 * MB), (2 * MB, 32 * MB), (20 * MB, 1024 * MB), (600 * MB + 5, 602 * MB)]
-)
+@pytest.mark.parametrize(("size", "heap"), [(100, 8 * MB), (MB, 8 * MB), (2 * MB, 32 * MB), (20 * MB, 1024 * MB), (600 * MB + 5, 602 * MB)])
 @pytest.mark.parametrize("version", [OLD, NEW])
 def test_a_buffer_gets_a_heap_of_its_class(size: int, heap: int, version: str) -> None:
     """Small, large and extra large buffers share heaps of 8 MiB, 32 MiB and 1 GiB; bigger ones have their own,

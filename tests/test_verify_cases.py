@@ -68,25 +68,19 @@ def test_there_are_enough_cases_of_both_kinds() -> None:
 def verified(case: Expected) -> Report:
     """Return the report on one case."""
     backend: Literal["auto", "emulated"] = "auto" if case.values else "emulated"
-    return verify_script(
-        case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=300))
-    )
+    return verify_script(case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=300)))
 
 
 @pytest.fixture(scope="module")
 def reports(request: pytest.FixtureRequest) -> Iterator[dict[Expected, Future[Report]]]:
     """Verify all chosen cases, as many at once as there are processors: each runs in processes of its own."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    chosen = [
-        item.callspec.params["case"] for item in items if item.module is request.module and hasattr(item, "callspec")
-    ]
+    chosen = [item.callspec.params["case"] for item in items if item.module is request.module and hasattr(item, "callspec")]
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
         yield {case: pool.submit(verified, case) for case in chosen}
 
 
-@pytest.mark.parametrize(
-    "case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB"
-)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB")
 def test_case_gets_its_verdict_for_its_reason(case: Expected, reports: dict[Expected, Future[Report]]) -> None:
     """A bad training fails the check that it must, with the right words; a good twin passes."""
     report = reports[case].result()

@@ -31,9 +31,7 @@ def replayed(driver: list[int], live: int = GB) -> device.Gauge:
     """Return a gauge that says recorded numbers, one driver reading a step; the training itself runs on the CPU."""
     readings: Iterator[int] = iter(driver)
     emptied: list[int] = []
-    return device.Gauge(
-        "cpu", lambda: live, lambda: next(readings), lambda: 12 * GB, lambda: None, lambda: emptied.append(1)
-    )
+    return device.Gauge("cpu", lambda: live, lambda: next(readings), lambda: 12 * GB, lambda: None, lambda: emptied.append(1))
 
 
 def test_recorded_numbers_of_a_leaking_driver_fail() -> None:
@@ -81,10 +79,7 @@ def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*args: object) -> list[tuple[str, torch.Tensor]]:
         calls.append(1)
         found = original(*args)
-        return [
-            (name, value * 3 if name.endswith("ln_f.weight") and len(calls) % 2 == 0 else value)
-            for name, value in found
-        ]
+        return [(name, value * 3 if name.endswith("ln_f.weight") and len(calls) % 2 == 0 else value) for name, value in found]
 
     monkeypatch.setattr(device, "_gradients", wrong)
     (trouble,) = device.gradient_troubles(SPEC, "cpu")
@@ -94,9 +89,7 @@ def test_a_wrong_gradient_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("available", "limit", "said"), [(False, 0, "no MPS device"), (True, 0, "recommends 0 bytes")])
-def test_a_mac_without_usable_mps_is_none(
-    monkeypatch: pytest.MonkeyPatch, available: bool, limit: int, said: str
-) -> None:
+def test_a_mac_without_usable_mps_is_none(monkeypatch: pytest.MonkeyPatch, available: bool, limit: int, said: str) -> None:
     """No MPS, or a virtual Mac that recommends 0 bytes: not run, with the reason."""
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: available)
     monkeypatch.setattr(torch, "mps", SimpleNamespace(recommended_max_memory=lambda: limit))

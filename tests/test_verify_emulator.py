@@ -125,9 +125,7 @@ def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None
 def test_generation_makes_new_graphs_with_every_token() -> None:
     """Each token has a cache one longer, so each compiles graphs of its own;
     nothing of the cache is left at the end."""
-    result = emulate(
-        replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 8, silent
-    )
+    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 8, silent)
     generated = result.steps[-1]
 
     assert generated.what == "generate"
@@ -266,14 +264,10 @@ def test_lengths_come_from_the_users_own_data(tmp_path: Path) -> None:
 
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<unk>": 0, "<pad>": 1, "w": 2}, unk_token="<unk>"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>").save_pretrained(
-        tmp_path / "tok"
-    )
+    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>").save_pretrained(tmp_path / "tok")
     rows = [{"text": "w " * (5 + number % 7), "summary": "w " * (1 + number % 3)} for number in range(50)]
     (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    data = DataSource(
-        "files", str(tmp_path / "data.jsonl"), "text", "summary", prefix="w ", tokenizer=str(tmp_path / "tok")
-    )
+    data = DataSource("files", str(tmp_path / "data.jsonl"), "text", "summary", prefix="w ", tokenizer=str(tmp_path / "tok"))
     known, said = with_own_lengths(replace(SPEC, data=data))
 
     assert said.startswith("lengths are those of 50 samples of ")

@@ -49,9 +49,7 @@ def test_the_table_gives_the_published_sizes(model: str, task: Task, published: 
     assert millions(model, task) == pytest.approx(published, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    "model", ["t5-small", "bert-base-uncased", "gpt2", "Llama-3.2-1B", "whisper-tiny", "bart-base"]
-)
+@pytest.mark.parametrize("model", ["t5-small", "bert-base-uncased", "gpt2", "Llama-3.2-1B", "whisper-tiny", "bart-base"])
 def test_a_reduced_copy_is_small(model: str) -> None:
     """Two narrow layers of the same architecture have a few hundred thousand parameters."""
     task: Task = "speech_seq2seq" if "whisper" in model else "causal_lm" if model[0] in "gL" else "seq2seq_lm"

@@ -48,9 +48,7 @@ def page() -> str:
         RunResult(name, "emulated", steps, Composition(2**31, "forward", {"weights": 2**30}), largest_peak=2**31)
         for name in ("as written", "as rewritten")
     )
-    check = Check(
-        "driver memory", "fail", "x" * 90 + " grows", (Evidence("highest", "y" * 90),), line="a/very/long/path/" * 6
-    )
+    check = Check("driver memory", "fail", "x" * 90 + " grows", (Evidence("highest", "y" * 90),), line="a/very/long/path/" * 6)
     verdicts = tuple(Verdict(run.name, "fail", "", (check,)) for run in runs)
     return as_page(Report("a/" * 60 + "train.ipynb", Machine(), runs, verdicts)) + PROBE
 
@@ -69,9 +67,7 @@ def opened(folder: Path, width: int, *more: str) -> list[str]:
         "--allow-file-access-from-files",
         "--dump-dom",
     ]
-    shown = subprocess.run(
-        [*command, (folder / "frame.html").as_uri()], capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    shown = subprocess.run([*command, (folder / "frame.html").as_uri()], capture_output=True, text=True, timeout=60, check=True).stdout
     found = re.search(r"<title>RESULT\|(.*?)</title>", shown)
     assert found, shown[:500]
     return found.group(1).split("|")

@@ -80,9 +80,7 @@ if __name__ == "__main__":
 """
 
 
-def verify(
-    folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 180
-) -> Report:
+def verify(folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 180) -> Report:
     """Verify code as a script."""
     path = folder / "train.py"
     path.write_text(code, encoding="utf-8")
@@ -180,9 +178,7 @@ def test_code_that_cannot_be_run_is_explained(tmp_path: Path, code: str, said: s
 
 def test_a_signal_handler_does_not_keep_it_running(tmp_path: Path) -> None:
     """Code that handles SIGTERM itself is ended all the same."""
-    report = verify(
-        tmp_path, ("import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)\nwhile True: pass"), seconds=5
-    )
+    report = verify(tmp_path, ("import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)\nwhile True: pass"), seconds=5)
 
     assert "longer than 5 seconds" in report.problem
     assert report.seconds < 60
@@ -195,9 +191,7 @@ def test_a_missing_model_names_what_to_download(tmp_path: Path) -> None:
     assert "hf download nobody/nothing" in report.problem
 
     code = "from transformers import AutoModelForCausalLM\nmodel = AutoModelForCausalLM.from_pretrained('gpt2')\n"
-    known = verify(
-        tmp_path, code + LOOP.replace("model = nn.Linear(8, 1).to(device)", "model = nn.Linear(8, 1).to(device)\n")
-    )
+    known = verify(tmp_path, code + LOOP.replace("model = nn.Linear(8, 1).to(device)", "model = nn.Linear(8, 1).to(device)\n"))
     assert known.status == "pass", reasons(known)
     assert any("'gpt2'" in change for change in known.runs[0].changes)
 
@@ -205,9 +199,7 @@ def test_a_missing_model_names_what_to_download(tmp_path: Path) -> None:
 def test_the_users_folder_is_as_it_was(tmp_path: Path) -> None:
     """Whatever the code writes goes to a copy; its own data can be read."""
     (tmp_path / "data.txt").write_text("8")
-    code = (
-        "open('data.txt', 'a').write('9')\nwidth = int(open('data.txt').read()[0])\nopen('new.txt', 'w').write('x')\n"
-    ) + LOOP
+    code = ("open('data.txt', 'a').write('9')\nwidth = int(open('data.txt').read()[0])\nopen('new.txt', 'w').write('x')\n") + LOOP
     (tmp_path / "train.py").write_text(code)
     before = digest(tmp_path)
     report = verify(tmp_path, code)
@@ -219,11 +211,7 @@ def test_the_users_folder_is_as_it_was(tmp_path: Path) -> None:
 def digest(folder: Path) -> list[tuple[str, str, int]]:
     """Return names, contents and times of a folder's files."""
     paths = sorted(path for path in folder.rglob("*") if path.name != "train.py")
-    return [
-        (str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns)
-        for path in paths
-        if path.is_file()
-    ]
+    return [(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in paths if path.is_file()]
 
 
 def test_a_failure_on_the_users_line(tmp_path: Path) -> None:

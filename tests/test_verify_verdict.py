@@ -25,9 +25,7 @@ def run(steps: int = 100, leak: int = 0, driver: int = 3 * GB, keys: int = 0, **
         StepRecord(number, live=GB + number * leak, peak=2 * GB, driver=driver, new_keys=keys, new_graph_keys=keys)
         for number in range(1, steps + 1)
     )
-    plain = RunResult(
-        "run", "emulated", records, Composition(2 * GB, "forward"), largest_peak=2 * GB, driver_peak=driver
-    )
+    plain = RunResult("run", "emulated", records, Composition(2 * GB, "forward"), largest_peak=2 * GB, driver_peak=driver)
     return replace(plain, **settings)  # type: ignore[arg-type]
 
 

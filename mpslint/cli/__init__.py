@@ -19,9 +19,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in alphabetical order."""
-        return sorted(
-            module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name[0] != "_"
-        )
+        return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__) if module.name[0] != "_")
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the module of one command and return it, or None when there is no such command."""

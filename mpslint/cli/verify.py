@@ -25,12 +25,8 @@ from mpslint.finding import UsageError
     help="Run this script or notebook itself, shortened.",
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--backend", type=click.Choice(["auto", "emulated", "cpu", "mps", "cuda"]), default="auto", show_default=True
-)
-@click.option(
-    "--steps", type=click.IntRange(1, 100_000), help="Optimizer steps to run (200 from a spec, 20 of a script)."
-)
+@click.option("--backend", type=click.Choice(["auto", "emulated", "cpu", "mps", "cuda"]), default="auto", show_default=True)
+@click.option("--steps", type=click.IntRange(1, 100_000), help="Optimizer steps to run (200 from a spec, 20 of a script).")
 @click.option("--memory", type=click.IntRange(1, 4096), help="Memory of the Mac in GB.")
 @click.option("--torch", "torch_version", help="torch on the Mac, such as 2.13.")
 @click.option("--format", "shape", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True)
@@ -42,9 +38,7 @@ from mpslint.finding import UsageError
 @click.option("--yes", is_flag=True, help="Run the script without asking.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds for each run.")
-@click.option(
-    "--memory-limit", type=click.FloatRange(min=0.1), default=8.0, show_default=True, help="GB that a run may use here."
-)
+@click.option("--memory-limit", type=click.FloatRange(min=0.1), default=8.0, show_default=True, help="GB that a run may use here.")
 def command(**options: object) -> None:
     """Train a few steps as written and as rewritten, and give a verdict.
 

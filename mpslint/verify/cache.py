@@ -30,11 +30,7 @@ class Cache:
     def here(cls) -> Cache:
         """Return the cache of this user: $MPSLINT_CACHE, else the system's cache folder."""
         named = os.environ.get("MPSLINT_CACHE")
-        return cls(
-            Path(named)
-            if named
-            else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mpslint" / "verify"
-        )
+        return cls(Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mpslint" / "verify")
 
     def get(self, job: Job) -> Mapping[str, Any] | None:
         """Return the kept result of a job, or None."""
@@ -48,9 +44,7 @@ class Cache:
         """Keep a result; a folder that cannot be written to is no reason to stop."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                "w", dir=self.folder, suffix=".tmp", delete=False, encoding="utf-8"
-            ) as stream:
+            with tempfile.NamedTemporaryFile("w", dir=self.folder, suffix=".tmp", delete=False, encoding="utf-8") as stream:
                 json.dump(data, stream)
             os.replace(stream.name, self._path(job))
             for old in sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime)[:-KEPT]:

@@ -64,30 +64,21 @@ def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low))
 
-    parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>'
-    ]
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>']
     for tick in ticks(low / unit.scale, high / unit.scale):
         at = y(tick * unit.scale)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(
-            f'<text x="{LEFT - 6}" y="{at + 4:.1f}" '
-            f'text-anchor="end">{tick:g}{" " + unit.name if unit.name else ""}</text>'
-        )
+        parts.append(f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}{" " + unit.name if unit.name else ""}</text>')
     for tick in ticks(1, last):
         parts.append(f'<text x="{x(tick):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">optimizer step</text>')
     if limit is not None:
         at = y(limit[1])
         parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(
-            f'<text class="limit" x="{WIDTH - RIGHT}" y="{at - 5:.1f}" text-anchor="end">{escape(limit[0])}</text>'
-        )
+        parts.append(f'<text class="limit" x="{WIDTH - RIGHT}" y="{at - 5:.1f}" text-anchor="end">{escape(limit[0])}</text>')
     for line in lines:
         points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in line.points)
-        parts.append(
-            f'<polyline class="curve c{line.colour}" points="{points}"><title>{escape(line.name)}</title></polyline>'
-        )
+        parts.append(f'<polyline class="curve c{line.colour}" points="{points}"><title>{escape(line.name)}</title></polyline>')
     return "".join(parts) + "</svg>"
 
 

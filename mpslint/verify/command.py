@@ -80,9 +80,7 @@ def carry_out(request: Request) -> int:
         for path in request.specs:
             pair = read_pair(path)
             for spec in filter(None, (pair.before, pair.after)):
-                console.print(
-                    estimate_table(estimate_spec(spec, request.machine(pair.machine), use_cache=not request.no_cache))
-                )
+                console.print(estimate_table(estimate_spec(spec, request.machine(pair.machine), use_cache=not request.no_cache)))
         return 0
     codes = []
     for report in _reports(request):

@@ -15,9 +15,7 @@ from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.work import do_job
 
 
-def estimate_spec(
-    spec: RunSpec, machine: Machine | None = None, sizes: Sequence[int] = (), *, use_cache: bool = True
-) -> Estimate:
+def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence[int] = (), *, use_cache: bool = True) -> Estimate:
     """Return the estimate of one run. Raises ReadError saying why, when it cannot be made (no torch, unknown model,
     ...)."""
     job = Job("estimate", machine or Machine(), (spec,), memory_sizes=tuple(sizes) or mac_sizes())

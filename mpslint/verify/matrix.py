@@ -46,9 +46,7 @@ def ladder(spec: RunSpec) -> Iterator[Rung]:
     longer = replace(longer, pad_to_multiple_of=longer.source.limit)
     yield _rung("D", "longer sequences", longer)
     evaluation = spec.evaluation or Evaluation(batch=2, samples=8)
-    little = replace(
-        longer, evaluation=replace(evaluation, samples=min(8, evaluation.samples), batch=min(2, evaluation.batch))
-    )
+    little = replace(longer, evaluation=replace(evaluation, samples=min(8, evaluation.samples), batch=min(2, evaluation.batch)))
     yield _rung("E", "a little evaluation", little)
     yield _rung("F", "the whole evaluation", replace(longer, evaluation=evaluation))
     yield _rung("as written", "everything as written", replace(spec, name="as written"))

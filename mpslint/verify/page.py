@@ -30,10 +30,7 @@ def as_page(report: Report, extra: str = "") -> str:
     if report.verdicts:
         body.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in report.verdicts)}</div>')
     if report.comparison:
-        body.append(
-            "<h2>Is the rewrite the same training?</h2><ul "
-            f'class="checks">{"".join(map(_check, report.comparison))}</ul>'
-        )
+        body.append(f'<h2>Is the rewrite the same training?</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
     charts = "".join(_charts(report))
     if charts:
         body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')
@@ -57,18 +54,13 @@ def badge(status: str) -> str:
 
 def _verdict(verdict: Verdict) -> str:
     checks = "".join(map(_check, verdict.checks))
-    return (
-        f'<section class="verdict"><h3>{escape(verdict.name)} {badge(verdict.status)}</h3><ul '
-        f'class="checks">{checks}</ul></section>'
-    )
+    return f'<section class="verdict"><h3>{escape(verdict.name)} {badge(verdict.status)}</h3><ul class="checks">{checks}</ul></section>'
 
 
 def _check(check: Check) -> str:
     line = f" <code>{escape(check.line)}</code>" if check.line else ""
     rows = "".join(f"<tr><th>{escape(item.label)}</th><td>{escape(item.value)}</td></tr>" for item in check.evidence)
-    more = (
-        f'<details><summary>evidence</summary><div class="scroll"><table>{rows}</table></div></details>' if rows else ""
-    )
+    more = f'<details><summary>evidence</summary><div class="scroll"><table>{rows}</table></div></details>' if rows else ""
     return f"<li>{badge(check.status)} <strong>{escape(check.name)}</strong>: {escape(check.reason)}{line}{more}</li>"
 
 
@@ -126,10 +118,7 @@ def _compositions(report: Report) -> Iterator[str]:
     names = list(dict.fromkeys(name for run in runs if run.composition for name in run.composition.parts))
     head = "".join(f"<th>{escape(run.name)}</th>" for run in runs)
     rows = "".join(
-        f"<tr><th>{escape(name)}</th>"
-        + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs)
-        + "</tr>"
-        for name in names
+        f"<tr><th>{escape(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>" for name in names
     )
     total = "".join(f'<td class="number"><strong>{size(run.largest_peak)}</strong></td>' for run in runs)
     yield (
@@ -147,9 +136,7 @@ def _notes(report: Report) -> Iterator[str]:
     lines = [(run, note) for run in report.runs for note in run.notes]
     changed = list(dict.fromkeys(change for run in report.runs for change in run.changes))
     if changed:
-        yield (
-            f"<h2>Changed to shorten the run</h2><ul>{''.join(f'<li>{escape(change)}</li>' for change in changed)}</ul>"
-        )
+        yield (f"<h2>Changed to shorten the run</h2><ul>{''.join(f'<li>{escape(change)}</li>' for change in changed)}</ul>")
     if lines:
         items = "".join(f"<li>{escape(run.name)}, {escape(run.backend)}: {escape(note)}</li>" for run, note in lines)
         yield f"<h2>Notes</h2><ul>{items}</ul>"

@@ -109,9 +109,7 @@ def limits(memory_gb: int) -> Limits:
     data = table("mac_memory")
     known = [size for size in sorted(data["macs"]) if size <= memory_gb] or [min(data["macs"])]
     recommended = int(memory_gb * 2**30 * data["macs"][known[-1]])
-    return Limits(
-        memory_gb, recommended, int(recommended * data["low"]), int(recommended * data["high"]), data["reserve"]
-    )
+    return Limits(memory_gb, recommended, int(recommended * data["low"]), int(recommended * data["high"]), data["reserve"])
 
 
 def mac_sizes() -> tuple[int, ...]:

@@ -130,9 +130,7 @@ def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, pea
 def processes() -> list[tuple[int, int, int]]:
     """Return (pid, parent, resident bytes) of every process of this machine that is not dead already."""
     if HAS_PROC:
-        return [
-            row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None
-        ]
+        return [row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None]
     listed = subprocess.run(["ps", "-axo", "pid=,ppid=,rss=,stat="], capture_output=True, text=True, check=False).stdout
     rows = (line.split() for line in listed.splitlines())
     return [(int(row[0]), int(row[1]), int(row[2]) * 1024) for row in rows if len(row) == 4 and row[3][0] != "Z"]

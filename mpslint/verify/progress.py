@@ -35,9 +35,7 @@ class Live:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._progress.stop()
 
     def progress(self, name: str, data: Mapping[str, Any]) -> None:
@@ -51,9 +49,5 @@ class Live:
 
 def _seen(data: Mapping[str, Any]) -> str:
     """Return the memory and the shape that a job reports."""
-    parts = [
-        f"{label} {size(data[name])}"
-        for label, name in (("peak", "live"), ("driver", "driver"))
-        if data.get(name, -1) >= 0
-    ]
+    parts = [f"{label} {size(data[name])}" for label, name in (("peak", "live"), ("driver", "driver")) if data.get(name, -1) >= 0]
     return "  ".join([*parts, str(data.get("shapes", ""))[:40]])

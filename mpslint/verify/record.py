@@ -65,10 +65,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             raise UsageError(f"{where}: expected a list, got {value!r:.60}")
         inner = arguments[0] if arguments[-1] is Ellipsis else None
         kinds = [inner] * len(value) if inner is not None else list(arguments)
-        return tuple(
-            _convert(kind, item, f"{where}[{number}]")
-            for number, (kind, item) in enumerate(zip(kinds, value, strict=False))
-        )
+        return tuple(_convert(kind, item, f"{where}[{number}]") for number, (kind, item) in enumerate(zip(kinds, value, strict=False)))
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return from_data(hint, value, where)
     return _plain(hint, value, where)

@@ -50,16 +50,12 @@ class Report:
         backends = list(dict.fromkeys(run.backend for run in self.runs))
         if "mps" in backends:
             run = next(run for run in self.runs if run.backend == "mps")
-            return (
-                f"measured on MPS ({run.versions.get('chip', 'Apple silicon')}, torch {run.versions.get('torch', '?')})"
-            )
+            return f"measured on MPS ({run.versions.get('chip', 'Apple silicon')}, torch {run.versions.get('torch', '?')})"
         if "cuda" in backends:
             return "measured on CUDA: values and peaks of CUDA, not of MPS"
         if "emulated" in backends:
             values = " Values were computed on the CPU." if "cpu" in backends else ""
-            return (
-                f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
-            )
+            return f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
         return "values computed on the CPU; memory of MPS not measured" if backends else "nothing was run"
 
 

@@ -66,11 +66,7 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
     """Return the report on a script or notebook, as it is. The file itself, and all beside it,
     are left as they were."""
     report = _verify_once(path, options, progress)
-    if any(
-        check.status == "inconclusive" and check.name == "live memory"
-        for verdict in report.verdicts
-        for check in verdict.checks
-    ):
+    if any(check.status == "inconclusive" and check.name == "live memory" for verdict in report.verdicts for check in verdict.checks):
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report
@@ -114,9 +110,7 @@ def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
     return ""
 
 
-def _run(
-    path: Path, copied: Path, sandbox: Path, device: Device, options: ScriptOptions, progress: Progress | None
-) -> Answer:
+def _run(path: Path, copied: Path, sandbox: Path, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
     home = sandbox / "tmp"
     home.mkdir(parents=True)
     script = ScriptRun(
@@ -137,9 +131,7 @@ def _run(
         "MPSLINT_SECONDS": str(options.limits.seconds),
         **_caches(home),
     }
-    return do_job(
-        job, options.limits, progress, "emulated" if device == "emulated" else device, copied.parent, environment
-    )
+    return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, copied.parent, environment)
 
 
 def _caches(home: Path) -> dict[str, str]:

@@ -46,9 +46,7 @@ def print_report(report: Report, console: Console) -> None:
     for run in report.runs:
         _print_notes(run, console)
     style = COLOURS[report.status]
-    console.print(
-        Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim")
-    )
+    console.print(Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim"))
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
@@ -71,9 +69,7 @@ def _print_check(check: Check, console: Console) -> None:
 
 def numbers(report: Report) -> Table:
     """Return the numbers of all runs side by side."""
-    runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [
-        run for run in report.runs if run.steps
-    ]
+    runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [run for run in report.runs if run.steps]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     table.add_column("")
     for run in runs:
@@ -120,13 +116,8 @@ def _print_notes(run: RunResult, console: Console) -> None:
 
 def estimate_table(estimate: Estimate) -> Table:
     """Return the memory estimate as a table of Macs, the breakdown above it."""
-    parts = ", ".join(
-        f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1])
-    )
-    title = (
-        f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch "
-        f"{estimate.batch}: {parts}"
-    )
+    parts = ", ".join(f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1]))
+    title = f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch {estimate.batch}: {parts}"
     table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")

@@ -115,9 +115,7 @@ def mann_kendall(values: Sequence[float]) -> float:
     ties: dict[float, int] = {}
     for value in points:
         ties[value] = ties.get(value, 0) + 1
-    variance = size * (size - 1) * (2 * size + 5) - sum(
-        count * (count - 1) * (2 * count + 5) for count in ties.values()
-    )
+    variance = size * (size - 1) * (2 * size + 5) - sum(count * (count - 1) * (2 * count + 5) for count in ties.values())
     if variance <= 0:
         return 1.0
     z = (score - (score > 0) + (score < 0)) / math.sqrt(variance / 18)
@@ -129,9 +127,7 @@ def sawtooth_period(values: Sequence[float]) -> float:
     changes = [after - before for before, after in itertools.pairwise(values)]
     height = max(values) - min(values)
     spread = 1.4826 * median(abs(change - median(changes)) for change in changes)
-    drops = [
-        index for index, change in enumerate(changes) if -change > 0.5 * height and -change > 8 * spread and height > 0
-    ]
+    drops = [index for index, change in enumerate(changes) if -change > 0.5 * height and -change > 8 * spread and height > 0]
     if not drops:
         return 0.0
     if len(drops) == 1:

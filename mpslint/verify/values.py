@@ -27,11 +27,7 @@ def alone(run: RunResult) -> Check:
     if bad is not None:
         return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
     lost = next(
-        (
-            record.step
-            for record in run.steps
-            if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)
-        ),
+        (record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)),
         None,
     )
     if lost is not None:

@@ -116,11 +116,7 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
     values = [float(record.live) for record in trained]
     if len(values) < 8:
         grows = all(after > before for before, after in pairwise(values))
-        if (
-            grows
-            and len(values) > 2
-            and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1])
-        ):
+        if grows and len(values) > 2 and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1]):
             return Check(
                 "live memory",
                 "inconclusive",
@@ -183,9 +179,7 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
     )
     churned = growth > max(FLOOR, SHARE * live) and max(driver) > GROWN * live
     cause = (
-        " because buffers of ever new sizes are cached and not joined (torch up to 2.13)"
-        if not is_at_least(machine.torch, "2.14")
-        else ""
+        " because buffers of ever new sizes are cached and not joined (torch up to 2.13)" if not is_at_least(machine.torch, "2.14") else ""
     )
     first = next((record.step for record in trained if record.driver > FULL * bounds.low), None)
     grown = (
@@ -226,9 +220,7 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
         Evidence(f"by the end of {horizon} steps", f"{planned} (about {size(planned * per_key)})"),
     )
     if len(trained) < 8:
-        return Check(
-            "compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence
-        )
+        return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence)
     if rate > CHURN and growth > FLOOR:
         return Check(
             "compiled graphs",
@@ -249,9 +241,7 @@ def _fits(result: RunResult, bounds: Limits) -> Check:
     evidence = tuple(Evidence(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
     mac = f"a {bounds.memory_gb} GB Mac, which recommends at most {size(bounds.recommended)}"
     if peak > bounds.high:
-        return Check(
-            "fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence
-        )
+        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
     if peak > bounds.recommended:
         return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac}: it swaps", evidence)
     return Check("fits", "pass", f"the peak of {size(peak)} fits {mac}", evidence)
@@ -292,11 +282,7 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Limits
 
 
 def _why(record: StepRecord) -> str:
-    return (
-        "the logits of every batch are kept"
-        if record.what == "evaluate"
-        else "the generation limit is too long for its batch"
-    )
+    return "the logits of every batch are kept" if record.what == "evaluate" else "the generation limit is too long for its batch"
 
 
 def _sure(result: RunResult) -> Iterator[Check]:

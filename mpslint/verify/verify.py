@@ -78,9 +78,7 @@ def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None)
         run = _run(spec, replace(options, backend="emulated", falls_back=False), steps, progress)
         return replace(run, notes=(f"emulated: {answer.problem}", *run.notes))
     if answer.problem:
-        return RunResult(
-            spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,)
-        )
+        return RunResult(spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,))
     return replace(from_data(RunResult, answer.data), name=spec.name)
 
 

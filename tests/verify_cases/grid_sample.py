@@ -12,9 +12,7 @@ optimizer = torch.optim.AdamW(model.parameters())
 for _ in range(30):
     loss = nn.functional.grid_sample(
         torch.ones(4, 3, 16, 16).to(device),
-        nn.functional.affine_grid(
-            model(torch.ones(4, 8).to(device)).view(4, 2, 3), [4, 3, 16, 16], align_corners=False
-        ),
+        nn.functional.affine_grid(model(torch.ones(4, 8).to(device)).view(4, 2, 3), [4, 3, 16, 16], align_corners=False),
         align_corners=False,
     ).mean()
     optimizer.zero_grad()

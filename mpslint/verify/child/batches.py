@@ -61,8 +61,7 @@ def shape_of(spec: RunSpec, group: list[tuple[int, ...]]) -> Shape:
     limits = (spec.source.limit, spec.target.limit if spec.target else 64)
     columns = zip(*group, strict=False)
     padded = (
-        pad(spec, list(column), limit, is_target=place > 0)
-        for place, (column, limit) in enumerate(zip(columns, limits, strict=False))
+        pad(spec, list(column), limit, is_target=place > 0) for place, (column, limit) in enumerate(zip(columns, limits, strict=False))
     )
     return (len(group), *padded)
 

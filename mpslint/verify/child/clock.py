@@ -164,9 +164,7 @@ class Clock:
         if self.memory is not None:
             return
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        self.watched = [
-            (parameter, parameter.detach().clone()) for parameter in parameters if parameter.numel() < 2**22
-        ][:64]
+        self.watched = [(parameter, parameter.detach().clone()) for parameter in parameters if parameter.numel() < 2**22][:64]
 
     def finish(self) -> None:
         """Compare the trained weights with how they were before the first step."""
@@ -176,16 +174,7 @@ class Clock:
 
 def gradient_norm(optimizer: torch.optim.Optimizer) -> float | None:
     """Return the norm of all gradients of an optimizer, None when it has none."""
-    found = [
-        parameter.grad
-        for group in optimizer.param_groups
-        for parameter in group["params"]
-        if parameter.grad is not None
-    ]
+    found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
     if not found:
         return None
-    return float(
-        torch.linalg.vector_norm(
-            torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])
-        )
-    )
+    return float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])))

@@ -46,9 +46,7 @@ def mps_gauge() -> Gauge:
         raise ReadError("this machine has no MPS device; leave --backend out to have the run emulated")
     limit = mps.recommended_max_memory() if hasattr(mps, "recommended_max_memory") else 1
     if limit <= 0:
-        raise ReadError(
-            "this Mac's MPS recommends 0 bytes of memory, as virtual machines without a GPU do: it cannot be used"
-        )
+        raise ReadError("this Mac's MPS recommends 0 bytes of memory, as virtual machines without a GPU do: it cannot be used")
     accelerator = getattr(torch, "accelerator", None)
     has_peak = accelerator is not None and hasattr(accelerator, "max_memory_allocated") and _has_peak_statistics()
     return Gauge(
@@ -148,20 +146,12 @@ def _step(
     parts = []
     for place, shape in enumerate(shapes):
         lengths = shape[1:] if len(shape) > 1 else samples(spec, 1, number)[0]
-        parts.append(
-            [make_sample(spec, config, lengths, 1000 * number + 10 * place + item) for item in range(shape[0])]
-        )
+        parts.append([make_sample(spec, config, lengths, 1000 * number + 10 * place + item) for item in range(shape[0])])
     count = sum(int((sample["labels"] != -100).sum()) for part in parts for sample in part if "labels" in sample)
     for part in parts:
         batch = {name: tensor.to(gauge.device) for name, tensor in collate(spec, part).items()}
-        with torch.autocast(
-            gauge.device, dtype=HALF.get(spec.precision, torch.bfloat16), enabled=spec.precision != "no"
-        ):
-            extra = (
-                {"num_items_in_batch": torch.tensor(count, device=gauge.device)}
-                if count and takes_label_count(model)
-                else {}
-            )
+        with torch.autocast(gauge.device, dtype=HALF.get(spec.precision, torch.bfloat16), enabled=spec.precision != "no"):
+            extra = {"num_items_in_batch": torch.tensor(count, device=gauge.device)} if count and takes_label_count(model) else {}
             loss = model(**batch, **extra).loss
         top = max(top, gauge.live())
         (loss if extra else loss / len(parts)).backward()
@@ -213,16 +203,10 @@ def gradient_troubles(spec: RunSpec, device: str) -> tuple[Trouble, ...]:
     return (Trouble("gradients", "error", said),)
 
 
-def _gradients(
-    spec: RunSpec, model: torch.nn.Module, part: list[dict[str, torch.Tensor]], device: str
-) -> list[tuple[str, torch.Tensor]]:
+def _gradients(spec: RunSpec, model: torch.nn.Module, part: list[dict[str, torch.Tensor]], device: str) -> list[tuple[str, torch.Tensor]]:
     model.to(device)
     model.zero_grad()
     model(**{name: tensor.to(device) for name, tensor in collate(spec, part).items()}).loss.backward()
-    found = [
-        (name, parameter.grad.detach().cpu())
-        for name, parameter in model.named_parameters()
-        if parameter.grad is not None
-    ]
+    found = [(name, parameter.grad.detach().cpu()) for name, parameter in model.named_parameters() if parameter.grad is not None]
     model.to("cpu")
     return found

@@ -225,9 +225,7 @@ class Evaluator:
             for part, count in enumerate(run.keys.add(self.family.keys_at(shape))):
                 new[part] += count
         kept = self.evaluation.keeps_logits and not self.evaluation.generates
-        host = play_evaluation(
-            replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps
-        )
+        host = play_evaluation(replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps)
         yield run.record(number, "evaluate", new, f"{len(self.shapes)} batches", host)
         if self.evaluation.generates:
             yield self.generate(number)

@@ -47,9 +47,7 @@ def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
     )
 
 
-def _played(
-    spec: RunSpec, weights: int, initial: Segment, first: Family, later: Family | None, optimizer: Segment, batch: int
-) -> Replay:
+def _played(spec: RunSpec, weights: int, initial: Segment, first: Family, later: Family | None, optimizer: Segment, batch: int) -> Replay:
     """Return one optimizer step of the given micro-batch, played; a second micro-batch stands for all later ones."""
     replay = Replay()
     base(replay, weights, initial)

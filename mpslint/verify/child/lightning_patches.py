@@ -18,9 +18,7 @@ FLAGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def shorten_lightning(
-    module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool
-) -> None:
+def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool) -> None:
     """Give Lightning's Trainer the flags of a short run."""
     trainer: Any = module.Trainer
     init = trainer.__init__
@@ -60,6 +58,4 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _is_dropped(callback: Any) -> bool:
-    return any(
-        word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary")
-    )
+    return any(word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary"))

@@ -89,18 +89,14 @@ def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
     """Return the transformers configuration of the run; `reduced` keeps its kind and makes it small."""
     from transformers import AutoConfig
 
-    values = {
-        key: value for key, value in config_values(spec).items() if key not in ("architectures", "dtype", "torch_dtype")
-    }
+    values = {key: value for key, value in config_values(spec).items() if key not in ("architectures", "dtype", "torch_dtype")}
     kind = values.pop("model_type", None)
     if kind is None:
         raise ReadError(f"the configuration of {spec.model!r} has no model_type")
     try:
         config = AutoConfig.for_model(kind, **values)
     except (ValueError, KeyError, TypeError) as error:
-        raise ReadError(
-            f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}"
-        ) from None
+        raise ReadError(f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}") from None
     config.use_cache = False
     config.architectures = config.architectures or []
     if spec.dropout is not None:
@@ -117,11 +113,7 @@ def set_dropout(config: Any, value: float) -> None:
 
 def dropout_of(config: Any) -> float:
     """Return the largest dropout of a configuration."""
-    rates = [
-        value
-        for name, value in vars(config).items()
-        if isinstance(value, float) and ("dropout" in name or name.endswith("_pdrop"))
-    ]
+    rates = [value for name, value in vars(config).items() if isinstance(value, float) and ("dropout" in name or name.endswith("_pdrop"))]
     return max(rates, default=0.0)
 
 

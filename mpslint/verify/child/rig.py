@@ -51,9 +51,7 @@ class Rig:
         self.optimizer = make_optimizer(spec, self.trained)
         self.kept: list[tuple[str, torch.Tensor]] = []
         """What the caller keeps alive past the next cut, and the labels under which later segments know it."""
-        self.labels: dict[int, str] = {
-            number: f"weight{place}" for place, number in enumerate(sorted(self.weight_numbers))
-        }
+        self.labels: dict[int, str] = {number: f"weight{place}" for place, number in enumerate(sorted(self.weight_numbers))}
         self.memory.cut()
 
     @contextlib.contextmanager
@@ -194,9 +192,7 @@ class Rig:
     @functools.cached_property
     def classes(self) -> Classes:
         """The sizes by which logits and gradients are told from other tensors."""
-        vocabulary = (
-            getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
-        )
+        vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
         return Classes(vocabulary, frozenset(tuple(parameter.shape) for parameter in self.trained))
 
 
@@ -207,9 +203,7 @@ def replace_tensors(model: torch.nn.Module, make: Callable[[torch.Tensor], torch
         for name, parameter in list(module._parameters.items()):
             if parameter is not None:
                 if id(parameter) not in made:
-                    made[id(parameter)] = torch.nn.Parameter(
-                        make(parameter.detach()), requires_grad=parameter.requires_grad
-                    )
+                    made[id(parameter)] = torch.nn.Parameter(make(parameter.detach()), requires_grad=parameter.requires_grad)
                 module._parameters[name] = made[id(parameter)]  # type: ignore[assignment]
         for name, buffer in list(module._buffers.items()):
             if buffer is not None:
@@ -218,15 +212,9 @@ def replace_tensors(model: torch.nn.Module, make: Callable[[torch.Tensor], torch
 
 def takes_label_count(model: torch.nn.Module) -> bool:
     """Return whether a model's forward takes `num_items_in_batch`, by name or among its keyword arguments."""
-    forward = (
-        getattr(getattr(model, "base_model", None), "model", model).forward
-        if hasattr(model, "peft_config")
-        else model.forward
-    )
+    forward = getattr(getattr(model, "base_model", None), "model", model).forward if hasattr(model, "peft_config") else model.forward
     parameters = inspect.signature(forward).parameters.values()
-    return any(
-        parameter.kind is parameter.VAR_KEYWORD or parameter.name == "num_items_in_batch" for parameter in parameters
-    )
+    return any(parameter.kind is parameter.VAR_KEYWORD or parameter.name == "num_items_in_batch" for parameter in parameters)
 
 
 def _fake_mode() -> Any:
@@ -243,9 +231,7 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
     if name.startswith(("adamw", "adam")):
         kind = torch.optim.AdamW if name.startswith("adamw") else torch.optim.Adam
         allow_fused()
-        return kind(
-            parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None
-        )
+        return kind(parameters, lr=rate, fused=True if "fused" in name else None, foreach=True if "foreach" in name else None)
     if name.startswith("sgd"):
         return torch.optim.SGD(parameters, lr=rate, momentum=0.9 if "momentum" in name else 0.0)
     if name == "adafactor":
@@ -257,8 +243,7 @@ def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch
     if name == "adagrad":
         return torch.optim.Adagrad(parameters, lr=rate)
     raise ReadError(
-        f"the optimizer {name!r} is not known to verify; known are adamw_torch, adamw_torch_fused, adafactor, sgd, "
-        "rmsprop, adagrad"
+        f"the optimizer {name!r} is not known to verify; known are adamw_torch, adamw_torch_fused, adafactor, sgd, rmsprop, adagrad"
     )
 
 

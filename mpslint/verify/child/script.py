@@ -110,9 +110,7 @@ class Stage:
             lambda loader: check_workers(loader, self.code[0], self.report),
         )
         AfterImport(
-            library_changes(
-                self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated
-            )
+            library_changes(self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated)
         ).install()
 
     def empty_cache(self) -> None:
@@ -155,9 +153,7 @@ class Stage:
                 interceptor = Interceptor(self.clock.asked)
                 watch = Watch(self.memory, self.keys, self.seen, before=interceptor.before)
                 self.watch = watch
-                mode = StandIn(
-                    "meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta)
-                )
+                mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
                 mode.hosted = interceptor.hosted
                 self.interceptor = interceptor
                 self.clock.host = lambda: interceptor.host
@@ -201,8 +197,7 @@ class Stage:
         """Explain an exit of the user's own."""
         if error.code not in (None, 0):
             raise ReadError(
-                f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script "
-                "FILE -- --data x"
+                f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script FILE -- --data x"
             )
         if not self.clock.done:
             raise ReadError("the code left with sys.exit() before the first training step")
@@ -221,12 +216,9 @@ class Stage:
         )
         if offline or "offline" in str(error).lower():
             raise ReadError(
-                "the code needs something from the network, which verify does not use: "
-                f"{str(error).splitlines()[0][:200]}"
+                f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}"
             ) from None
-        self.failure = (
-            f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
-        )
+        self.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename in self.lines:
                 self.failure_line = f"{self.lines[frame.filename]}:{frame.lineno}"
@@ -243,9 +235,7 @@ class Stage:
             )
         if self.clock.endless:
             line = self.clock.endless
-            self.coverage.report(
-                "endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound"
-            )
+            self.coverage.report("endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound")
         uncertain = [f"{name} depends on values" for name in self.watch.data_dependent] if self.is_emulated else []
         if self.is_emulated and self.interceptor.asked_lines:
             uncertain.append(f"values are asked of the device at {', '.join(list(self.interceptor.asked_lines)[:4])}")
@@ -275,10 +265,7 @@ class Stage:
         if self.clock.stopped:
             yield f"the run was ended {self.clock.stopped}"
         if self.precision.half and self.is_emulated:
-            yield (
-                f"{self.precision.half} autocast is not seen by tensors without values: activations are counted "
-                "in float32"
-            )
+            yield (f"{self.precision.half} autocast is not seen by tensors without values: activations are counted in float32")
 
 
 def _siblings(path: Path) -> dict[str, str]:

@@ -83,8 +83,5 @@ def unguarded(piece: Piece, line: int) -> bool:
     outside of a main guard."""
     for node in ast.parse(piece.text).body:
         if node.lineno <= line <= (node.end_lineno or node.lineno):
-            return not (
-                isinstance(node, ast.If)
-                and "__name__" in {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)}
-            )
+            return not (isinstance(node, ast.If) and "__name__" in {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)})
     return False

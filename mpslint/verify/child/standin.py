@@ -15,9 +15,7 @@ from torch.overrides import TorchFunctionMode
 from mpslint.verify.emulator.neutral import neutral_number, to_host
 
 MPS = "mps"
-CONVERT = (
-    "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
-)
+CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
 PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
 
 
@@ -31,9 +29,7 @@ def is_mps(value: Any) -> bool:
 class StandIn(TorchFunctionMode):
     """Serves `mps` by `served`: "meta" when the run is emulated, "cpu" when its values are wanted."""
 
-    def __init__(
-        self, served: str, lstm: Callable[..., Any] | None = None, on_backward: Callable[[Any], None] | None = None
-    ) -> None:
+    def __init__(self, served: str, lstm: Callable[..., Any] | None = None, on_backward: Callable[[Any], None] | None = None) -> None:
         super().__init__()
         self.served = torch.device(served)
         self.is_emulated = served == "meta"
@@ -58,9 +54,7 @@ class StandIn(TorchFunctionMode):
     def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments with the device replaced where one stands by itself."""
         if any(isinstance(value, torch.device) and value.type == MPS for value in args):
-            return tuple(
-                self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args
-            )
+            return tuple(self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args)
         return args
 
     def inward_named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -137,9 +131,7 @@ def _cpu(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _numpy(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     if mode.on_device(args[0]):
-        raise TypeError(
-            "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
-        )
+        raise TypeError("can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
     return NotImplemented
 
 

@@ -164,13 +164,9 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
             kwargs.pop("attn_implementation", None),
         )
         if config is None or isinstance(config, str):
-            named = {
-                key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")
-            }
+            named = {key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")}
             config, _ = cls.config_class.from_pretrained(name, return_unused_kwargs=True, **named)
-        shortened.note(
-            f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights"
-        )
+        shortened.note(f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights")
         if not is_emulated and reduce_depth(config):
             shortened.note(f"{cls.__name__} has two layers on the CPU")
         if attention is not None:

@@ -45,11 +45,7 @@ def shortened(spec: RunSpec) -> RunSpec:
     """Return a run with its sequences cut to what a CPU takes lightly, lengths scaled alike; dropout off, float32."""
 
     def scaled(lengths: Lengths | None) -> Lengths | None:
-        if (
-            lengths is None
-            or lengths.limit <= LONGEST
-            or spec.task in ("image_classification", "speech_seq2seq", "ctc")
-        ):
+        if lengths is None or lengths.limit <= LONGEST or spec.task in ("image_classification", "speech_seq2seq", "ctc"):
             return lengths
         factor = LONGEST / lengths.limit
         observed = tuple(max(1, round(length * factor)) for length in lengths.observed)
@@ -160,9 +156,7 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
             sample[name] = torch.ones(shape, dtype=torch.int64)
         elif shape:
             top = 2 if spec.task == "token_classification" and name == "labels" else vocabulary
-            sample[name] = torch.tensor(
-                [draw.randrange(1, top) if top > 2 else draw.randrange(top) for _ in range(shape[0])]
-            )
+            sample[name] = torch.tensor([draw.randrange(1, top) if top > 2 else draw.randrange(top) for _ in range(shape[0])])
         else:
             sample[name] = torch.tensor(draw.randrange(2))
     if spec.task in ("causal_lm", "masked_lm"):
@@ -182,7 +176,5 @@ def collate(spec: RunSpec, part: list[Sample]) -> dict[str, torch.Tensor]:
         limit = spec.target.limit if is_target and spec.target else spec.source.limit
         length = pad(spec, [len(value) for value in values], limit, is_target=is_target)
         filler = IGNORED if name == "labels" else 0
-        batch[name] = torch.stack(
-            [torch.nn.functional.pad(value, (0, length - len(value)), value=filler) for value in values]
-        )
+        batch[name] = torch.stack([torch.nn.functional.pad(value, (0, length - len(value)), value=filler) for value in values])
     return batch

@@ -47,13 +47,7 @@ class Interceptor:
             copy = to_host(first, kwargs.get("dtype"))
             self.hosted(first, copy)
             return copy
-        if (
-            name == "copy_"
-            and first is not None
-            and not first.is_meta
-            and isinstance(args[1], torch.Tensor)
-            and args[1].is_meta
-        ):
+        if name == "copy_" and first is not None and not first.is_meta and isinstance(args[1], torch.Tensor) and args[1].is_meta:
             return first
         if name == "_amp_foreach_non_finite_check_and_unscale_":
             return None
@@ -89,20 +83,14 @@ class Interceptor:
                         other = tensor
         if has_device and other is not None:
             raise RuntimeError(
-                f"Placeholder storage has not been allocated on MPS device! (aten::{name} gets tensors on mps:0 and "
-                "on the CPU)"
+                f"Placeholder storage has not been allocated on MPS device! (aten::{name} gets tensors on mps:0 and on the CPU)"
             )
 
 
 def _is_lengths(value: Any) -> bool:
     """Return whether a divisor is the target lengths of ctc_loss: it takes them from the CPU,
     and under a mode divides by them itself."""
-    return (
-        isinstance(value, torch.Tensor)
-        and value.device.type == "cpu"
-        and not value.is_floating_point()
-        and value.dim() == 1
-    )
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu" and not value.is_floating_point() and value.dim() == 1
 
 
 def _is_cpu(device: Any) -> bool:

@@ -52,9 +52,7 @@ class LiveMemory:
         number, size = self._count, storage.nbytes()
         self._count += 1
 
-        def dies(
-            _: object, self: LiveMemory = self, address: int = address, number: int = number, size: int = size
-        ) -> None:
+        def dies(_: object, self: LiveMemory = self, address: int = address, number: int = number, size: int = size) -> None:
             if self._known.get(address, (None, -1))[1] == number:
                 del self._known[address]
             self.live -= size

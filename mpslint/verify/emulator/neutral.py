@@ -79,15 +79,9 @@ def _largest(name: str, args: tuple[Any, ...]) -> Any:
 
 def _largest_unique(name: str, source: torch.Tensor, args: tuple[Any, ...]) -> tuple[torch.Tensor, ...]:
     whole = args[1] if name == "unique_dim" else None
-    values = (
-        torch.empty_like(source)
-        if whole is not None
-        else torch.empty((source.numel(),), dtype=source.dtype, device=source.device)
-    )
+    values = torch.empty_like(source) if whole is not None else torch.empty((source.numel(),), dtype=source.dtype, device=source.device)
     count = source.shape[whole] if whole is not None else source.numel()
-    inverse = torch.empty(
-        (count,) if whole is not None else tuple(source.shape), dtype=torch.int64, device=source.device
-    )
+    inverse = torch.empty((count,) if whole is not None else tuple(source.shape), dtype=torch.int64, device=source.device)
     counts = torch.empty((count,), dtype=torch.int64, device=source.device)
     return (values, inverse) if name == "_unique" else (values, inverse, counts)
 
@@ -102,7 +96,5 @@ def _index(source: torch.Tensor, indices: Any) -> Any:
         if index is None or index.dtype not in (torch.bool, torch.uint8):
             plain.append(index)
         else:
-            plain += [
-                torch.empty((index.numel(),), dtype=torch.int64, device=source.device) for _ in range(index.dim())
-            ]
+            plain += [torch.empty((index.numel(),), dtype=torch.int64, device=source.device) for _ in range(index.dim())]
     return aten.index.Tensor(source, plain)

@@ -65,9 +65,7 @@ class Coverage:
                 f"aten::{name} has no MPS kernel in torch {self.version} and falls back to the CPU ({later})",
             )
         else:
-            self.report(
-                name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.version}; {later}"
-            )
+            self.report(name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.version}; {later}")
 
     def user_line(self) -> str:
         """Return `file:line` of the innermost frame that is the user's own code, empty when there is none."""
@@ -82,9 +80,7 @@ class Coverage:
 
 def _fill(message: str, name: str, args: tuple[Any, ...], made: list[torch.Tensor]) -> str:
     """Return a message with what is known of the call filled in."""
-    shapes = " to ".join(
-        str(tuple(tensor.shape)) for tensor in [*(a for a in args[:1] if isinstance(a, torch.Tensor)), *made[:1]]
-    )
+    shapes = " to ".join(str(tuple(tensor.shape)) for tensor in [*(a for a in args[:1] if isinstance(a, torch.Tensor)), *made[:1]])
     size = max((tensor.numel() * tensor.element_size() for tensor in made), default=0)
     rows = args[0].shape[-1] if args and isinstance(args[0], torch.Tensor) and args[0].dim() else 0
     dtype = str(made[0].dtype).removeprefix("torch.") if made else ""

@@ -142,9 +142,7 @@ class Family:
         shapes = max(groups.values(), key=len)
         if len(shapes) <= features:
             return
-        self._scale = np.array(
-            [max(shape[axis] for shape in shapes) for axis in range(len(shapes[0]))], dtype=np.float64
-        )
+        self._scale = np.array([max(shape[axis] for shape in shapes) for axis in range(len(shapes[0]))], dtype=np.float64)
         terms = np.stack([self._terms(shape) for shape in shapes])
         numbers = np.stack([self.recorded[shape].numbers for shape in shapes]).astype(np.float64)
         held = len(shapes) - features
