@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).parent
 def rules_folder() -> Path:
     """Return the folder of the rules: the checkout's own when mpslint runs from one, else the copy in the wheel."""
     checkout = _PACKAGE.parent / "rules"
-    if (checkout / "dialects").is_dir() and (_PACKAGE.parent / "pyproject.toml").is_file():
+    if (checkout / "platform").is_dir() and (_PACKAGE.parent / "pyproject.toml").is_file():
         return checkout
     return _PACKAGE / "rules"
 
