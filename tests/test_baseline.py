@@ -164,6 +164,9 @@ def test_output_goes_to_a_file(folder: Path) -> None:
     assert run("check", "bad.py", "--output", "out.txt", cwd=folder, FORCE_COLOR="1").stdout == ""
     assert (folder / "out.txt").read_text().startswith("For ")
     assert "\x1b" not in (folder / "out.txt").read_text()
+    run("check", "bad.py", "--output", "out.txt", "--quiet", cwd=folder)
+    assert len((folder / "out.txt").read_text().splitlines()) == 3
+    assert run("check", "bad.py", "--statistics", "--format", "sarif", cwd=folder).returncode == 2
     refused = run("check", "bad.py", "--output", "gone/out.txt", cwd=folder)
     assert (refused.returncode, "gone/out.txt: cannot be written" in refused.stderr) == (3, True)
 

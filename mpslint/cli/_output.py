@@ -13,7 +13,7 @@ from mpslint.report.text import print_report
 TEXT = "text"
 
 
-def show(report: Report, output_format: str | None, output: str | None, quiet: bool) -> None:
+def show(report: Report, output_format: str | None, output: str | None) -> None:
     """Write a report where it was asked for. Raises WriteError when the file cannot be written."""
     name = output_format or TEXT
     if output is not None:
@@ -21,7 +21,7 @@ def show(report: Report, output_format: str | None, output: str | None, quiet: b
 
         write_whole(output, render(name, report).encode("utf-8", "surrogateescape"))
     elif name == TEXT:
-        print_report(terminal(), report.files, quiet)
+        print_report(terminal(), report.files, report.quiet)
     else:
         _print(render(name, report))
     if output_format is None and os.environ.get("GITHUB_ACTIONS") == "true":

@@ -30,6 +30,8 @@ class Report:
     """The folder that paths count from, such as the root of the repository."""
     results: Sequence[FileResult] = ()
     """The same files with their training plans, for formats that show them."""
+    quiet: bool = False
+    """One line a finding, in the format for people."""
 
 
 @dataclass(frozen=True, slots=True)
