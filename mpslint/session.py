@@ -39,6 +39,8 @@ class Options:
     force_exclude: bool = False
     target: Mapping[str, str] = field(default_factory=dict)
     """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -115,7 +117,7 @@ def check_file(found: Found, options: Options) -> FileResult:
         document = open_document(found, data, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
@@ -130,7 +132,7 @@ def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
     document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
     return fix(document, target, rules, unsafe, lambda finding: finding.severity.rank <= threshold.rank)
