@@ -47,7 +47,7 @@ def in_force(path: str, options: Options) -> InForce:
     """Return what is in force for a file or folder. Raises UsageError for a configuration that is wrong, ReadError for such a file."""
     configuration = configuration_for(path, options)
     document = _document(path, options)
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     rules = rules_for(path, configuration, options)
     left_out = tuple(_left_out(rules, configuration, options))
     memory, chip = (_source(name, configuration, options, said) for name, said in (("memory", target.memory_gib), ("chip", target.chip)))

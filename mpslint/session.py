@@ -41,6 +41,8 @@ class Options:
     force_exclude: bool = False
     target: Mapping[str, str] = field(default_factory=dict)
     """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -117,7 +119,7 @@ def check_file(found: Found, options: Options) -> FileResult:
         document = open_document(found, data, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
@@ -144,7 +146,7 @@ def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[R
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
     document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
     return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank

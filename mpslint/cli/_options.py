@@ -69,10 +69,10 @@ def options_of(values: dict[str, Any]) -> Options:
         tuple(values["exclude"]),
         values["force_exclude"],
         target_of(values),
-        values["config"],
-        values["isolated"],
-        sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
-        values["stdin_filename"],
+        config=values["config"],
+        isolated=values["isolated"],
+        stdin=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
+        stdin_filename=values["stdin_filename"],
     )
 
 
