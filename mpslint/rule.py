@@ -11,6 +11,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
 
@@ -50,6 +51,7 @@ SUBJECTS = (
     "check",
     "versions",
     "runs_on",
+    "program",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
