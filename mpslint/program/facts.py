@@ -115,8 +115,8 @@ class EnvironmentWrite:
     value_end: int
     context: Context | None = None
     style: str = "python"
-    """How it is set: `python`; `magic` (`%env`); `shell` (a line of a script, or before a command); `subshell` (`!export`: the shell
-    that runs it ends with the line, so nothing else sees it); `file` (`.env`)."""
+    """How it is set: `python`; `child` (in a copy, for another process); `magic` (`%env`); `shell` (a line of a script, or before a
+    command); `subshell` (`!export`: the shell that runs it ends with the line, so nothing else sees it); `file` (`.env`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
