@@ -344,6 +344,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "versions": _nowhere,
     "suppression": _after_the_others,
     "runs_on": _nowhere,
+    "program": _nowhere,
 }
 
 
@@ -358,6 +359,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "program":
+        return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":

@@ -12,6 +12,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
     {chip: [m1, m2]}                                  which Mac the Target is
+    {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
     {suppression: unused}                             a comment that silences nothing, judged after all other rules
@@ -57,6 +58,7 @@ SUBJECTS = (
     "versions",
     "suppression",
     "runs_on",
+    "program",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
