@@ -94,13 +94,18 @@ class AttributeWrite:
     """`target.name = value` on an object that is not of the program."""
 
     node: ast.stmt
-    path: str
-    """The target as it is written (`model.config`)."""
+    target: ast.expr
+    """What the attribute is of (`model.config`)."""
     name: str
     receiver: Value
     value: Value
     value_node: ast.expr
     context: Context
+
+    @property
+    def path(self) -> str:
+        """The target as it is written."""
+        return ast.unparse(self.target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,10 +180,15 @@ class Accumulation:
     """`total += value` or `values.append(value)`."""
 
     node: ast.AST
-    target: str
+    target_node: ast.expr
     value: Value
     value_node: ast.expr
     context: Context
+
+    @property
+    def target(self) -> str:
+        """What is added to, as it is written."""
+        return ast.unparse(self.target_node)
 
 
 @dataclass(slots=True)
