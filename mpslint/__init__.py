@@ -1,5 +1,30 @@
-"""mpslint says what a PyTorch training run will do on an Apple-silicon Mac, before it runs."""
+"""mpslint says what a PyTorch training run will do on an Apple-silicon Mac, before it runs.
+
+`mpslint.check(text, filename=...)` and `mpslint.fix(text, filename=...)` are the library; see `mpslint.api`.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mpslint.api import CheckResult, FixResult, check, fix
+
 __version__ = "0.1.0"
+__all__ = ["CheckResult", "FixResult", "__version__", "check", "fix", "load_ipython_extension"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the library only when it is used: the command line starts faster without."""
+    if name in ("check", "fix", "CheckResult", "FixResult"):
+        import importlib
+
+        return getattr(importlib.import_module("mpslint.api"), name)
+    raise AttributeError(f"module 'mpslint' has no attribute {name!r}")
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext mpslint`."""
+    from mpslint.magic import register
+
+    register(ipython)

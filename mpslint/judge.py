@@ -20,6 +20,7 @@ from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +54,16 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             continue
         if rule.certain and not is_certain(match.context):
             continue
-        if not all(_holds(condition, match, evidence) for condition in rest):
-            continue
-        if any(_holds(condition, match, evidence) for condition in rule.unless):
-            continue
-        seen.add(match.span)
-        yield match
+        if conditions_hold(rest, rule.unless, match, evidence):
+            seen.add(match.span)
+            yield match
+
+
+def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
+    """Return whether all conditions of `when` and none of `unless` hold for a match."""
+    if not all(_holds(condition, match, evidence) for condition in when):
+        return False
+    return not any(_holds(condition, match, evidence) for condition in unless)
 
 
 def _at_origin(match: Match) -> Match:
@@ -102,7 +107,7 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
                 if _setting_holds(setting, condition) and _is_taken(setting, evidence):
-                    match = _match_of(setting, plan, evidence)
+                    match = match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
 
@@ -115,7 +120,7 @@ def _is_taken(setting: Setting, evidence: Evidence) -> bool:
     return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
-def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
+def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
     """Return the place of a setting: where it is written, else the name of the call whose default it is."""
     span = setting.span
     if span is None and setting.call is not None:
@@ -154,9 +159,9 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         if product is None or not _compare_all((product,), condition.comparisons):
             continue
         place = factors[0]
-        match = _match_of(place, plan, evidence) if place is not None else None
+        match = match_of(place, plan, evidence) if place is not None else None
         if match is not None:
-            more = [_match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
+            more = [match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
             related = [Related(other.span, f"{other.values['spelling']} is {other.values['value']} here") for other in more if other]
             values = {**match.values, "product": product}
             yield Match(
@@ -244,12 +249,14 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 
 
 def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
-    """Return whether every value that something may have passes every comparison."""
-    return bool(constants) and all(_compare(constant, op, value) for constant in constants for op, value in comparisons)
+    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
+    return bool(constants) and all(
+        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
+    )
 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op == "is":
+    if op in ("is", "may_be"):
         return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
     if op == "not":
         return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
@@ -296,19 +303,28 @@ def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 
 @functools.lru_cache(maxsize=256)
-def check_function(name: str) -> CheckFunction:
-    """Return the function `find` of `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
     try:
-        module = importlib.import_module(f"mpslint.checks.{name}")
+        return importlib.import_module(f"mpslint.checks.{name}")
     except ModuleNotFoundError:
         raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
-    found: CheckFunction = module.find
+
+
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of a check."""
+    found: CheckFunction = check_module(name).find
     return found
 
 
 def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Conditions about the whole file have no place of their own."""
     raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
+
+
+def _after_the_others(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about what the other rules found are judged by the engine."""
+    return iter(())
 
 
 _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
@@ -324,7 +340,9 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "role": _nowhere,
     "trains": _nowhere,
     "mentions": _nowhere,
+    "chip": _nowhere,
     "versions": _nowhere,
+    "suppression": _after_the_others,
     "runs_on": _nowhere,
     "program": _nowhere,
 }
@@ -347,19 +365,28 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         return any(re.search(name, evidence.document.text) for name in condition.names)
+    if subject == "chip":
+        return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
+    if subject == "versions":
+        return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.calls for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:
-    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run."""
+    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run.
+
+    A default of the call counts less than what is written for the run elsewhere than in a call (`model.config.max_length = 64`).
+    """
     if match.plan is None:
         return bool(condition.missing)
     if condition.plan and match.plan.kind not in condition.plan:
         return False
     own = [s for s in match.plan.settings.get(name, ()) if match.call is not None and s.call is match.call]
-    setting = own[-1] if own else match.plan.get(name)
+    counts = match.plan.get(name)
+    is_overruled = counts is not None and counts.is_written and counts.call is None
+    setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts
     if setting is None:
         return bool(condition.missing)
     return _setting_holds(setting, condition)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from mpslint.finding import UsageError
 from mpslint.knowledge import read_yaml, rules_folder
@@ -12,11 +13,13 @@ from mpslint.versions import Version, format_version, parse_version
 
 MACOS = "macos"
 NEWEST = "newest known"
+_MEMORY = re.compile(r"(\d+)\s*(?:GB?|GiB?)?", re.IGNORECASE)
+_CHIP = re.compile(r"(?:apple\s*)?(m\d+)\s*(pro|max|ultra)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing about the Target, and where it was read."""
+    """One version of the Target, and where it was read."""
 
     version: Version
     source: str
@@ -28,36 +31,32 @@ class Target:
 
     choices: Mapping[str, Choice]
     memory_gib: int | None = None
-    memory_source: str = ""
+    """The Mac's memory, where somebody said."""
     chip: str = ""
-    chip_source: str = ""
-    installed: frozenset[str] = field(default=frozenset())
+    """`m1`, `m2 pro`, ..., where somebody said."""
 
     @functools.cached_property
     def versions(self) -> dict[str, Version]:
         """The version of each package, and of macOS."""
         return {name: choice.version for name, choice in self.choices.items()}
 
-    def describe(self, packages: list[str]) -> str:
-        """Return one line for a report: the Mac, then the packages asked for, each with where its version came from."""
-        parts = [f"macOS {format_version(self.versions[MACOS])}"]
-        if self.chip:
-            parts.append(self.chip)
-        if self.memory_gib:
-            parts.append(f"{self.memory_gib} GB")
-        groups: dict[str, list[str]] = {}
+    def describe(self, packages: tuple[str, ...]) -> str:
+        """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
+        macos = self.choices[MACOS]
+        mac = [f"macOS {format_version(macos.version)}", self.chip.upper(), f"{self.memory_gib} GB" if self.memory_gib else ""]
+        groups: dict[str, list[str]] = {macos.source: [" ".join(filter(None, mac))]}
         for name in packages:
             choice = self.choices.get(name)
             if choice is not None:
                 groups.setdefault(choice.source, []).append(f"{name} {format_version(choice.version)}")
-        return "; ".join([", ".join(parts), *(f"{', '.join(names)} ({source})" for source, names in groups.items())])
+        return "; ".join(f"{', '.join(names)} ({source})" for source, names in groups.items())
 
 
 @functools.lru_cache(maxsize=1)
 def newest_versions() -> Mapping[str, Version]:
     """Return the newest versions that the knowledge covers, by package (`rules/platform/versions.yaml`)."""
-    path = rules_folder() / "platform" / "versions.yaml"
-    found = {name: parse_version(str(text)) for name, text in read_yaml(path)["newest"].items()}
+    data = read_yaml(rules_folder() / "platform" / "versions.yaml")
+    found = {name: parse_version(str(text)) for name, text in data["newest"].items()}
     return {name: version for name, version in found.items() if version is not None}
 
 
@@ -67,11 +66,28 @@ def default_target() -> Target:
 
 
 def with_versions(target: Target, given: Mapping[str, str], source: str) -> Target:
-    """Return the Target with some versions replaced. Raises UsageError for a text that is no version."""
+    """Return the Target with some versions replaced. Raises UsageError for an unknown package or a text that is no version."""
     choices = dict(target.choices)
     for name, text in given.items():
+        if name not in choices:
+            raise UsageError(f"unknown package {name!r} ({source}); known: {', '.join(sorted(choices))}")
         version = parse_version(text)
         if version is None:
-            raise UsageError(f"{name}: {text!r} is not a version; write it like 2.13 or 4.57.1")
+            raise UsageError(f"{name}: {text!r} is not a version ({source}); write it like 2.13 or 4.57.1")
         choices[name] = Choice(version, source)
-    return Target(choices, target.memory_gib, target.memory_source, target.chip, target.chip_source, target.installed)
+    return replace(target, choices=choices)
+
+
+def with_mac(target: Target, memory: str = "", chip: str = "") -> Target:
+    """Return the Target with the Mac's memory (`16GB`) and chip (`m2`) set. Raises UsageError for texts that are neither."""
+    if memory:
+        match = _MEMORY.fullmatch(memory.strip())
+        if match is None or not int(match.group(1)):
+            raise UsageError(f"memory: {memory!r} is not an amount; write it like 16GB")
+        target = replace(target, memory_gib=int(match.group(1)))
+    if chip:
+        match = _CHIP.fullmatch(chip.strip())
+        if match is None:
+            raise UsageError(f"chip: {chip!r} is not an Apple chip; write it like m2 or 'm3 pro'")
+        target = replace(target, chip=" ".join(part.lower() for part in match.groups() if part))
+    return target

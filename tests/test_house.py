@@ -13,15 +13,18 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     ("finding", "versions", "knowledge"),
-    ("target",),
+    ("target", "pins", "configuration"),
     ("source",),
+    ("targeting",),
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
-    ("engine", "fix"),
-    ("memory", "diagnose", "verify", "monitor"),
+    ("gate", "suppression", "schema"),
+    ("engine", "rewrite"),
+    ("session", "view", "cache", "running", "fingerprint", "baseline", "in_force"),
+    ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
-    ("cli", "magic", "__main__", "__init__"),
+    ("cli", "magic", "api", "__main__", "__init__"),
 ]
 
 DOORS = {

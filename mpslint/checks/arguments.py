@@ -16,6 +16,9 @@ from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written, remove_argument
 from mpslint.versions import Version, format_version
 
+WORDS = ("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator")
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""

@@ -10,6 +10,9 @@ from mpslint.settings.evidence import Evidence
 
 EVALUATING = frozenset(["evaluate", "predict"])
 
+WORDS = ("evaluate", "predict")
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each evaluation of a Trainer that trains later on."""

@@ -18,6 +18,9 @@ from mpslint.settings.spell import Written
 
 DEVICE, WEIGHTS = "device.name", "precision.weights"
 
+WORDS = ("float64", "double", "from_numpy", "tensor", "64")
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.

@@ -14,6 +14,9 @@ from mpslint.program.platform import load_platform
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets."""

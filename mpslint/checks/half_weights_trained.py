@@ -15,6 +15,9 @@ from mpslint.settings.translate import bound_arguments
 
 WEIGHTS = "precision.weights"
 
+WORDS = ("half", "float16", "fp16")
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what made the weights of a trained model float16, with the place that trains it.

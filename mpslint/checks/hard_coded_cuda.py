@@ -20,6 +20,9 @@ SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
 """Where a conditional expression may stand without parentheses."""
 
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each place that decides for CUDA, with its first use.

@@ -36,6 +36,12 @@ class KnownCall:
     """Only in functions of these names; anywhere where there are none."""
 
 
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever a call of the table is made."""
+    for entry in load_table(options["table"]):
+        yield from entry.condition.names
+
+
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a table that the program makes. Options: `table`, the file and its key (`cuda.calls`), and `kind`."""
     for entry in load_table(options["table"]):

@@ -15,6 +15,11 @@ from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written
 
 
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever it finds something."""
+    yield from options["names"]
+
+
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each variable of `names` that is set too late. Option `after`: import (of torch) or use (of the GPU)."""
     for write in evidence.facts.environment:

@@ -10,6 +10,9 @@ from mpslint.knowledge import platform_data
 from mpslint.program.values import Known
 from mpslint.settings.evidence import Evidence
 
+WORDS = ("set_per_process_memory_fraction",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the fractions that are set wrong in one way. Option `finds`: unlimited, out_of_range or no_float."""

@@ -11,6 +11,9 @@ from mpslint.program.platform import load_platform
 from mpslint.program.statements import ends_program
 from mpslint.settings.evidence import Evidence
 
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each question for CUDA whose answer on a Mac ends the program, at the question."""

@@ -11,6 +11,9 @@ from mpslint.settings.plan import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 
+WORDS = ("device_map",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the device maps of trained models. Options: `maps`, those that spread a model; `weights`, the dtype it is loaded in."""

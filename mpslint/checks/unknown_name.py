@@ -11,6 +11,10 @@ from mpslint.settings.evidence import Evidence
 from mpslint.versions import Version, format_version, parse_version
 
 
+WORDS = ("mps", "accelerator")
+"""One of these stands in every function, and file, in which it finds something."""
+
+
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each call of such a name. Option `kind`: unknown (in no release), later, or unready."""
     torch = evidence.target.versions.get("torch")

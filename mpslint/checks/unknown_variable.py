@@ -14,6 +14,11 @@ from mpslint.settings.spell import Written
 from mpslint.versions import format_version, parse_version
 
 
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever it finds something."""
+    yield from platform_data("environment")["prefixes"]
+
+
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each variable that no release reads, or none up to the Target's."""
     known = platform_data("environment")

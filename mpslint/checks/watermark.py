@@ -17,10 +17,13 @@ from mpslint.settings.spell import Written
 HIGH, LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
+WORDS = ("WATERMARK_RATIO",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the limits that are set wrong in one way. Option `finds`: unlimited, no_number, out_of_range, without_low or above_high."""
-    writes = [write for write in evidence.facts.environment if write.style != "subshell"]
+    writes = [write for write in evidence.facts.environment if write.style != "lost"]
     highs = [write for write in writes if write.name == HIGH]
     lows = [write for write in writes if write.name == LOW]
     for write in (*highs, *lows):
@@ -82,7 +85,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     new = f"{text[:name]}{LOW}{text[name + len(HIGH) : a]}{quote}{low}{quote}{text[b:]}"
     rest = text[write.end - start :].strip()
     if rest and not rest.startswith("#"):
-        if write.style != "shell":
+        if write.style not in ("shell", "inline"):
             return None
         return Written((Edit(Span(write.end, write.end), f" {LOW}={quote}{low}{quote}"),), f"{LOW}={low}")
     newline = "\r\n" if "\r\n" in document.text else "\n"

@@ -344,7 +344,7 @@ def call_function(
             if not leaves:
                 returned.append(Known(None, function.node))
             result = join_all(returned)
-            if isinstance(function.node, ast.AsyncFunctionDef) or _is_generator(m, function.node):
+            if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
                 result = UNKNOWN
     finally:
         m.frame, m.context = before, outer
@@ -365,15 +365,6 @@ def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], ke
     surroundings = tuple(id(manager) for manager in m.context.managers), len(m.context.guards), bool(m.context.loops)
     given = tuple(of(value) for value in positional), tuple((name, of(value)) for name, value in keywords.items())
     return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
-
-
-def _is_generator(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    key = ("generator", id(node))
-    if key not in m.remembered:
-        found = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
-        m.remembered[key] = Known(found)
-    known = m.remembered[key]
-    return isinstance(known, Known) and bool(known.value)
 
 
 def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> None:

@@ -492,6 +492,8 @@ def _wrapped(m: Machine, node: ast.Await | ast.Starred) -> Value:
 
 
 def _yielded(m: Machine, node: ast.Yield | ast.YieldFrom) -> Value:
+    if m.context.functions:
+        m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
         evaluate(m, node.value)
     return UNKNOWN

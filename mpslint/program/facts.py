@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from mpslint.finding import Span
 from mpslint.program.values import Instance, Value
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -115,8 +116,26 @@ class EnvironmentWrite:
     value_end: int
     context: Context | None = None
     style: str = "python"
-    """How it is set: `python`; `child` (in a copy, for another process); `magic` (`%env`); `shell` (a line of a script, or before a
-    command); `subshell` (`!export`: the shell that runs it ends with the line, so nothing else sees it); `file` (`.env`)."""
+    """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
+    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flag:
+    """An option of a command: its value (True for a bare flag), where it stands, and where its value does."""
+
+    value: Value
+    span: Span
+    value_span: Span | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Command:
+    """A command of a shell text: its words that are no flags, and its flags by name, dashes as underscores."""
+
+    words: tuple[str, ...]
+    flags: dict[str, Flag]
+    span: Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,6 +193,7 @@ class Facts:
     choices: list[Choice] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""

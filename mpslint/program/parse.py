@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import warnings
 from dataclasses import dataclass
@@ -74,13 +75,10 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
             failure = failure or error
     unprompted = _PROMPT.sub(lambda match: " " * len(match.group()), source)
     if source[:1].isspace() or unprompted != source:
-        try:
-            wrapper = ast.parse("\n" * (len(above) - 1) + "if 1:\n" + unprompted if above else "if 1: " + unprompted).body[0]
-        except PARSER_ERRORS:
-            pass
-        else:
+        with contextlib.suppress(*PARSER_ERRORS):
+            wrapper = ast.parse("if 1:\n" + unprompted).body[0]
             if isinstance(wrapper, ast.If):
-                return wrapper.body
+                return [ast.increment_lineno(statement, len(above) - 1) for statement in wrapper.body]
     assert failure is not None
     return _unread(document, cell.span, failure)
 

@@ -418,8 +418,7 @@ def _import_from(m: Machine, node: ast.ImportFrom) -> bool:
         return False
     for alias in node.names:
         if alias.name == "*":
-            for name in m.star_names(node.module):
-                m.bind(name, Symbol(m.platform.imported(node.module, name)))
+            m.star_modules.append(node.module)
             continue
         name = m.platform.imported(node.module, alias.name)
         value: Value = Known(m.platform.values[name], node, source=name) if name in m.platform.values else Symbol(name)

@@ -89,6 +89,17 @@ class CallPattern:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class CommandPattern:
+    """Which commands of a shell text a dialect reads, and as what call."""
+
+    programs: re.Pattern[str]
+    """Fits the words of the command that are no flags."""
+    globs: tuple[str, ...]
+    has: tuple[str, ...]
+    call: CallPattern
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AttributePattern:
     """Which attribute writes a dialect reads."""
 
@@ -107,7 +118,7 @@ class Dialect:
     attributes: tuple[AttributePattern, ...]
     environment: Mapping[str, Spelling]
     tables: Mapping[str, Table]
-    flags: Mapping[str, tuple[Spelling, ...]]
+    commands: tuple[CommandPattern, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,10 +181,13 @@ class Dialects:
         """Return the patterns for a callee that is written like this."""
         return [pattern for regex, pattern in self._written if regex.fullmatch(text)]
 
-    @functools.cached_property
-    def names(self) -> frozenset[str]:
-        """Every exact qualified name that some dialect mentions."""
-        return frozenset(self._exact)
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def how_known(self, name: str) -> int:
+        """Return 2 for a qualified name that some dialect reads, 1 for one that only a pattern fits, 0 for any other."""
+        if any(other == name or other.startswith(f"{name}.") for other in self._exact):
+            return 2
+        made = (f"{name}.from_pretrained", f"{name}.from_pretrained.__call__")
+        return int(any(regex.fullmatch(one) for regex, _ in self._globs for one in made))
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
@@ -188,7 +202,7 @@ def load_dialects() -> Dialects:
 
 def _read_dialect(path: Path) -> Dialect:
     data = read_yaml(path)
-    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "flags"})
+    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "commands"})
     tables: dict[str, Table] = {}
     for name, table in (data.get("tables") or {}).items():
         tables[name] = _read_table(path, name, table, tables)
@@ -198,10 +212,14 @@ def _read_dialect(path: Path) -> Dialect:
         spelling = _read_spelling(path, {k: v for k, v in attribute.items() if k not in ("path", "name")})
         attributes.append(AttributePattern(attribute["path"], attribute["name"], spelling))
     environment = {name: _read_spelling(path, spelling) for name, spelling in (data.get("environment") or {}).items()}
-    flags: dict[str, tuple[Spelling, ...]] = {}
-    for name in data.get("flags") or ():
-        flags.update(tables[name].arguments)
-    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, flags)
+    commands = tuple(_read_command(path, data["dialect"], command, tables) for command in data.get("commands") or ())
+    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands)
+
+
+def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
+    _only(path, data, {"programs", "has", "role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
+    return CommandPattern(_any_of(data["programs"]), tuple(data["programs"]), tuple(data.get("has", ())), call)
 
 
 def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:

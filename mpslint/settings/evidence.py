@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from mpslint.config.shell import read_dotenv, read_shell, read_snippets
 from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Facts
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.settings.dialect import load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
-from mpslint.source.document import Document
+from mpslint.source.document import Document, Kind
 from mpslint.target import Target
 
 CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
@@ -97,17 +99,28 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
-    """Return the evidence of one program of a Document: `document.python` or one of its scripts. Never raises on any text."""
-    parsed = parse_program(document, text)
+def gather_evidence(document: Document, text: str, target: Target, matters: Callable[[str], bool] = lambda text: True) -> Evidence:
+    """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
+    what it says all the same. Never raises on any text. `matters` says whether a function's text can hold anything that rules ask for.
+    """
+    parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, _star_names)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, matters)
+    if text is document.python:
+        _add_shell_facts(document, facts)
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     return Evidence(document, text, parsed, facts, target, plans)
 
 
-@functools.lru_cache(maxsize=256)
-def _star_names(module: str) -> tuple[str, ...]:
-    """Return the names that dialects know of a module: what `from module import *` brings, as far as it matters."""
-    names = {name.removeprefix(f"{module}.") for name in load_dialects().names if name.startswith(f"{module}.")}
-    return tuple(sorted({name.split(".")[0] for name in names}))
+def _add_shell_facts(document: Document, facts: Facts) -> None:
+    """Add what a file's shell text does: a script's, a `.env` file's, or a notebook's `!` lines and magics."""
+    if document.kind is Kind.SHELL:
+        found = read_shell(document.text)
+    elif document.kind is Kind.ENV:
+        found = read_dotenv(document.text)
+    elif document.snippets:
+        found = read_snippets(document.snippets)
+    else:
+        return
+    facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)
+    facts.commands += found.commands

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.finding import Span
-from mpslint.program.facts import Call, Facts
+from mpslint.program.facts import Call, Command, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
@@ -25,6 +26,8 @@ SHARED = frozenset(
         "tokenizer",
         "target_tokenizer",
         "model",
+        "model_config",
+        "tokenizer_loading",
         "quantization",
         "lora",
         "checkpointing",
@@ -46,7 +49,7 @@ class TrainingPlan:
     """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
 
     kind: str
-    """trainer, arguments, loop, accelerator or file (what belongs to no run)."""
+    """trainer, arguments, loop, accelerator, command (of a shell text) or file (what belongs to no run)."""
     title: str
     span: Span | None
     settings: Mapping[str, tuple[Setting, ...]]
@@ -103,7 +106,12 @@ def gather(
     matched = tuple(_match_all(facts.calls, translator))
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
-    gatherer = _Gatherer(facts, matched, loose, span_of)
+    commands = [
+        (command, translator.of_command(command, pattern))
+        for command in facts.commands
+        if (pattern := translator.pattern_of_command(command)) is not None
+    ]
+    gatherer = _Gatherer(facts, matched, loose, commands, span_of)
     return FilePlans(tuple(gatherer.plans()), matched)
 
 
@@ -121,6 +129,7 @@ class _Gatherer:
     facts: Facts
     matched: tuple[Matched, ...]
     loose: list[Setting]
+    commands: list[tuple[Command, list[Setting]]]
     span_of: Callable[[ast.AST], Span]
     used: set[int] = field(default_factory=set)
 
@@ -133,6 +142,12 @@ class _Gatherer:
             if m.pattern.role == "arguments" and id(m) not in self.used:
                 yield self._plan("arguments", [*self._shared(), m], _called(m.call), m.call.node)
         yield from self._of_loops()
+        for command, settings in self.commands:
+            settings_by_name: dict[str, list[Setting]] = {}
+            for setting in (*self.loose, *settings):
+                settings_by_name.setdefault(setting.name, []).append(setting)
+            frozen = {name: tuple(found) for name, found in settings_by_name.items()}
+            yield TrainingPlan("command", " ".join(command.words[:3]), command.span, frozen)
         rest = [m for m in self.matched if m.pattern.role not in RUNS]
         if rest or self.loose:
             yield self._plan("file", rest, "file", None)
@@ -187,7 +202,8 @@ class _Gatherer:
             settings.setdefault(setting.name, []).append(setting)
         frozen = {name: tuple(values) for name, values in settings.items()}
         span = self.span_of(where) if where is not None else None
-        return TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
 
 
 def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:

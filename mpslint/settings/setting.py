@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import Span
-from mpslint.program.facts import Argument, Call, Context
+from mpslint.program.facts import Argument, Call, Command, Context
 from mpslint.program.values import Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
@@ -40,6 +40,9 @@ class Setting:
     default_versions: VersionRange | None = None
     """For a default: the versions in which it holds."""
     node: ast.AST | None = None
+    style: str = "python"
+    """In what it is written: `python`, `shell` (a flag or a variable of a shell text) or `dotenv`."""
+    command: Command | None = None
 
     @property
     def is_written(self) -> bool:

@@ -73,7 +73,7 @@ def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
         return None
     if setting.entry.reads == "dtype":
         return f"torch.{python}"
-    return render(python, evidence.text)
+    return render(python, evidence.text) if setting.style == "python" else str(python)
 
 
 def _silent_text(setting: Setting) -> str | None:
@@ -111,9 +111,11 @@ def render(value: Any, source: str) -> str:
 def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written | None:
     """Write a new value: at the constant when it is there for this setting only, else at the argument."""
     span = setting.value_span
+    if span is None and setting.command is not None and setting.span is not None:
+        return Written((Edit(Span(setting.span.end, setting.span.end), f" {text}"),), f"{setting.spelling} {text}")
     if span is None:
         return None
-    shown = f"{setting.spelling}={text}"
+    shown = f"{setting.spelling} {text}" if setting.command is not None else f"{setting.spelling}={text}"
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
         line = evidence.document.place(span.start)

@@ -22,6 +22,8 @@ _SUFFIXES = {
     ".bash": Kind.SHELL,
     ".zsh": Kind.SHELL,
     ".env": Kind.ENV,
+    ".yaml": Kind.YAML,
+    ".yml": Kind.YAML,
 }
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -62,8 +64,8 @@ def _spliced(text: str, edits: Sequence[Edit]) -> str:
 
 def _decode(path: str, data: bytes, kind: Kind) -> tuple[str, str, bytes]:
     """Return a file's text, its encoding and its byte order mark."""
-    if b"\0" in data[:8192] and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ReadError(f"{path}: not text: it holds null bytes (is it a compiled or binary file?)")
+    if b"\0" in data[:8192]:
+        raise ReadError(f"{path}: not text: it holds null bytes (is it compiled, or saved as UTF-16?)")
     mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
     encoding = _declared_encoding(path, data) if kind is Kind.PYTHON else "utf-8"
     try:
@@ -169,7 +171,8 @@ class _Joined:
             cells=tuple(self.cells),
             unread=tuple(unread),
             write_back=self.write_back,
-            physical_line=self.layout.physical_line,
+            physical=self.layout.physical,
+            physical_end=self.layout.physical_end,
         )
 
     def write_back(self, edits: Sequence[Edit]) -> bytes:

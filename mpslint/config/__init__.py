@@ -1,0 +1,3 @@
+"""The same facts as from Python, from shell scripts, `.env` files and the like."""
+
+from __future__ import annotations

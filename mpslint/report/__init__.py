@@ -1,0 +1,3 @@
+"""What was found, as people and machines want to read it."""
+
+from __future__ import annotations

@@ -1,0 +1,141 @@
+"""The JSON report. Its shape is stable: `schema` grows by one when a key changes its meaning or goes.
+
+    {"schema": 1, "mpslint": "0.1.0",
+     "files": [{"path", "kind", "target": {name: {"version", "source"}}, "memory_gib", "chip",
+                "findings": [{"rule", "name", "severity", "message", "why", "place", "end", "range", "text",
+                              "related": [{"message", "place"}],
+                              "fix": {"safety", "summary", "reason", "edits": [{"place", "end", "range", "text"}]} | null}],
+                "unread": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
+     "problems": [{"path", "message"}],
+     "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
+
+A place is {"cell", "cell_id", "line", "column", "physical_line", "physical_column"}: cell and cell_id only in notebooks, line and column
+from 1 and within the cell, the physical ones those of the file itself. A range is [start, end) in characters of the joined text of the
+cells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from mpslint import __version__
+from mpslint.engine import Checked
+from mpslint.finding import Edit, Finding, Safety, Span
+from mpslint.program.values import Known, OneOf
+from mpslint.session import FileResult
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.source.document import Document, Place
+from mpslint.view import versions_of
+
+SCHEMA = 1
+
+
+def as_json(results: Sequence[FileResult]) -> dict[str, Any]:
+    """Return the report as plain data."""
+    findings = [finding for result in results for finding in result.findings]
+    severities = Counter(finding.severity.value for finding in findings)
+    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    return {
+        "schema": SCHEMA,
+        "mpslint": __version__,
+        "files": [file_as_json(result.checked) for result in results if result.checked is not None],
+        "problems": [{"path": result.path, "message": result.problem} for result in results if result.problem],
+        "summary": {
+            "files": len(results),
+            **{name: severities[name] for name in ("error", "warning", "note")},
+            "fixable_safe": safeties[Safety.SAFE],
+            "fixable_unsafe": safeties[Safety.UNSAFE],
+        },
+    }
+
+
+def file_as_json(checked: Checked) -> dict[str, Any]:
+    """Return what was found in one file."""
+    document, target = checked.document, checked.target
+    return {
+        "path": document.path,
+        "kind": document.kind.value,
+        "target": versions_of(target),
+        "memory_gib": target.memory_gib,
+        "chip": target.chip or None,
+        "findings": [_finding(document, finding) for finding in checked.findings],
+        "unread": [{"place": place_as_json(document, part.span.start), "reason": part.reason} for part in checked.unread],
+        "plans": [plan_as_json(document, plan) for one in checked.evidence for plan in one.plans],
+    }
+
+
+def _finding(document: Document, finding: Finding) -> dict[str, Any]:
+    fix = finding.fix
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "why": finding.why,
+        **_span(document, finding.span),
+        "text": document.text[finding.span.start : finding.span.end],
+        "related": [{"message": r.message, "place": place_as_json(document, r.span.start)} for r in finding.related],
+        "fix": None
+        if fix is None
+        else {
+            "safety": fix.safety.value,
+            "summary": fix.summary,
+            "reason": fix.reason,
+            "edits": [_edit(document, edit) for edit in fix.edits],
+        },
+    }
+
+
+def _span(document: Document, span: Span) -> dict[str, Any]:
+    return {
+        "place": place_as_json(document, span.start),
+        "end": _place(document.end_place(span)),
+        "range": [span.start, span.end],
+    }
+
+
+def _edit(document: Document, edit: Edit) -> dict[str, Any]:
+    return {**_span(document, edit.span), "text": edit.text}
+
+
+def place_as_json(document: Document, offset: int) -> dict[str, Any]:
+    """Return a place as plain data."""
+    return _place(document.place(offset))
+
+
+def _place(place: Place) -> dict[str, Any]:
+    cell = {"cell": place.cell, "cell_id": place.cell_id or None} if place.cell is not None else {}
+    physical = {"physical_line": place.physical_line, "physical_column": place.physical_column}
+    return {**cell, "line": place.line, "column": place.column, **physical}
+
+
+def plan_as_json(document: Document, plan: TrainingPlan) -> dict[str, Any]:
+    """Return a training plan as plain data: every setting that counts, by canonical name."""
+    settings = {name: setting_as_json(document, setting) for name in plan.settings if (setting := plan.get(name)) is not None}
+    return {
+        "kind": plan.kind,
+        "title": plan.title,
+        "place": place_as_json(document, plan.span.start) if plan.span is not None else None,
+        "settings": dict(sorted(settings.items())),
+    }
+
+
+def setting_as_json(document: Document, setting: Setting) -> dict[str, Any]:
+    """Return one setting as plain data."""
+    value = setting.value
+    alternatives = [v.value for v in value.values if isinstance(v, Known)] if isinstance(value, OneOf) else None
+    return {
+        "known": isinstance(value, Known),
+        "value": value.value if isinstance(value, Known) else None,
+        **({"one_of": alternatives} if alternatives else {}),
+        "spelling": setting.spelling,
+        "written": setting.is_written,
+        "may_be_overridden": isinstance(value, Known) and value.weak,
+        "place": place_as_json(document, setting.span.start) if setting.span is not None else None,
+        "origin": place_as_json(document, setting.origin.start) if setting.origin is not None else None,
+        "default_for": str(setting.default_versions) or "every version" if setting.default_versions is not None else None,
+        "dialect": setting.dialect,
+    }

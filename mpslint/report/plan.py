@@ -1,0 +1,80 @@
+"""The training plan as a table: every setting, its value, where it was written, and for which versions a default holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mpslint.program.values import Known, OneOf, Unknown, Value
+from mpslint.session import FileResult
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.source.document import Document
+from mpslint.view import target_line
+
+
+def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool) -> None:
+    """Print one table for each run of each file."""
+    for result in results:
+        if result.checked is None:
+            continue
+        document, target = result.checked.document, result.checked.target
+        plans = [plan for one in result.checked.evidence for plan in one.plans]
+        runs = [plan for plan in plans if plan.kind != "file"] or plans
+        out.print(Text(f"For {target_line(target, document)}", style="dim"))
+        if not runs:
+            out.print(f"{document.path}: no training run that mpslint can read.")
+        for plan in runs:
+            out.print(_headline(document, plan))
+            out.print(_table(document, plan, with_defaults))
+
+
+def _headline(document: Document, plan: TrainingPlan) -> Text:
+    where = f" at {_place(document, plan.span.start)}" if plan.span is not None else ""
+    return Text(f"\n{plan.title} ({plan.kind}){where}", style="bold")
+
+
+def _table(document: Document, plan: TrainingPlan, with_defaults: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in ("setting", "value", "written as", "where"):
+        table.add_column(column, overflow="fold", no_wrap=column == "setting")
+    kinds = load_vocabulary()
+    for name in kinds:
+        setting = plan.get(name)
+        if setting is None or (not setting.is_written and not with_defaults):
+            continue
+        style = "" if setting.is_written else "dim"
+        table.add_row(name, show_value(setting.value), setting.spelling, _where(document, setting), style=style)
+    return table
+
+
+def show_value(value: Value) -> str:
+    """Return a value for people; one that a command line may change has a tilde."""
+    if isinstance(value, Known):
+        return f"{value.value}{' ~' if value.weak else ''}"
+    if isinstance(value, OneOf):
+        return " or ".join(show_value(one) for one in value.values)
+    return f"not known ({value.reason})" if isinstance(value, Unknown) and value.reason else "not known"
+
+
+def _where(document: Document, setting: Setting) -> str:
+    if setting.default_versions is not None:
+        versions = str(setting.default_versions)
+        return f"default of {versions}" if versions else "default"
+    place = setting.span or setting.origin
+    if place is None:
+        return ""
+    shown = _place(document, place.start)
+    if setting.origin is not None and setting.span is not None and setting.origin not in setting.span:
+        shown += f", from {_place(document, setting.origin.start, False)}"
+    return shown
+
+
+def _place(document: Document, offset: int, with_path: bool = True) -> str:
+    place = document.place(offset)
+    cell = f"cell {place.cell}:" if place.cell is not None else "" if with_path else "line "
+    return f"{document.path + ':' if with_path else ''}{cell}{place.line}"

@@ -1,0 +1,112 @@
+"""The report for people: place, source, cause and fix; no colours where nobody sees them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from mpslint.report.terminal import Terminal, terminal
+from mpslint.source.document import Place
+from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView
+
+COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+
+
+def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) -> None:
+    """Print every finding with its source, then what was not read, then the summary."""
+    shown_target = ""
+    for file in files:
+        if file.findings and file.target != shown_target and not quiet:
+            out.line((f"For {file.target}", "dim"))
+            shown_target = file.target
+        for finding in file.findings:
+            print_finding(out, file.path, finding, quiet)
+    for file in files:
+        for place, reason in file.unread if not quiet else ():
+            out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
+    print_summary(out, files)
+
+
+def place_in(path: str, place: Place) -> str:
+    """Return a place as terminals and editors can follow it: `train.py:7:5`, `train.ipynb:cell 12:7:5`."""
+    cell = f"cell {place.cell}:" if place.cell is not None else ""
+    return f"{path}:{cell}{place.line}:{place.column}"
+
+
+def short_place(place: Place) -> str:
+    """Return a place in words, without its file."""
+    return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
+
+
+def print_finding(out: Terminal, path: str, finding: FindingView, quiet: bool = False) -> None:
+    """Print one finding: a headline, the source with the place marked, where the value comes from, why, and the fix."""
+    place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
+    if quiet:
+        out.line(place, " ", severity, f" {finding.rule} {finding.message}")
+        return
+    out.line(place, "  ", severity, " ", (finding.rule, "bold"), f" {finding.name}")
+    out.paragraph("  ", finding.message)
+    for number, line in finding.frame:
+        out.line((f"  {number:>5} | ", "blue"), line)
+    column, length = finding.mark
+    if column < LONGEST_LINE:
+        out.line((f"  {'':>5} | ", "blue"), " " * column, ("^" * length, "bold red"))
+    for message, related in finding.related:
+        out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
+    if finding.why:
+        out.paragraph("  why   ", finding.why, "dim")
+    if finding.fix is not None:
+        out.paragraph(*_fix_line(finding.fix), "green")
+    out.line()
+
+
+def _fix_line(fix: FixView) -> tuple[str, str]:
+    if fix.safety == "manual":
+        return "  do    ", fix.summary
+    reason = f": {fix.reason}" if fix.reason else ""
+    return "  fix   ", f"{fix.summary}   ({fix.safety}{reason})"
+
+
+def print_summary(out: Terminal, files: Sequence[FileView]) -> None:
+    """Print the counts, and how much of it can be mended how."""
+    findings = [finding for file in files for finding in file.findings]
+    read = sum(1 for file in files if not file.problem)
+    if not findings:
+        if read:
+            out.line((f"Nothing wrong for MPS in {counted(read, 'file')}.", "green"))
+        return
+    severities = Counter(finding.severity for finding in findings)
+    counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
+    touched = sum(1 for file in files if file.findings)
+    out.line((counts, "bold"), f" in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + ".")
+    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    safe, unsafe = safeties["safe"], safeties["unsafe"]
+    paths = [file.path for file in files if file.findings]
+    command = f"mpslint fix {shlex.quote(paths[0])}" if len(paths) == 1 else "mpslint fix"
+    parts = [f"{safe} can be fixed safely: {command}"] if safe else []
+    parts += [f"{unsafe} {'more ' if safe else ''}with --unsafe, which changes the run"] if unsafe else []
+    if parts:
+        out.line("; ".join(parts))
+
+
+def print_statistics(out: Terminal, files: Sequence[FileView]) -> None:
+    """Print how often each rule was found, most first."""
+    rows = Counter((finding.rule, finding.name, finding.severity) for file in files for finding in file.findings)
+    for (rule, name, severity), count in sorted(rows.items(), key=lambda row: (-row[1], row[0][0])):
+        out.line(f"{count:>6}  ", (severity.ljust(8), COLOURS[severity]), (rule, "bold"), f" {name}")
+
+
+def print_problems(files: Sequence[FileView]) -> None:
+    """Print, on standard error, one line for each file that could not be read."""
+    err = terminal(sys.stderr)
+    for file in files:
+        if file.problem:
+            err.line(("mpslint: ", "bold"), file.problem)
+    sys.stderr.flush()
+
+
+def counted(number: int, word: str) -> str:
+    """Return `1 file`, `2 files`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,102 @@
+"""fix(document): apply fixes until nothing is left to do, and refuse a result that is worse than what was there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mpslint.engine import Checked, check
+from mpslint.finding import Edit, Finding, MpslintError, Safety
+from mpslint.rule import Rule, load_rules
+from mpslint.source.document import Document
+from mpslint.source.reader import read
+from mpslint.target import Target
+
+MOST_ROUNDS = 10
+
+
+class FixError(MpslintError):
+    """A fix went wrong: the file is left as it was, and the text names the rule."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """What fixing one Document gave: its new bytes, what was applied, and what is left."""
+
+    before: Checked
+    after: Checked
+    original: bytes
+    data: bytes
+    applied: tuple[Finding, ...]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything was rewritten."""
+        return bool(self.applied)
+
+    @property
+    def held_back(self) -> tuple[Finding, ...]:
+        """Findings whose fix is unsafe and was not asked for."""
+        return tuple(f for f in self.after.findings if f.fix is not None and f.fix.safety is Safety.UNSAFE)
+
+
+def fix(
+    document: Document,
+    target: Target,
+    rules: Sequence[Rule] | None = None,
+    unsafe: bool = False,
+    wanted: Callable[[Finding], bool] = lambda finding: True,
+) -> Fixed:
+    """Return a Document with everything mended that can be: safe fixes, and unsafe ones on request.
+
+    Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes do not come to rest.
+    """
+    rules = load_rules() if rules is None else rules
+    allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
+    before = current = check(document, target, rules)
+    applied: list[Finding] = []
+    original = data = _bytes(document, ())
+    for _ in range(MOST_ROUNDS):
+        chosen = _choose([f for f in current.findings if f.fix is not None and f.fix.safety in allowed and f.fix.edits and wanted(f)])
+        if not chosen:
+            return Fixed(before, current, original, data, tuple(applied))
+        data = _bytes(current.document, tuple(edit for finding in chosen for edit in _edits(finding)))
+        following = check(read(document.path, data, document.kind), target, rules)
+        _refuse_damage(current, following, chosen)
+        applied += chosen
+        current = following
+    names = ", ".join(sorted({finding.rule for finding in applied[-len(chosen) :]}))
+    raise FixError(f"{document.path}: fixes of {names} do not come to rest; the file is left as it was")
+
+
+def _edits(finding: Finding) -> tuple[Edit, ...]:
+    return finding.fix.edits if finding.fix is not None else ()
+
+
+def _choose(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the fixes that can be made together: in order of place, one that overlaps another waits for the next round."""
+    chosen: list[Finding] = []
+    taken: list[Edit] = []
+    for finding in findings:
+        edits = _edits(finding)
+        if not any(_touch(edit, other) for edit in edits for other in taken):
+            chosen.append(finding)
+            taken += edits
+    return chosen
+
+
+def _touch(a: Edit, b: Edit) -> bool:
+    return a.span.start <= b.span.end and b.span.start <= a.span.end
+
+
+def _bytes(document: Document, edits: tuple[Edit, ...]) -> bytes:
+    if document.write_back is None:
+        raise FixError(f"{document.path}: cannot be written back")
+    return document.write_back(tuple(sorted(edits, key=lambda edit: edit.span)))
+
+
+def _refuse_damage(before: Checked, after: Checked, chosen: Sequence[Finding]) -> None:
+    """Raise when fixes made something unreadable that was readable."""
+    if len(after.unread) > len(before.unread):
+        names = ", ".join(sorted({finding.rule for finding in chosen}))
+        raise FixError(f"{before.document.path}: a fix of {names} would make code that does not parse; the file is left as it was")

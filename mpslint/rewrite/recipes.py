@@ -1,0 +1,258 @@
+"""A rule's fix recipe -> the Fix of one finding: what to edit, how to show it, and how safe it is."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mpslint.finding import Edit, Fix, Safety, Span
+from mpslint.judge import Match, conditions_hold
+from mpslint.program.facts import Call
+from mpslint.rule import FixRecipe, Rule
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.translate import bound_arguments
+from mpslint.versions import format_version
+
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+COMMENT_REASON = "it would delete a comment"
+
+
+def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
+    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there.
+
+    The first recipe that can be written counts; one that would delete a comment gives way to a later one that would not.
+    """
+    fallback: Fix | None = None
+    for recipe in rule.fixes:
+        if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
+            continue
+        if recipe.safety is Safety.MANUAL:
+            return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
+        written = _written(recipe, match, evidence)
+        if written is None or not written.edits:
+            continue
+        fix = _judged(recipe, written, match, evidence)
+        if fix.reason != COMMENT_REASON:
+            return fix
+        fallback = fallback or fix
+    return fallback
+
+
+def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:
+    """Return the Fix; one that would delete a comment is unsafe."""
+    summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
+    if _loses_comment(written.edits, evidence):
+        return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
+    return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))
+
+
+def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
+    """Return whether a comment that edits take away is in none of the texts that they write."""
+    old = [evidence.document.text[edit.span.start : edit.span.end] for edit in edits]
+    if not any("#" in text for text in old):
+        return False
+    from mpslint.program.lossless import comments_in
+
+    kept = [comment for edit in edits for comment in comments_in(edit.text)]
+    return any(comment not in kept for text in old for comment in comments_in(text))
+
+
+def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
+    """Return the edits of a recipe, all of them or none."""
+    parts: list[Written] = []
+    wanted = dict(recipe.set)
+    if recipe.compute:
+        computed = _computed(recipe.compute, match, evidence)
+        if computed is None:
+            return None
+        wanted.update(computed)
+    for name, value in wanted.items():
+        if match.plan is None:
+            return None
+        if (setting := match.plan.get(name)) is not None and setting.is_known and setting.constant == value and setting.call is match.call:
+            continue
+        part = write_setting(evidence, match.plan, match.call, name, value)
+        if part is None:
+            return None
+        parts.append(part)
+    for step in (_argument_parts, _text_parts, _statement_parts, _rewritten):
+        found = step(recipe, match, evidence)
+        if found is None:
+            return None
+        parts += found
+    added = additions(evidence, [addition for part in parts for addition in part.added])
+    if added is None:
+        return None
+    edits = (*(edit for part in parts for edit in part.edits), *added)
+    if edits:
+        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence, name, match.span)))
+    if _overlap(edits):
+        return None
+    return Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)))
+
+
+def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a Python function of `mpslint/checks/` writes for a match."""
+    if not recipe.rewrite:
+        return []
+    module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
+    written: Written | None = module.rewrite(match, evidence)
+    return None if written is None else [written]
+
+
+def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
+    """Return the settings that a Python function of `mpslint/checks/` works out for a match."""
+    module = importlib.import_module(f"mpslint.checks.{name}")
+    values: Mapping[str, Any] | None = module.values(match, evidence)
+    return values
+
+
+def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a recipe does to the arguments of the call."""
+    parts: list[Written] = []
+    call = match.call
+    if recipe.remove_argument:
+        part = remove_argument(evidence, call, match.node) if call is not None and match.node is not None else None
+        if part is None:
+            return None
+        parts.append(part)
+    if recipe.rename_argument:
+        new = fill(recipe.rename_argument, match, evidence)
+        if not isinstance(match.node, ast.keyword) or match.node.arg is None:
+            return None
+        start = evidence.span_of(match.node).start
+        parts.append(Written((Edit(Span(start, start + len(match.node.arg)), new),), f"{new}="))
+    for name, text in recipe.argument.items():
+        if call is None:
+            return None
+        part = _set_argument(evidence, match, name, fill(text, match, evidence))
+        if part is None:
+            return None
+        parts.append(part)
+    return parts
+
+
+def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
+    """Give a call's argument this text, whether it has the argument or not."""
+    assert match.call is not None
+    existing = match.call.keywords.get(name)
+    if existing is None:
+        return add_argument(match.call, name, text)
+    if existing.node is None:
+        return None
+    span = evidence.span_of(existing.node)
+    return Written((Edit(span, text),), f"{name}={text}")
+
+
+def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a recipe does to the text of the match itself, or to its statement."""
+    parts: list[Written] = []
+    if recipe.replace:
+        text = fill(recipe.replace, match, evidence)
+        parts.append(Written((Edit(match.span, text),), text))
+    if recipe.remove_statement:
+        edit = _statement_removal(match, evidence)
+        if edit is None:
+            return None
+        parts.append(Written((edit,), "removed"))
+    return parts
+
+
+def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return the lines that a recipe puts before the statements of other calls of the run."""
+    parts: list[Written] = []
+    for role, template in recipe.statement.items():
+        call = next(iter(match.plan.calls.get(role, ())), None) if match.plan is not None else None
+        found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
+        if call is None or found is None:
+            return None
+        code = _with_arguments(template, call, evidence)
+        if code is None:
+            return None
+        start = evidence.span_of(found[0]).start
+        indent = evidence.document.text[evidence.document.line_starts[evidence.document.line_at(start) - 1] : start]
+        newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+        if indent.strip():
+            return None
+        parts.append(Written((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+    return parts
+
+
+def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None:
+    """Return a template with `{model}` and the like filled by a call's own arguments; None where one is no plain name."""
+    matched = next((matched for matched in evidence.file_plans.matched if matched.call is call), None)
+    given = bound_arguments(call, matched.pattern) if matched is not None else call.keywords
+    for name in _PLACEHOLDER.findall(template):
+        node = given[name].node if name in given else None
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        template = template.replace(f"{{{name}}}", ast.unparse(node))
+    return template
+
+
+def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
+    """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
+    found = _statement_at(evidence.parsed.body, match.span, evidence)
+    if found is None:
+        return None
+    statement, siblings = found
+    document = evidence.document
+    span = evidence.span_of(statement)
+    if span not in match.span:
+        return None  # the statement does more than what was found
+    if len(siblings) == 1 and statement not in evidence.parsed.body:
+        return Edit(span, "pass")
+    first, last = document.line_at(span.start), document.line_at(span.end)
+    start = document.line_starts[first - 1]
+    end = document.line_starts[last] if last < len(document.line_starts) else len(document.text)
+    cell = document.cell_at(span.start)
+    if cell is not None and end > cell.span.end:
+        end = cell.span.end
+        start = start if start == cell.span.start else start - 1
+    before, after = document.text[start : span.start], document.text[span.end : end]
+    return Edit(Span(start, end), "") if not before.strip() and not after.split("#")[0].strip() else None
+
+
+def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
+    """Return the innermost statement that holds a span, and the block it is in."""
+    for statement in body:
+        if span not in evidence.span_of(statement):
+            continue
+        for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+            for inner in (getattr(statement, field, None) or (),):
+                blocks = [part.body for part in inner if hasattr(part, "body")] if field in ("handlers", "cases") else [inner]
+                for block in blocks:
+                    found = _statement_at(block, span, evidence)
+                    if found is not None:
+                        return found
+        return statement, body
+    return None
+
+
+def _overlap(edits: Sequence[Edit]) -> bool:
+    ordered = sorted(edits, key=lambda edit: edit.span)
+    return any(a.span.end > b.span.start or a.span == b.span for a, b in itertools.pairwise(ordered))
+
+
+def fill(template: str, match: Match, evidence: Evidence) -> str:
+    """Return a text with its placeholders filled.
+
+    `{value}`, `{written}` and what a check adds come from the match; `{torch}` is the Target's version of a package; `{batch__train}`
+    is the run's setting batch.train.
+    """
+
+    def of(found: re.Match[str]) -> str:
+        name = found.group(1)
+        if name in match.values:
+            return str(match.values[name])
+        if name in evidence.target.versions:
+            return format_version(evidence.target.versions[name])
+        setting = match.plan.get(name.replace("__", ".")) if match.plan is not None and "__" in name else None
+        return str(setting.constant) if setting is not None and setting.is_known else found.group()
+
+    return _PLACEHOLDER.sub(of, template)

@@ -1,0 +1,223 @@
+"""One run of mpslint over many files: which files, which rules, which Target, and what came out of each file."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import functools
+import hashlib
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpslint import __version__
+from mpslint.configuration import Configuration, find_configuration, load_configuration
+from mpslint.engine import Checked, check
+from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.gate import looks_broken, may_matter
+from mpslint.knowledge import knowledge_digest
+from mpslint.rewrite.apply import Fixed, fix
+from mpslint.rewrite.ignores import Ignored, add_ignores
+from mpslint.rule import Rule, load_rules
+from mpslint.source.document import Document, Kind
+from mpslint.source.files import STANDARD_INPUT, Found, find_files
+from mpslint.source.reader import kind_of, read
+from mpslint.target import Target
+from mpslint.targeting import base_target, target_for
+
+LARGEST_FILE = 100_000_000
+"""Bytes; a larger file is not read."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for; configuration files say what it leaves open."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Severity | None = None
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    target: Mapping[str, str] = field(default_factory=dict)
+    """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
+    config: Path | None = None
+    isolated: bool = False
+    stdin: bytes = b""
+    stdin_filename: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FileResult:
+    """What came out of one file: a check, or the one line that says why there is none. Neither: it holds nothing that could matter."""
+
+    path: str
+    checked: Checked | None = None
+    problem: str = ""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, if the file could be read."""
+        return self.checked.findings if self.checked is not None else ()
+
+
+def configuration_for(path: str, options: Options) -> Configuration:
+    """Return the configuration that holds for a path. Raises UsageError for a file that is wrong."""
+    if options.isolated:
+        return Configuration()
+    if options.config is not None:
+        return load_configuration(options.config)
+    return find_configuration(Path.cwd() if path == STANDARD_INPUT and not options.stdin_filename else Path(path))
+
+
+def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
+    """Yield the files to check below some paths, without those that options and configuration exclude."""
+    for path in paths:
+        configuration = configuration_for(path, options)
+        exclude = (*configuration.exclude, *options.exclude)
+        yield from find_files([path], exclude, configuration.folder, options.force_exclude)
+
+
+def read_bytes(found: Found, options: Options) -> bytes:
+    """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
+    if found.problem:
+        raise ReadError(f"{found.path}: {found.problem}")
+    if found.path == STANDARD_INPUT:
+        return options.stdin
+    try:
+        path = Path(found.path)
+        if path.stat().st_size > LARGEST_FILE:
+            raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
+        return path.read_bytes()
+    except OSError as error:
+        raise ReadError(f"{found.path}: cannot be read: {error.strerror or error}") from None
+
+
+def open_document(found: Found, data: bytes, options: Options) -> Document:
+    """Return the Document of a file's bytes. Raises ReadError with the one line to show."""
+    if found.path == STANDARD_INPUT:
+        name = options.stdin_filename or STANDARD_INPUT
+        return read(name, data, kind_of(name) or _guessed(data))
+    return read(found.path, data)
+
+
+def _guessed(data: bytes) -> Kind:
+    """Return what unnamed text is: JSON can only be a notebook."""
+    return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
+
+
+def check_file(found: Found, options: Options) -> FileResult:
+    """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
+    try:
+        data = read_bytes(found, options)
+        configuration = configuration_for(options.stdin_filename or found.path, options)
+        rules = rules_for(found.path, configuration, options)
+        if not (found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)):
+            return FileResult(found.path)
+        document = open_document(found, data, options)
+    except ReadError as error:
+        return FileResult(found.path, problem=str(error))
+    target = target_for(document, configuration, options.target, options.observed)
+    checked = check(document, target, rules)
+    threshold = options.severity or configuration.severity
+    kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
+    if document.kind is Kind.PYTHON and checked.unread:
+        part = checked.unread[0]
+        place = document.place(part.span.start)
+        return FileResult(found.path, problem=f"{document.path}:{place.line}:{place.column}: {part.reason}")
+    return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
+
+
+def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
+    """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
+    document, target, rules, is_asked = _prepared(found, options)
+    return fix(document, target, rules, unsafe, is_asked)
+
+
+def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
+    """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
+    document, target, rules, is_asked = _prepared(found, options)
+    return add_ignores(document, target, rules, reason, is_asked)
+
+
+def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+    document = open_document(found, read_bytes(found, options), options)
+    configuration = configuration_for(document.path, options)
+    target = target_for(document, configuration, options.target, options.observed)
+    threshold = options.severity or configuration.severity
+    rules = rules_for(document.path, configuration, options)
+    return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
+
+
+def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
+    """Return every rule that some of the files are judged by."""
+    rules = {rule.id: rule for found in files for rule in rules_for(found.path, configuration_for(found.path, options), options)}
+    return tuple(sorted(rules.values(), key=lambda rule: rule.id))
+
+
+def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
+    """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    rules = load_rules(configuration.rules)
+    per_file = tuple(
+        rule
+        for glob, names in configuration.per_file_ignores.items()
+        if fnmatch.fnmatch(Path(path).name, glob) or fnmatch.fnmatch(_relative(path, configuration.folder), glob)
+        for rule in names
+    )
+    return select_rules(rules, options.select or configuration.select, (*configuration.ignore, *options.ignore, *per_file))
+
+
+def _relative(path: str, folder: Path) -> str:
+    try:
+        return Path(path).resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path
+
+
+@functools.lru_cache(maxsize=64)
+def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`)."""
+    for word in (*select, *ignore):
+        if word != "ALL" and not any(_names(word, rule) for rule in rules):
+            known = [name for rule in rules for name in (rule.id, rule.name)]
+            near = difflib.get_close_matches(word, known, 1, 0.5)
+            hint = f"; did you mean {near[0]}?" if near else "; `mpslint rules` lists them"
+            raise UsageError(f"unknown rule {word!r}{hint}")
+    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
+    return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+def _names(word: str, rule: Rule) -> bool:
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word
+
+
+def dependencies(path: str, options: Options) -> str:
+    """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
+    configuration = configuration_for(path, options)
+    rules = rules_for(path, configuration, options)
+    base = base_target(path)
+    key = (id(configuration), id(rules), id(base), id(options))
+    if key not in _DIGESTS:
+        folders = [str(one.path.stat().st_mtime_ns) for one in rules if configuration.rules]
+        severity = (options.severity or configuration.severity).value
+        parts = [
+            __version__, sys.version, knowledge_digest(), repr([rule.id for rule in rules]), repr(folders), severity,
+            repr(base), repr(configuration.target), repr(options.target),
+        ]  # fmt: skip
+        _DIGESTS[key] = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+        _KEPT.append((configuration, rules, base, options))
+    return _DIGESTS[key]
+
+
+_DIGESTS: dict[tuple[int, ...], str] = {}
+_KEPT: list[object] = []
+"""What the digests are of, so that no id is given to another object."""
+
+
+def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
+    """Check files and folders, yielding each file's result as it is ready."""
+    for found in files_of(paths, options):
+        yield check_file(found, options)

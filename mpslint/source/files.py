@@ -1,0 +1,139 @@
+"""Which files a check reads: those that are named, and what lies below the folders that are named."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mpslint.source.reader import kind_of
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SKIPPED_FOLDERS = frozenset(
+    ".git .hg .svn .venv venv .tox .nox node_modules __pycache__ __pypackages__ .ipynb_checkpoints site-packages build dist .eggs "
+    ".mypy_cache .ruff_cache .pytest_cache .hypothesis wandb mlruns lightning_logs .cache".split()
+)
+STANDARD_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file to read, or a path that cannot be read and why."""
+
+    path: str
+    problem: str = ""
+    is_named: bool = True
+    """Whether the user named it, rather than a folder that it lies in."""
+
+
+def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False) -> Iterator[Found]:
+    """Yield the files to check, each once, in order.
+
+    A file that is named is read whatever it is; below folders only files that mpslint knows are, without what .gitignore or `exclude`
+    (patterns as in .gitignore, from `root`) names.
+    """
+    seen: set[str] = set()
+    excluded = _spec(exclude)
+    base = root or Path.cwd()
+    for path in paths:
+        for found in _expand(path, excluded, base, force_exclude):
+            key = os.path.normpath(found.path)
+            if key not in seen:
+                seen.add(key)
+                yield found
+
+
+def _expand(path: str, excluded: GitIgnoreSpec, base: Path, force_exclude: bool) -> Iterator[Found]:
+    if path == STANDARD_INPUT:
+        yield Found(path)
+    elif os.path.isdir(path):
+        yield from _walk(path, excluded, base)
+    elif os.path.exists(path):
+        if not (force_exclude and _matches(excluded, path, base)):
+            yield Found(path)
+    elif any(character in path for character in "*?["):
+        matches = sorted(glob.glob(path, recursive=True))
+        if not matches:
+            yield Found(path, "no file matches this pattern")
+        for match in matches:
+            if os.path.isdir(match):
+                yield from _walk(match, excluded, base)
+            elif kind_of(match) is not None and not _matches(excluded, match, base):
+                yield Found(match)
+    else:
+        yield Found(path, "no such file or folder")
+
+
+def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
+    """Yield the files below a folder, in order of name; links to folders are not followed."""
+    problems: list[Found] = []
+
+    def note(error: OSError) -> None:
+        problems.append(Found(str(error.filename), f"cannot be read: {error.strerror}"))
+
+    ignores = _ignores_above(Path(top))
+    for folder, folders, files in os.walk(top, onerror=note):
+        here = Path(folder).resolve()
+        own = _gitignore(here)
+        if own is not None:
+            ignores = {**ignores, here: own}
+        relevant = [(origin, spec) for origin, spec in ignores.items() if origin == here or origin in here.parents]
+
+        def is_ignored(name: str, is_folder: bool, here: Path = here, relevant: list[tuple[Path, GitIgnoreSpec]] = relevant) -> bool:
+            for origin, spec in reversed(relevant):
+                answer = spec.check_file((here / name).relative_to(origin).as_posix() + ("/" if is_folder else "")).include
+                if answer is not None:
+                    return answer
+            return False
+
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in SKIPPED_FOLDERS
+            and not name.endswith(".egg-info")
+            and not name.startswith("checkpoint-")
+            and not is_ignored(name, True)
+            and not _matches(excluded, os.path.join(folder, name) + "/", base)
+        )
+        for name in sorted(files):
+            path = os.path.join(folder, name)
+            if kind_of(name) is not None and not is_ignored(name, False) and not _matches(excluded, path, base):
+                yield Found(path, is_named=False)
+    yield from problems
+
+
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(patterns)
+
+
+def _matches(spec: GitIgnoreSpec, path: str, base: Path) -> bool:
+    relative = os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith("/") else "")
+    return bool(spec.match_file(relative))
+
+
+def _gitignore(folder: Path) -> GitIgnoreSpec | None:
+    try:
+        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    return _spec(lines)
+
+
+def _ignores_above(top: Path) -> dict[Path, GitIgnoreSpec]:
+    """Return the .gitignore files between the root of the repository and a folder inside it, outermost first."""
+    resolved = top.resolve()
+    chain = [resolved, *resolved.parents]
+    root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), None)
+    found = {}
+    for folder in reversed(chain[1 : root + 1] if root is not None else []):
+        spec = _gitignore(folder)
+        if spec is not None:
+            found[folder] = spec
+    return found
