@@ -44,6 +44,8 @@ def _words(rules: Iterable[Rule]) -> Iterator[str]:
             yield from (_root(name) for name in pattern.names)
         for command in dialect.commands:
             yield from command.has
+        for config in dialect.configs:
+            yield from config.words
     for rule in rules:
         for condition in rule.when[:1]:
             yield from _words_of(condition)

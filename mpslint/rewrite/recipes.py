@@ -14,6 +14,9 @@ from mpslint.judge import Match
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, additions, remove_argument, write_setting
+from mpslint.settings.spell_config import remove_entry
+from mpslint.settings.spell_shell import remove_flag
+from mpslint.source.document import Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -45,6 +48,8 @@ def _loses_comment(edit: Edit, evidence: Evidence) -> bool:
     old = evidence.document.text[edit.span.start : edit.span.end]
     if "#" not in old:
         return False
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return any(comment not in edit.text for comment in re.findall(r"(?<![^\s])#[^\r\n]*", old))
     from mpslint.program.lossless import comments_in
 
     kept = comments_in(edit.text)
@@ -94,7 +99,7 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
     parts: list[Written] = []
     call = match.call
     if recipe.remove_argument:
-        part = remove_argument(evidence, call, match.node) if call is not None and match.node is not None else None
+        part = _removed(match, evidence)
         if part is None:
             return None
         parts.append(part)
@@ -112,6 +117,15 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
             return None
         parts.append(part)
     return parts
+
+
+def _removed(match: Match, evidence: Evidence) -> Written | None:
+    """Return what takes away the argument, or the key of a file, that says the matched setting."""
+    if match.setting is not None and match.setting.config is not None:
+        return remove_entry(evidence, match.setting)
+    if match.setting is not None and match.setting.flag is not None:
+        return remove_flag(match.setting)
+    return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
 
 
 def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
