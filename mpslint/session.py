@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 import functools
 import hashlib
-import os
+import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -174,7 +174,7 @@ def _nearest(word: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(word, known, len(known), 0.5)
     ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
     best = [name for name in close if ratios[name] == max(ratios.values())]
-    return min(best, key=lambda name: (-len(os.path.commonprefix([name, word])), name), default="")
+    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
 
 
 def _names(word: str, rule: Rule) -> bool:

@@ -9,7 +9,7 @@ from mpslint.config.entries import ConfigMapping, ConfigNode, ConfigScalar, Conf
 from mpslint.config.variables import variable, variables_of
 from mpslint.program.facts import EnvironmentWrite
 
-_MAC = re.compile(r"mac", re.IGNORECASE)
+_MAC = re.compile(r"\bmac(?:os|-)|\bmps\b|apple|darwin", re.IGNORECASE)
 _PAIR = re.compile(r"([\"']?)([A-Za-z_]\w*)=(.*?)\1", re.DOTALL)
 
 

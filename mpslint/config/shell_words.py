@@ -24,7 +24,7 @@ _NAME = r"[A-Za-z_]\w*"
 ASSIGNMENT = re.compile(rf"({_NAME})(\+?)=")
 _WHOLE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})(?:\[[@*]\])?\}})")
 _REFERENCE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME}|\d+)(?::?[-=]((?:[^{{}}$`\\\"]|\$\w+)*))?\}})")
-_NOT_KNOWN = re.compile(r"\$[\w@*#?!({-]|`|\{\{|\{\w+\}")
+_NOT_KNOWN = re.compile(r"\$[\w@*#?!({\[-]|`|\{\{|\{\w+\}")
 CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
 MOST_WORDS = 500

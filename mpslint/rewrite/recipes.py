@@ -16,7 +16,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, additions, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry
 from mpslint.settings.spell_shell import remove_flag
-from mpslint.source.document import Kind
+from mpslint.source.document import Document, Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -156,6 +156,8 @@ def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Wri
 
 def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return line_removal(evidence.document, match.span)
     found = _statement_at(evidence.parsed.body, match.span, evidence)
     if found is None:
         return None
@@ -173,6 +175,30 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
         start = start if start == cell.span.start else start - 1
     before, after = document.text[start : span.start], document.text[span.end : end]
     return Edit(Span(start, end), "") if not before.strip() and not after.split("#")[0].strip() else None
+
+
+_SETS_A_VARIABLE = re.compile(r"[ \t]*(?:export[ \t]+|ENV[ \t]+|-[ \t]+)?[\"']?(?P<written>)", re.IGNORECASE)
+
+
+def line_removal(document: Document, span: Span) -> Edit | None:
+    """Return the edit that removes the line on which a shell text, a Dockerfile or a YAML file sets a variable.
+
+    None where more stands on the line, where it goes on, and where it is the only entry of a YAML block.
+    """
+    line = document.line_at(span.start)
+    start = document.line_starts[line - 1]
+    text = document.line_text(line)
+    before = _SETS_A_VARIABLE.match(text)
+    after = text[span.end - start :].strip("\"' \t")
+    if before is None or start + before.end() != span.start or (after and not after.startswith("#")):
+        return None
+    neighbours = [document.line_text(other) for other in (line - 1, line + 1) if 1 <= other <= len(document.line_starts)]
+    if any(neighbour.endswith("\\") for neighbour in neighbours[:1]) and line > 1:
+        return None
+    indent = text[: len(text) - len(text.lstrip())]
+    if document.kind is Kind.YAML and not any(re.match(rf"{indent}[\w\"'-]", neighbour) for neighbour in neighbours):
+        return None
+    return Edit(Span(start, document.line_starts[line] if line < len(document.line_starts) else len(document.text)), "")
 
 
 def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
