@@ -74,8 +74,8 @@ def value_edit(text: str, entry: ConfigEntry, new: str) -> Edit | None:
         return None
     if span.start < span.end:
         return Edit(span, new)
-    is_after_colon = text[span.start - 1 : span.start] == ":"
-    return Edit(Span(span.start - 1, span.end), f": {new}") if is_after_colon else None
+    colon = len(text[: span.start].rstrip(" \t")) - 1
+    return Edit(Span(colon, colon + 1), f": {new}") if text[colon : colon + 1] == ":" else None
 
 
 def addition_edits(text: str, mapping: ConfigMapping, added: Sequence[tuple[str, str]], as_json: bool = False) -> list[Edit] | None:
@@ -95,8 +95,9 @@ def _add_in_block(text: str, mapping: ConfigMapping, lines: Sequence[str]) -> li
     if indent is None or end is None:
         return None
     rest = _REST_OF_LINE.match(text, end)
-    if rest is None:
-        return None
+    last = _last_scalar(mapping)
+    if rest is None or (rest.end() == len(text) and last is not None and last.style in ("|", ">")):
+        return None  # the line end that a block of text at the end of a file lacks would become part of it
     newline = newline_of(text)
     return [Edit(Span(rest.end(), rest.end()), "".join(f"{newline}{indent}{line}" for line in lines))]
 
@@ -163,17 +164,27 @@ def content_end(node: ConfigNode) -> int | None:
     if isinstance(node, ConfigMapping):
         last = node.pairs[-1]
         return last.alias.end if last.alias is not None else content_end(last.node)
-    return content_end(node.items[-1]) if node.items else node.span.end
+    return content_end(node.items[-1])
 
 
 def _keeps_newlines(node: ConfigNode) -> bool:
     """Return whether a node ends in a block of text that keeps the blank lines after it (`|+`)."""
+    last = _last_scalar(node)
+    return last is not None and last.keeps_newlines
+
+
+def _last_scalar(node: ConfigNode) -> ConfigScalar | None:
+    """Return the scalar with which a node ends, where no bracket or alias comes after it."""
     while not isinstance(node, ConfigScalar):
-        children = [pair.node for pair in node.pairs if pair.alias is None] if isinstance(node, ConfigMapping) else node.items
-        if node.is_flow or not children:
-            return False
-        node = children[-1]
-    return node.keeps_newlines
+        if node.is_flow:
+            return None
+        if isinstance(node, ConfigMapping):
+            if node.pairs[-1].alias is not None:
+                return None
+            node = node.pairs[-1].node
+        else:
+            node = node.items[-1]
+    return node
 
 
 def _end_of(pair: ConfigPair) -> int:
