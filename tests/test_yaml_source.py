@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_one_line(text: str, said: str) -> None:
     assert "\n" not in config.problem
     assert config.mappings == ()
     assert 0 <= config.problem_at <= len(text)
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 15
 
 
 def test_a_bomb_of_aliases_is_read_in_passing() -> None:

@@ -122,9 +122,7 @@ class _Reader:
             self._assign(word, "inline" if rest and not exported else "", is_exported=False)
         if rest and not exported:
             self.exports_all = self.exports_all or [word.raw for word in rest[:3]] in (["set", "-a"], ["set", "-o", "allexport"])
-            command = _command(_unwrapped(rest), self.shell)
-            if command is not None:
-                self.facts.commands.append(command)
+            self.facts.commands.append(_command(_unwrapped(rest), self.shell))
 
     def _export(self, words: Sequence[Word]) -> None:
         for word in words:
@@ -137,7 +135,7 @@ class _Reader:
         match = ASSIGNMENT.match(word.raw)
         assert match is not None
         name, is_append = match.group(1), bool(match.group(2))
-        variable = self.shell.variable_of(word, name)
+        variable = self.shell.variable_of(word)
         if is_append:
             old = self.shell.variables.get(name)
             texts = (old.text if old is not None else None), variable.text
@@ -163,11 +161,11 @@ def _unwrapped(words: list[Word]) -> list[Word]:
     return words[first:] if first is not None else words
 
 
-def _command(words: Sequence[Word], shell: Shell) -> Command | None:
+def _command(words: Sequence[Word], shell: Shell) -> Command:
     """Return a command with its flags; what a launcher starts is a command of its own."""
     head = " ".join(word.text or word.raw for word in words[:3])
     if not LAUNCHERS.match(head):
-        return _plain_command(words, shell) if words else None
+        return _plain_command(words, shell)
     split = _script_at(words)
     if split is None:
         return _plain_command(words, shell, is_launcher=True)

@@ -207,13 +207,15 @@ class Shell:
             self.uses.subtract(re.findall(rf"\b({_NAME})=\"?\$\{{\1\b", self.text))
         return self.uses[name]
 
-    def variable_of(self, word: Word, name: str) -> Variable:
+    def variable_of(self, word: Word) -> Variable:
         """Return the variable that an assignment (`NAME="..."`, as one word) makes."""
         raw = word.raw.partition("=")[2]
         start = word.start + len(word.raw) - len(raw)
         text, weak = self.value(raw)
         quote = raw[:1] if raw[:1] in ("'", '"') and raw[-1:] == raw[:1] and len(raw) > 1 else ""
         inner = raw[len(quote) : len(raw) - len(quote)]
+        if quote == "'" and "$" in inner:
+            return Variable(text)  # the words of `$NAME` are those of the text as it is, which is seldom meant
         words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner else ()
         span = Span(start + len(quote), start + len(quote) + len(inner)) if text == inner else self.origin(raw, start)
         if word.place != word.span:

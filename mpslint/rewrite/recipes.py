@@ -121,10 +121,11 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
 
 def _removed(match: Match, evidence: Evidence) -> Written | None:
     """Return what takes away the argument, or the key of a file, that says the matched setting."""
-    if match.setting is not None and match.setting.config is not None:
-        return remove_entry(evidence, match.setting)
-    if match.setting is not None and match.setting.flag is not None:
-        return remove_flag(match.setting)
+    setting = match.setting
+    if setting is not None and setting.config is not None and setting.mapping is not None:
+        return remove_entry(evidence, setting.mapping, setting.spelling)
+    if setting is not None and setting.flag is not None:
+        return remove_flag(setting.flag, setting.spelling)
     return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
 
 

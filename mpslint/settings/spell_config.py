@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.config.entries import ConfigEntry, ConfigMapping
+from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
 from mpslint.finding import Edit
 from mpslint.settings.arguments import exists
@@ -37,33 +37,35 @@ def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Settin
     default = setting.pattern.table.default(name, evidence.target.versions) if setting.pattern is not None else None
     new = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
     if new is not UNSPELLABLE:
-        return _set(file, setting, new)
+        return _set(file, setting.mapping, setting.spelling, new)
     silent = [key for key, canonical in (setting.entry.values or {}).items() if canonical is None and key != ANYTHING]
     added = _add(evidence, file, plan, name, value, besides=setting.spelling)
     if not silent or added is None:
         return None
-    replaced = _set(file, setting, silent[0])
+    replaced = _set(file, setting.mapping, setting.spelling, silent[0])
     if replaced is None:
         return None
     return Written((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", added=(*replaced.added, *added.added))
 
 
-def _set(file: _File, setting: Setting, value: Any) -> Written | None:
-    """Give the key that says a setting another value; one that is merged from elsewhere gets a key of its own."""
-    assert setting.config is not None
-    assert setting.mapping is not None
-    holder = setting.mapping.holder(setting.spelling)
-    if holder is None or holder.uses:
+def _set(file: _File, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
+    """Give a key that is there another value; one that is merged from elsewhere gets a key of its own."""
+    entry, holder = mapping.get(path), mapping.holder(path)
+    if entry is None or holder is None or holder.uses:
         return None
-    key = setting.spelling.rpartition(".")[2] if holder is not setting.mapping else setting.spelling
-    if setting.config.is_merged:
+    if entry.is_merged:
         new = file.spelled(value, "")
-        return Written((), f"{setting.spelling}: {new}", added=(ConfigAddition(holder, key, new),))
-    span = setting.config.value_span
-    old = file.text[span.start : span.end] if span is not None and setting.config.pair.alias is None else ""
+        return Written((), f"{path}: {new}", added=(ConfigAddition(holder, _last_key(mapping, path), new),))
+    is_here = entry.value_span is not None and entry.pair.alias is None
+    old = file.text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None and is_here else ""
     new = file.spelled(value, old)
-    edit = value_edit(file.text, setting.config, new)
-    return Written((edit,), f"{setting.spelling}: {new}") if edit is not None and new != old else None
+    edit = value_edit(file.text, entry, new)
+    return Written((edit,), f"{path}: {new}") if edit is not None and new != old else None
+
+
+def _last_key(mapping: ConfigMapping, path: str) -> str:
+    """Return the key by which the last mapping of a path has its entry."""
+    return path if mapping.holder(path) is mapping else path.rpartition(".")[2]
 
 
 def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> Written | None:
@@ -77,23 +79,12 @@ def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: 
             if new is UNSPELLABLE:
                 continue
             if part.mapping.get(path) is not None:
-                return _set_existing(file, part.mapping, path, new)
+                return _set(file, part.mapping, path, new)
             holder = part.mapping.holder(path)
             if holder is not None:
                 text = file.spelled(new, "")
-                key = path.rpartition(".")[2] if holder is not part.mapping else path
-                return Written((), f"{path}: {text}", added=(ConfigAddition(holder, key, text),))
+                return Written((), f"{path}: {text}", added=(ConfigAddition(holder, _last_key(part.mapping, path), text),))
     return None
-
-
-def _set_existing(file: _File, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
-    entry = mapping.get(path)
-    holder = mapping.holder(path)
-    if entry is None or holder is None or holder.uses:
-        return None
-    old = file.text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None else ""
-    edit = value_edit(file.text, entry, file.spelled(value, old))
-    return Written((edit,), f"{path}: {edit.text.lstrip(': ')}") if edit is not None else None
 
 
 def config_additions(evidence: Evidence, wanted: Sequence[ConfigAddition]) -> list[Edit] | None:
@@ -109,10 +100,9 @@ def config_additions(evidence: Evidence, wanted: Sequence[ConfigAddition]) -> li
     return edits
 
 
-def remove_entry(evidence: Evidence, setting: Setting) -> Written | None:
+def remove_entry(evidence: Evidence, mapping: ConfigMapping, path: str) -> Written | None:
     """Return the edit that takes a key away; None where others use its value, or it is not written here."""
-    entry: ConfigEntry | None = setting.config
-    holder = setting.mapping.holder(setting.spelling) if setting.mapping is not None else None
+    entry, holder = mapping.get(path), mapping.holder(path)
     edit = removal_edit(evidence.document.text, holder, entry) if entry is not None and holder is not None else None
     if edit is None or entry is None:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpslint.config.yaml_edit import newline_of
 from mpslint.finding import Edit, Span
-from mpslint.program.facts import Command
+from mpslint.program.facts import Command, Flag
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -31,8 +31,9 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
     default = pattern.table.default(name, evidence.target.versions)
     new = spelling_of(entry, value, default.value if default is not None else UNSPELLABLE)
     is_off = value is None or (value is False and pattern.role in SWITCHED)
-    if is_off or (flag.value_span is None and new in (False, None)):
-        return remove_flag(setting)
+    is_negated = setting.spelling.startswith("--no_")
+    if is_off or (flag.value_span is None and (new is is_negated or new is None)):
+        return remove_flag(flag, setting.spelling)
     if new is UNSPELLABLE or flag.value_span is None:
         return None
     span = flag.origin or flag.value_span
@@ -47,11 +48,9 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
     return Written((Edit(span, text),), shown)
 
 
-def remove_flag(setting: Setting) -> Written | None:
+def remove_flag(flag: Flag, spelling: str) -> Written:
     """Return the edit that takes a flag away, with the blanks and the line end before it."""
-    if setting.flag is None:
-        return None
-    return Written((Edit(Span(setting.flag.before, setting.flag.span.end), ""),), f"without {setting.spelling}")
+    return Written((Edit(Span(flag.before, flag.span.end), ""),), f"without {spelling}")
 
 
 def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> Written | None:
