@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Fix, Safety, Span
-from mpslint.gate import may_matter
-from mpslint.judge import judge
+from mpslint.gate import function_gate, may_matter
+from mpslint.judge import conditions_hold, judge
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
-from mpslint.rule import Rule, load_rules, matching_outcome
+from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
 from mpslint.suppression import Silenced, removal_of, silence
@@ -36,7 +36,9 @@ def check(document: Document, target: Target, rules: Sequence[Rule] | None = Non
     if not may_matter(document.text.encode("utf-8", "surrogatepass"), rules):
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
-    evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
+    words = function_gate(rules)
+    matters: Callable[[str], bool] = lambda text: words.search(text) is not None  # noqa: E731
+    evidence = [gather_evidence(document, text, target, matters) for text in (document.python, *document.scripts)]
     found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
@@ -61,22 +63,16 @@ def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Sil
 
 def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     """Return what one rule finds in one program."""
-    outcome = matching_outcome(rule, evidence.target.versions)
-    if outcome is None:
+    outcomes = matching_outcomes(rule, evidence.target.versions)
+    if not outcomes:
         return []
-    return [
-        Finding(
-            rule.id,
-            rule.name,
-            outcome.severity,
-            fill(outcome.message, match, evidence),
-            match.span,
-            _why(rule),
-            fix_of(rule, match, evidence),
-            match.related,
-        )
-        for match in judge(rule, evidence)
-    ]
+    found = []
+    for match in judge(rule, evidence):
+        outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
+        if outcome is not None:
+            message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)
+            found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related))
+    return found
 
 
 def _why(rule: Rule) -> str:

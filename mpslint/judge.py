@@ -16,9 +16,11 @@ from mpslint.finding import Related, RuleError, Span
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule import Condition, Rule
+from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,12 +52,18 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
             continue
-        if not all(_holds(condition, match, evidence) for condition in rest):
+        if rule.certain and not is_certain(match.context):
             continue
-        if any(_holds(condition, match, evidence) for condition in rule.unless):
-            continue
-        seen.add(match.span)
-        yield match
+        if conditions_hold(rest, rule.unless, match, evidence):
+            seen.add(match.span)
+            yield match
+
+
+def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
+    """Return whether all conditions of `when` and none of `unless` hold for a match."""
+    if not all(_holds(condition, match, evidence) for condition in when):
+        return False
+    return not any(_holds(condition, match, evidence) for condition in unless)
 
 
 def _at_origin(match: Match) -> Match:
@@ -67,8 +75,24 @@ def _at_origin(match: Match) -> Match:
 
 
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
-    return context is not None and any(words.search(guard.text) for guard in context.guards)
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
+    if context is None:
+        return False
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not guards and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -82,10 +106,18 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if _setting_holds(setting, condition):
+                if _setting_holds(setting, condition) and _is_taken(setting, evidence):
                     match = _match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
+
+
+def _is_taken(setting: Setting, evidence: Evidence) -> bool:
+    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None or not setting.is_written:
+        return True
+    return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
 def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
@@ -109,7 +141,9 @@ def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match
 def _setting_holds(setting: Setting, condition: Condition) -> bool:
     if condition.written is not None and setting.is_written is not condition.written:
         return False
-    if condition.roles and (setting.pattern is None or setting.pattern.role not in condition.roles):
+    if condition.roles and setting.role not in condition.roles:
+        return False
+    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
         return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
@@ -153,7 +187,8 @@ def _product(factors: Sequence[Setting | None]) -> float | None:
     return product
 
 
-def _calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls that a condition is about."""
     for call in evidence.facts.calls:
         if _call_holds(call, condition):
             span = evidence.span_of(call.node)
@@ -215,12 +250,14 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 
 
 def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
-    """Return whether every value that something may have passes every comparison."""
-    return bool(constants) and all(_compare(constant, op, value) for constant in constants for op, value in comparisons)
+    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
+    return bool(constants) and all(
+        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
+    )
 
 
 def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op == "is":
+    if op in ("is", "may_be"):
         return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
     if op == "not":
         return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
@@ -240,6 +277,8 @@ def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         if any(fnmatch.fnmatchcase(write.name, glob) for glob in condition.names):
             constants = (write.value.value,) if isinstance(write.value, Known) else ()
             if condition.comparisons and not _compare_all(constants, condition.comparisons):
+                continue
+            if condition.styles and write.style not in condition.styles:
                 continue
             values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
             yield Match(Span(write.start, write.end), values, context=write.context)
@@ -265,13 +304,17 @@ def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 
 @functools.lru_cache(maxsize=256)
-def check_function(name: str) -> CheckFunction:
-    """Return the function `find` of `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
     try:
-        module = importlib.import_module(f"mpslint.checks.{name}")
+        return importlib.import_module(f"mpslint.checks.{name}")
     except ModuleNotFoundError:
         raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
-    found: CheckFunction = module.find
+
+
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of a check."""
+    found: CheckFunction = check_module(name).find
     return found
 
 
@@ -289,8 +332,8 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
     "ratio": _products,
-    "call": _calls,
-    "method": _calls,
+    "call": calls,
+    "method": calls,
     "environment": _environment,
     "handler": _handlers,
     "import": _imports,
@@ -298,8 +341,11 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "role": _nowhere,
     "trains": _nowhere,
     "mentions": _nowhere,
+    "chip": _nowhere,
     "versions": _nowhere,
     "suppression": _after_the_others,
+    "runs_on": _nowhere,
+    "program": _nowhere,
 }
 
 
@@ -314,8 +360,16 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "program":
+        return evidence.is_program is (condition.names[0].lower() == "true")
+    if subject == "runs_on":
+        return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        return any(re.search(name, evidence.text) for name in condition.names)
+        return any(re.search(name, evidence.document.text) for name in condition.names)
+    if subject == "chip":
+        return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
+    if subject == "versions":
+        return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.calls for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))

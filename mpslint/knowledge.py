@@ -21,7 +21,7 @@ _PACKAGE = Path(__file__).parent
 def rules_folder() -> Path:
     """Return the folder of the rules: the checkout's own when mpslint runs from one, else the copy in the wheel."""
     checkout = _PACKAGE.parent / "rules"
-    if (checkout / "dialects").is_dir() and (_PACKAGE.parent / "pyproject.toml").is_file():
+    if (checkout / "platform").is_dir() and (_PACKAGE.parent / "pyproject.toml").is_file():
         return checkout
     return _PACKAGE / "rules"
 
@@ -100,3 +100,9 @@ def knowledge_digest() -> str:
         stat = path.stat()
         digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=64)
+def platform_data(name: str) -> Any:
+    """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
+    return read_yaml(rules_folder() / "platform" / f"{name}.yaml")

@@ -11,12 +11,19 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {chip: [m1, m2]}                                  which Mac the Target is
+    {program: true}                                   it is started by itself, not imported
+    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
     {suppression: unused}                             a comment that silences nothing, judged after all other rules
 
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
-only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+only, and `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone. `certain: true` leaves
+alone every place that the file may well never reach: under an undecided test, in a `try` that catches, in a function that nothing calls.
+
+An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
+may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
 """
 
 from __future__ import annotations
@@ -33,7 +40,7 @@ from mpslint.knowledge import knowledge_files, read_yaml
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import VersionRange
 
-COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches")
+COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be")
 SUBJECTS = (
     "setting",
     "product",
@@ -46,21 +53,26 @@ SUBJECTS = (
     "role",
     "trains",
     "mentions",
+    "chip",
     "check",
     "versions",
     "suppression",
+    "runs_on",
+    "program",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+    "styles", "direct",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once",
+    "since", "versions", "at", "once", "certain",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
-    "remove_statement", "argument",
+    "remove_statement", "argument", "rewrite", "statement", "when", "unless",
 }  # fmt: skip
+_OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe", "finds", "fixed_by"}
 
 
@@ -79,6 +91,11 @@ class Condition:
     in_loop: bool | None = None
     receiver: str = ""
     roles: tuple[str, ...] = ()
+    """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
+    styles: tuple[str, ...] = ()
+    """How an environment variable may be set: `python`, `magic`, ..."""
+    direct: bool | None = None
+    """The value is decided where it is written, not by a name that stands for it."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -89,6 +106,8 @@ class Outcome:
     versions: VersionRange
     severity: Severity
     message: str
+    when: tuple[Condition, ...] = ()
+    unless: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +128,13 @@ class FixRecipe:
     """Arguments to give to the call, as Python text."""
     compute: str = ""
     """A Python function of `mpslint/checks/` that works out what to set."""
+    rewrite: str = ""
+    """A Python function of `mpslint/checks/` that writes the edits itself."""
     imports: tuple[str, ...] = ()
+    statement: Mapping[str, str] = field(default_factory=dict)
+    """Role of a call of the run -> a line of Python to put before its statement; `{model}` is the text of its argument `model`."""
+    when: tuple[Condition, ...] = ()
+    unless: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +163,7 @@ class Rule:
     unless_guarded: re.Pattern[str] | None
     at_origin: bool
     once: bool
+    certain: bool
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str
@@ -208,6 +234,7 @@ class RuleReader:
             re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
             self.place(data.get("at", "setting")),
             bool(data.get("once", False)),
+            bool(data.get("certain", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
             str(data["why"]).strip(),
@@ -233,10 +260,15 @@ class RuleReader:
     def outcome(self, data: Mapping[str, Any]) -> Outcome:
         """Return one outcome."""
         if "outcomes" not in data and data.get("id") is None:
-            self.only(data, {"versions", "severity", "message"}, "outcomes")
+            self.only(data, _OUTCOME_KEYS, "outcomes")
         if "message" not in data or data.get("severity") not in [severity.value for severity in Severity]:
             raise self.fail("outcomes: each needs a message and a severity (error, warning or note)")
-        return Outcome(self.versions(data), Severity(data["severity"]), " ".join(str(data["message"]).split()))
+        when, unless = self.own_conditions(data, "outcomes") if "id" not in data else ((), ())
+        return Outcome(self.versions(data), Severity(data["severity"]), " ".join(str(data["message"]).split()), when, unless)
+
+    def own_conditions(self, data: Mapping[str, Any], where: str) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+        """Return the `when` and the `unless` of an outcome or a fix."""
+        return self.conditions(data.get("when", []), f"{where}: when"), self.conditions(data.get("unless", []), f"{where}: unless")
 
     def conditions(self, data: Any, where: str) -> tuple[Condition, ...]:
         """Return a list of conditions."""
@@ -268,6 +300,8 @@ class RuleReader:
             data.get("in_loop"),
             data.get("receiver", ""),
             _as_tuple(data.get("roles", ())),
+            _as_tuple(data.get("styles", ())),
+            data.get("direct"),
             data.get("options", {}),
         )
 
@@ -303,7 +337,10 @@ class RuleReader:
             data.get("replace", ""),
             data.get("argument", {}),
             data.get("compute", ""),
+            data.get("rewrite", ""),
             _as_tuple(data.get("imports", ())),
+            data.get("statement", {}),
+            *self.own_conditions(data, "fix"),
         )
 
     def example(self, data: Mapping[str, Any]) -> Example:
@@ -326,11 +363,17 @@ def _as_tuple(data: Any) -> tuple[str, ...]:
     return (data,) if isinstance(data, str) else tuple(data)
 
 
-def matching_outcome(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> Outcome | None:
-    """Return the first outcome that holds in the Target's versions, or None: the rule is then silent there."""
-    return next((outcome for outcome in rule.outcomes if outcome.versions.matches(versions)), None)
+def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> list[Outcome]:
+    """Return the outcomes that the Target's versions allow, in order; with none, the rule is silent there."""
+    return [outcome for outcome in rule.outcomes if outcome.versions.matches(versions)]
 
 
 def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
     """Return every package whose version some rule asks about."""
     return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)
+
+
+def rule_keys() -> Mapping[str, frozenset[str]]:
+    """Return the keys of a rule file by the part of it that they stand in."""
+    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
+    return {part: frozenset(names) for part, names in keys.items()}

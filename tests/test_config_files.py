@@ -56,7 +56,7 @@ SPELLINGS: list[tuple[str, str, Any]] = [
     (AXOLOTL + "learning_rate: 2e-4", "optimizer.learning_rate", 2e-4), (FACTORY, "memory.checkpointing", True), (FACTORY + "disable_gradient_checkpointing: true", "memory.checkpointing", False),
     (FACTORY + "cutoff_len: 512", "length.source", 512), (FACTORY + "flash_attn: fa2", "model.attention", "fa2"), (FACTORY + "flash_attn: disabled", "model.attention", "eager"), (FACTORY, "model.quantizer", "bnb"),
     (FACTORY + "bf16: true", "precision.mixed", "bf16"), (FACTORY + "enable_liger_kernel: true", "model.liger", True), (FACTORY + "per_device_train_batch_size: 1", "batch.train", 1), (FACTORY, "batch.train", 8),
-    (TRL + "bf16: false", "precision.mixed", "no"), (TRL + "max_length: 512", "length.source", 512), (TRL + "packing: true\npacking_strategy: wrapped", "padding.packing", "packed"), (FLAT + "fp16: true", "precision.mixed", "fp16"),
+    (TRL + "bf16: false", "precision.mixed", "no"), (TRL + "max_length: 512", "length.source", 512), (TRL + "packing: true\npacking_strategy: wrapped", "padding.packing", "wrapped"), (FLAT + "fp16: true", "precision.mixed", "fp16"),
     (FLAT + "evaluation_strategy: epoch", "evaluation.strategy", "epoch"), ("model_name_or_path: m\nlearning_rate: 1e-4\ntf32: true", "precision.tf32", True), (TRL + "num_generations: 4", "generation.group_size", 4),
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from mpslint.program.calls import Arguments, call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
@@ -13,7 +14,7 @@ from mpslint.program.facts import Context, Facts
 from mpslint.program.machine import Machine
 from mpslint.program.platform import load_platform
 from mpslint.program.statements import execute
-from mpslint.program.values import Function, Instance
+from mpslint.program.values import Function, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
 from mpslint.versions import Version
 
@@ -27,26 +28,62 @@ def evaluate_program(
     body: Sequence[ast.stmt],
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
-    is_known_name: Callable[[str], bool] = lambda name: False,
+    how_known: Callable[[str], int] = lambda name: 0,
+    matters: Callable[[str], bool] = lambda text: True,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `is_known_name` says whether they know a qualified name.
+    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. A function that
+    nothing in the file calls is walked only where `matters` says so of its text, or of the class that it is in.
     """
-    machine = Machine(load_platform(), versions, is_known_name, document.offset, evaluate, execute, get_attribute, known_roots)
+    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots)
     machine.frame = machine.module
     machine.facts.body = list(body)
     with _deep_recursion():
         for statement in body:
             _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+        passed = _Passed(document, matters, _names_that_matter(machine, matters))
         for _ in range(MOST_ROUNDS):
-            waiting = [function for key, function in machine.functions.items() if key not in machine.analysed]
+            waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not passed.over(one)]
             if not waiting:
                 break
             for function in waiting:
                 _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
     machine.facts.is_exhausted = machine.is_exhausted
     return machine.facts
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """Which functions that nothing calls are passed over, since no rule can be about a word of them."""
+
+    document: Document
+    matters: Callable[[str], bool]
+    names: frozenset[str]
+    """The module's names that stand for a text that matters (`device = "cuda"`)."""
+    answers: dict[int, bool] = field(default_factory=dict)
+
+    def over(self, function: Function) -> bool:
+        """Return whether neither the function's text nor that of its class holds a word that matters."""
+        node = function.cls.node if function.cls is not None else function.node
+        if id(node) not in self.answers:
+            start = self.document.line_starts[node.lineno - 1]
+            end_line = node.end_lineno or node.lineno
+            ends = self.document.line_starts
+            text = self.document.text[start : ends[end_line] if end_line < len(ends) else None]
+            self.answers[id(node)] = not self.matters(text) and not any(name in text for name in self.names)
+        return self.answers[id(node)]
+
+
+def _names_that_matter(machine: Machine, matters: Callable[[str], bool]) -> frozenset[str]:
+    """Return the module's names whose value is, or may be, a text or an outside name that matters."""
+
+    def speaks(value: Value) -> bool:
+        text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
+        return isinstance(text, str) and matters(text)
+
+    slots = machine.module.slots.items()
+    return frozenset(name for name, value in slots if isinstance(name, str) and any(map(speaks, alternatives_of(value))))
 
 
 def _walk(machine: Machine, step: Callable[[], object]) -> None:

@@ -117,8 +117,9 @@ class EnvironmentWrite:
     value_end: int
     context: Context | None = None
     style: str = "python"
-    """How it is set, and so what it reaches: `python`, `magic` (%env), `shell` (the rest of a script), `inline` (one command),
-    `lost` (a notebook's `!export`, whose shell ends at once), `dotenv` (also a Dockerfile's) or `config` (a value of a YAML file)."""
+    """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
+    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once), `dotenv` (also a Dockerfile's) or
+    `config` (a value of a YAML file)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,8 +27,8 @@ class Machine:
 
     platform: Platform
     versions: Mapping[str, Version]
-    is_known_name: Callable[[str], bool]
-    """Whether rules know something of a qualified name: what `from module import *` may have brought."""
+    how_known: Callable[[str], int]
+    """How well rules know a qualified name (0 for not at all): what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
     evaluate_expression: Callable[[Machine, ast.expr], Value]
@@ -90,8 +90,9 @@ class Machine:
             return Known("__main__")
         if hasattr(builtins, name):
             return Symbol(f"builtins.{name}")
-        known = (full for module in self.star_modules if self.is_known_name(full := self.platform.imported(module, name)))
-        return next((Symbol(full) for full in known), UNKNOWN)
+        candidates = [self.platform.imported(module, name) for module in self.star_modules]
+        best = max(candidates, key=self.how_known, default="")
+        return Symbol(best) if best and self.how_known(best) else UNKNOWN
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""

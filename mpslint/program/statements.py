@@ -101,7 +101,7 @@ def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: as
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
     ):
-        environment.write(m, index, value, statement, value_node)
+        environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
             m.store.write(receiver.slots, index.value, Entry(value, value_node))
@@ -167,10 +167,11 @@ def _if(m: Machine, node: ast.If) -> bool:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
     leaves = execute(m, node.body if answer else node.orelse)
     # A Mac that is turned away at the door (`if not cuda: raise`) still gets the rest read: it runs once that is mended.
-    return leaves and not (isinstance(test, Known) and test.source and _ends_program(node.body if answer else node.orelse))
+    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
 
 
-def _ends_program(body: Sequence[ast.stmt]) -> bool:
+def ends_program(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block ends in a `raise` or in a call after which nothing runs."""
     last = body[-1] if body else None
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         return ast.unparse(last.value.func) in ENDS or ast.unparse(last.value.func) in ("exit", "quit")

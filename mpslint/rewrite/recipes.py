@@ -10,13 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.finding import Edit, Fix, Safety, Span
-from mpslint.judge import Match
+from mpslint.judge import Match, conditions_hold
+from mpslint.program.facts import Call
+from mpslint.rewrite.lines import line_removal
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, add_argument, additions, remove_argument, write_setting
+from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry
 from mpslint.settings.spell_shell import remove_flag
-from mpslint.source.document import Document, Kind
+from mpslint.settings.translate import bound_arguments
+from mpslint.source.document import Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -24,36 +27,46 @@ COMMENT_REASON = "it would delete a comment"
 
 
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
-    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there."""
+    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there.
+
+    The first recipe that can be written counts; one that would delete a comment gives way to a later one that would not.
+    """
+    fallback: Fix | None = None
     for recipe in rule.fixes:
-        if not recipe.versions.matches(evidence.target.versions):
+        if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
             continue
         if recipe.safety is Safety.MANUAL:
-            return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
+            return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
         written = _written(recipe, match, evidence)
-        if written is not None and written.edits:
-            return _judged(recipe, written, match, evidence)
-    return None
+        if written is None or not written.edits:
+            continue
+        fix = _judged(recipe, written, match, evidence)
+        if fix.reason != COMMENT_REASON:
+            return fix
+        fallback = fallback or fix
+    return fallback
 
 
 def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
-    if any(_loses_comment(edit, evidence) for edit in written.edits):
+    if _loses_comment(written.edits, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))
 
 
-def _loses_comment(edit: Edit, evidence: Evidence) -> bool:
-    old = evidence.document.text[edit.span.start : edit.span.end]
-    if "#" not in old:
+def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
+    """Return whether a comment that edits take away is in none of the texts that they write."""
+    old = [evidence.document.text[edit.span.start : edit.span.end] for edit in edits]
+    if not any("#" in text for text in old):
         return False
     if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
-        return any(comment not in edit.text for comment in re.findall(r"(?<![^\s])#[^\r\n]*", old))
+        written = "".join(edit.text for edit in edits)
+        return any(comment not in written for text in old for comment in re.findall(r"(?<!\S)#[^\r\n]*", text))
     from mpslint.program.lossless import comments_in
 
-    kept = comments_in(edit.text)
-    return any(comment not in kept for comment in comments_in(old))
+    kept = [comment for edit in edits for comment in comments_in(edit.text)]
+    return any(comment not in kept for text in old for comment in comments_in(text))
 
 
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
@@ -74,17 +87,29 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
         if part is None:
             return None
         parts.append(part)
-    for step in (_argument_parts(recipe, match, evidence), _text_parts(recipe, match, evidence)):
-        if step is None:
+    for step in (_argument_parts, _text_parts, _statement_parts, _rewritten):
+        found = step(recipe, match, evidence)
+        if found is None:
             return None
-        parts += step
+        parts += found
     added = additions(evidence, [addition for part in parts for addition in part.added])
     if added is None:
         return None
     edits = (*(edit for part in parts for edit in part.edits), *added)
+    if edits:
+        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence, name, match.span)))
     if _overlap(edits):
         return None
     return Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)))
+
+
+def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return what a Python function of `mpslint/checks/` writes for a match."""
+    if not recipe.rewrite:
+        return []
+    module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
+    written: Written | None = module.rewrite(match, evidence)
+    return None if written is None else [written]
 
 
 def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
@@ -155,6 +180,38 @@ def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Wri
     return parts
 
 
+def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+    """Return the lines that a recipe puts before the statements of other calls of the run."""
+    parts: list[Written] = []
+    for role, template in recipe.statement.items():
+        call = next(iter(match.plan.calls.get(role, ())), None) if match.plan is not None else None
+        found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
+        if call is None or found is None:
+            return None
+        code = _with_arguments(template, call, evidence)
+        if code is None:
+            return None
+        start = evidence.span_of(found[0]).start
+        indent = evidence.document.text[evidence.document.line_starts[evidence.document.line_at(start) - 1] : start]
+        newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+        if indent.strip():
+            return None
+        parts.append(Written((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+    return parts
+
+
+def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None:
+    """Return a template with `{model}` and the like filled by a call's own arguments; None where one is no plain name."""
+    matched = next((matched for matched in evidence.file_plans.matched if matched.call is call), None)
+    given = bound_arguments(call, matched.pattern) if matched is not None else call.keywords
+    for name in _PLACEHOLDER.findall(template):
+        node = given[name].node if name in given else None
+        if not isinstance(node, (ast.Name, ast.Attribute)):
+            return None
+        template = template.replace(f"{{{name}}}", ast.unparse(node))
+    return template
+
+
 def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
     if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
@@ -165,6 +222,8 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     statement, siblings = found
     document = evidence.document
     span = evidence.span_of(statement)
+    if span not in match.span:
+        return None  # the statement does more than what was found
     if len(siblings) == 1 and statement not in evidence.parsed.body:
         return Edit(span, "pass")
     first, last = document.line_at(span.start), document.line_at(span.end)
@@ -176,30 +235,6 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
         start = start if start == cell.span.start else start - 1
     before, after = document.text[start : span.start], document.text[span.end : end]
     return Edit(Span(start, end), "") if not before.strip() and not after.split("#")[0].strip() else None
-
-
-_SETS_A_VARIABLE = re.compile(r"[ \t]*(?:export[ \t]+|ENV[ \t]+|-[ \t]+)?[\"']?(?P<written>)", re.IGNORECASE)
-
-
-def line_removal(document: Document, span: Span) -> Edit | None:
-    """Return the edit that removes the line on which a shell text, a Dockerfile or a YAML file sets a variable.
-
-    None where more stands on the line, where it goes on, and where it is the only entry of a YAML block.
-    """
-    line = document.line_at(span.start)
-    start = document.line_starts[line - 1]
-    text = document.line_text(line)
-    before = _SETS_A_VARIABLE.match(text)
-    after = text[span.end - start :].strip("\"' \t")
-    if before is None or start + before.end() != span.start or (after and not after.startswith("#")):
-        return None
-    neighbours = [document.line_text(other) for other in (line - 1, line + 1) if 1 <= other <= len(document.line_starts)]
-    if any(neighbour.endswith("\\") for neighbour in neighbours[:1]) and line > 1:
-        return None
-    indent = text[: len(text) - len(text.lstrip())]
-    if document.kind is Kind.YAML and not any(re.match(rf"{indent}[\w\"'-]", neighbour) for neighbour in neighbours):
-        return None
-    return Edit(Span(start, document.line_starts[line] if line < len(document.line_starts) else len(document.text)), "")
 
 
 def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:

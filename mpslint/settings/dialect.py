@@ -94,6 +94,7 @@ class CommandPattern:
 
     programs: re.Pattern[str]
     """Fits the words of the command that are no flags."""
+    globs: tuple[str, ...]
     has: tuple[str, ...]
     call: CallPattern
 
@@ -209,11 +210,12 @@ class Dialects:
         return [pattern for regex, pattern in self._written if regex.fullmatch(text)]
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
-    def is_known(self, name: str) -> bool:
-        """Return whether some dialect reads a qualified name, or the constructor that it has as a class."""
-        return any(other == name or other.startswith(f"{name}.") for other in self._exact) or any(
-            regex.fullmatch(f"{name}.from_pretrained") or regex.fullmatch(f"{name}.from_pretrained.__call__") for regex, _ in self._globs
-        )
+    def how_known(self, name: str) -> int:
+        """Return 2 for a qualified name that some dialect reads, 1 for one that only a pattern fits, 0 for any other."""
+        if any(other == name or other.startswith(f"{name}.") for other in self._exact):
+            return 2
+        made = (f"{name}.from_pretrained", f"{name}.from_pretrained.__call__")
+        return int(any(regex.fullmatch(one) for regex, _ in self._globs for one in made))
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
@@ -259,7 +261,7 @@ def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | N
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
     _only(path, data, {"programs", "has", "role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
-    return CommandPattern(_any_of(data["programs"]), tuple(data.get("has", ())), call)
+    return CommandPattern(_any_of(data["programs"]), tuple(data["programs"]), tuple(data.get("has", ())), call)
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:

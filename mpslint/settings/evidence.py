@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mpslint.config.dockerfile import read_dockerfile
@@ -19,6 +20,9 @@ from mpslint.settings.plan import FilePlans, TrainingPlan, gather
 from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
+
+CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
+"""Roles of calls that put a model on the Mac's GPU of their own accord."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,34 @@ class Evidence:
         return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
 
     @functools.cached_property
+    def is_program(self) -> bool:
+        """Whether the file is started by itself, rather than imported: a notebook, what has a main guard, what trains."""
+        return bool(self.document.cells) or self.trains or any(call.context.under_main for call in self.facts.calls)
+
+    @functools.cached_property
+    def devices(self) -> frozenset[str]:
+        """The devices that something of the program is put on: those it names, and the Mac's where a Trainer chooses."""
+        settings = [setting for matched in self.file_plans.matched for setting in matched.settings]
+        named = {str(value).split(":")[0] for s in settings if s.name == "device.name" for value in s.constants}
+        choosers = [m for m in self.file_plans.matched if m.pattern.role in CHOOSE_DEVICE]
+        is_cpu = any(s.name == "device.cpu_only" and s.is_known and s.constant is True for s in settings)
+        return frozenset(named | ({"mps"} if choosers and not is_cpu else set()))
+
+    def runs_on(self, device: str) -> bool:
+        """Return whether something of the program is put on a device (`mps`)."""
+        return device in self.devices
+
+    @functools.cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node that each node of the program is part of."""
+        found: dict[ast.AST, ast.AST] = {}
+        for statement in self.parsed.body:
+            for node in ast.walk(statement):
+                for child in ast.iter_child_nodes(node):
+                    found[child] = node
+        return found
+
+    @functools.cached_property
     def reads(self) -> dict[str, int]:
         """How often each name, attribute or string key is read in the program."""
         found: dict[str, int] = {}
@@ -71,13 +103,13 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_evidence(document: Document, text: str, target: Target) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, matters: Callable[[str], bool] = lambda text: True) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
-    what it says all the same. Never raises on any text.
+    what it says all the same. Never raises on any text. `matters` says whether a function's text can hold anything that rules ask for.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.is_known)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, matters)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):

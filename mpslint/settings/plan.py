@@ -12,6 +12,7 @@ from typing import Any
 from mpslint.finding import Span
 from mpslint.program.facts import Call, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
@@ -27,6 +28,8 @@ SHARED = frozenset(
         "tokenizer",
         "target_tokenizer",
         "model",
+        "model_config",
+        "tokenizer_loading",
         "quantization",
         "lora",
         "checkpointing",
@@ -93,6 +96,11 @@ class FilePlans:
 
     plans: tuple[TrainingPlan, ...]
     matched: tuple[Matched, ...]
+
+    @functools.cached_property
+    def by_result(self) -> Mapping[int, Matched]:
+        """The calls that some dialect reads, by the id of the object that each makes."""
+        return {id(m.call.result): m for m in self.matched if m.call.result is not None}
 
 
 def gather(
@@ -168,7 +176,7 @@ class _Gatherer:
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
         given = bound_arguments(run.call, run.pattern)
-        parts = [part for argument in given.values() for part in _behind(argument.value, self._by_result) if part is not run]
+        parts = [part for argument in given.values() for part in behind(argument.value, self._by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
         collators = [m for m in self.matched if m.pattern.role == "collator"]
@@ -190,7 +198,7 @@ class _Gatherer:
                 dataclasses.replace(setting, name="batch.train")
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
-                for part in _behind(iterated, self._by_result)
+                for part in behind(iterated, self._by_result)
                 if part.pattern.role == "loader"
                 for setting in part.settings
                 if setting.name == "loader.batch"
@@ -208,7 +216,8 @@ class _Gatherer:
             settings.setdefault(setting.name, []).append(setting)
         frozen = {name: tuple(values) for name, values in settings.items()}
         span = self.span_of(where) if where is not None else None
-        return TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
+        return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
 
 
 def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:
@@ -218,22 +227,22 @@ def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
+def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
     """Yield the matched calls that made an object, and those that made what it was made of."""
     for one in alternatives_of(value):
         if isinstance(one, Items):
             for item in one.values():
-                yield from _behind(item, by_result, depth - 1)
+                yield from behind(item, by_result, depth - 1)
         if not isinstance(one, Instance) or depth <= 0:
             continue
         found = by_result.get(id(one))
         if found is not None:
             yield found
         if one.owner is not None:
-            yield from _behind(one.owner, by_result, depth - 1)
+            yield from behind(one.owner, by_result, depth - 1)
         if one.call is not None and (found is None or found.pattern.role != "trainer"):
             for argument in (*one.call.arguments, *one.call.keywords.values()):
-                yield from _behind(argument.value, by_result, depth - 1)
+                yield from behind(argument.value, by_result, depth - 1)
 
 
 def _called(call: Call) -> str:

@@ -13,6 +13,9 @@ from mpslint.program.values import Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
 
+ENVIRONMENT = "environment"
+"""The dialect of settings that an environment variable says."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Setting:
@@ -52,6 +55,13 @@ class Setting:
     def is_written(self) -> bool:
         """Whether the file says it, rather than the framework's default."""
         return self.default_versions is None
+
+    @property
+    def role(self) -> str:
+        """The role of the call that says it; `environment` or `attribute` where no call does."""
+        if self.pattern is not None:
+            return self.pattern.role
+        return "environment" if self.dialect == ENVIRONMENT else "attribute"
 
     @property
     def is_known(self) -> bool:

@@ -261,6 +261,36 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | 
     return None if new is None else Written((narrowed(span, old, new),), f"without {evidence.document.text[removed.start : removed.end]}")
 
 
+def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
+    """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already."""
+    if _is_imported(evidence, module, place):
+        return []
+    body = evidence.parsed.body
+    above = [statement for statement in body if evidence.span_of(statement).start <= place.start]
+    imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
+    if not above:
+        return []
+    statement = imports[0] if imports else above[-1]
+    line = min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ()))])
+    start = evidence.document.line_starts[line - 1]
+    newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+    return [Edit(Span(start, start), f"import {module}{newline}")]
+
+
+def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
+    """Return whether `import module` runs before a place is reached, by where it stands."""
+    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    for node in (*evidence.parsed.body, *evidence.parents):
+        if not (isinstance(node, ast.Import) and any(a.name.split(".")[0] == module and a.asname in (None, module) for a in node.names)):
+            continue
+        inside: ast.AST | None = node
+        while inside is not None and not isinstance(inside, scopes):
+            inside = evidence.parents.get(inside)
+        if (inside is None or place in evidence.span_of(inside)) and evidence.span_of(node).start < place.start:
+            return True
+    return False
+
+
 def narrowed(span: Span, old: str, new: str) -> Edit:
     """Return the smallest edit that turns one text into another."""
     start = 0

@@ -73,7 +73,7 @@ def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: 
     for part in plan.configs:
         table, role = part.pattern.call.table, part.pattern.call.role
         for path, spelling in table.spellings_of(name):
-            if path == besides or not exists(role, (), path, evidence.target.versions):
+            if path == besides or not exists(role, (part.pattern.call.dialect,), path, evidence.target.versions):
                 continue
             new = spelling_of(spelling, value)
             if new is UNSPELLABLE:

@@ -13,7 +13,7 @@ from mpslint.program.facts import Argument, AttributeWrite, Call, EnvironmentWri
 from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
 from mpslint.program.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
-from mpslint.settings.setting import Setting
+from mpslint.settings.setting import ENVIRONMENT, Setting
 from mpslint.versions import Version, VersionRange
 
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
@@ -62,7 +62,8 @@ class Translator:
             found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
         arguments = bound_arguments(call, pattern)
         overrides = call.result.slots if call.result is not None else {}
-        for setting in dict.fromkeys(s.setting for spellings in pattern.table.arguments.values() for s in spellings):
+        spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
+        for setting in dict.fromkeys([*spoken, *pattern.table.defaults]):
             if not any(existing.name == setting for existing in found):
                 said = self._setting(call, pattern, setting, arguments, overrides)
                 if said is not None:
@@ -170,7 +171,7 @@ class Translator:
         value = read_value(spelling, write.value)
         span, value_span = Span(write.start, write.end), Span(write.value_start, write.value_end)
         return Setting(
-            spelling.setting, value or UNKNOWN, "environment", write.name, span, value_span, value_span, entry=spelling,
+            spelling.setting, value or UNKNOWN, ENVIRONMENT, write.name, span, value_span, value_span, entry=spelling,
             context=write.context, style=write.style if write.style in ("python", "dotenv", "config") else "shell",
         )  # fmt: skip
 

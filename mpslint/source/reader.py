@@ -175,7 +175,8 @@ class _Joined:
             cells=tuple(self.cells),
             unread=tuple(unread),
             write_back=self.write_back,
-            physical_line=self.layout.physical_line,
+            physical=self.layout.physical,
+            physical_end=self.layout.physical_end,
         )
 
     def write_back(self, edits: Sequence[Edit]) -> bytes:

@@ -1,0 +1,85 @@
+"""Inference loops that collect a model's outputs as they are: with their graphs, or on the device."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._gradients import LEAVES_DEVICE, LEAVES_GRAPH, has_gradients, last_value, names_in, switches_off_for_good, touches
+from mpslint.checks.evaluation_gradients import WANTS_GRADIENTS
+from mpslint.judge import Match
+from mpslint.program.facts import Accumulation, Call, Loop
+from mpslint.program.values import Instance, Items, Value
+from mpslint.settings.evidence import Evidence
+
+MODELS = re.compile(
+    r"(transformers\.(?!.*(Tokenizer|Processor|Extractor|pipeline)).*\.from_pretrained|torchvision\.models\.\w+|timm\.create_model)"
+    r"\.(__call__|get_\w+_features)"
+)
+"""Calls of models by qualified name."""
+KEEPS_GRAPH = frozenset(
+    {"mean", "squeeze", "unsqueeze", "view", "reshape", "cpu", "to", "clone", "float", "half", "norm", "flatten", "softmax", "sigmoid",
+     "normalize", "contiguous", "sum", "permute", "transpose", "cat", "stack", "exp", "log", "log_softmax", "relu", "max", "pow", "sqrt"}
+)  # fmt: skip
+"""Functions and methods whose result belongs to the same graph."""
+WORDS = ("append", "+=", "extend")
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = ("from_pretrained", "torchvision.models", "create_model")
+"""One of these stands in every such file."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield what an inference loop keeps of a model's outputs: with graphs (`graph: true`), or on the device without."""
+    wants_graph = bool(options.get("graph"))
+    leaves = LEAVES_GRAPH if wants_graph else LEAVES_DEVICE | {"loss"}
+    for kept in evidence.facts.accumulations:
+        loop = kept.context.loops[-1] if kept.context.loops else None
+        if loop is None or any(isinstance(outer, ast.comprehension) or _takes_gradients(outer) for outer in kept.context.loops):
+            continue
+        forward = _forward_of(kept.value)
+        if forward is None or loop not in forward.context.loops or _is_released(kept, loop, leaves):
+            continue
+        if not wants_graph and _is_joined_on_device(kept, evidence):
+            continue
+        with_graph = has_gradients(forward.context) and not switches_off_for_good(evidence)
+        if with_graph is wants_graph:
+            span = evidence.span_of(kept.value_node)
+            written = evidence.document.text[span.start : span.end]
+            yield Match(span, {"written": written, "target": kept.target}, context=kept.context, node=kept.node)
+
+
+def _takes_gradients(loop: Loop) -> bool:
+    source = ast.unparse(loop)
+    return any(word in source for word in WANTS_GRADIENTS)
+
+
+def _is_released(kept: Accumulation, loop: Loop, words: frozenset[str]) -> bool:
+    """Return whether what is kept, or a name in it one step back, goes through a call after which nothing is held."""
+    before = [value for name in names_in(kept.value_node) if (value := last_value(loop, name, kept.value_node)) is not None]
+    return any(touches(expression, words) for expression in (kept.value_node, *before))
+
+
+def _is_joined_on_device(kept: Accumulation, evidence: Evidence) -> bool:
+    """Return whether the function hands on one tensor made of what was kept: then the device is where it is wanted."""
+    function = kept.context.functions[-1] if kept.context.functions else None
+    returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value] if function is not None else []
+    return any(kept.target in names_in(value) and not touches(value, LEAVES_DEVICE) for value in returns)
+
+
+def _forward_of(value: Value, depth: int = 6) -> Call | None:
+    """Return the call of a model that a value is an output of, or is computed from by operations that keep the graph."""
+    if isinstance(value, Items):
+        return next((found for part in value.values() if (found := _forward_of(part, depth - 1)) is not None), None)
+    if not isinstance(value, Instance) or depth <= 0:
+        return None
+    call = value.call
+    if call is not None and MODELS.fullmatch(call.name):
+        return call
+    if call is None:
+        return _forward_of(value.owner, depth - 1) if value.owner is not None else None
+    if (call.method or call.name.rsplit(".", 1)[-1]) not in KEEPS_GRAPH:
+        return None
+    sources = [*([value.owner] if value.owner is not None else []), *(argument.value for argument in call.arguments)]
+    return next((found for source in sources if (found := _forward_of(source, depth - 1)) is not None), None)

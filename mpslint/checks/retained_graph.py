@@ -1,0 +1,67 @@
+"""`total += loss` and `losses.append(loss)` in a loop that calls `loss.backward()`: the tensor is kept, and its graph with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._gradients import BACKWARD, LEAVES_GRAPH, called_name, has_gradients, inside, last_value, names_in, touches
+from mpslint.judge import Match
+from mpslint.program.facts import Accumulation, Loop
+from mpslint.program.values import Known
+from mpslint.settings.evidence import Evidence
+
+WORDS = ("backward",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the expressions that keep a tensor whose gradient was taken in the same loop."""
+    for kept in evidence.facts.accumulations:
+        loop = kept.context.loops[-1] if kept.context.loops else None
+        if loop is None or isinstance(kept.value, Known) or not has_gradients(kept.context):
+            continue
+        if _keeps_graph(kept, loop) and not _is_trained_on(kept, evidence):
+            span = evidence.span_of(kept.value_node)
+            written = evidence.document.text[span.start : span.end]
+            plain = written if isinstance(kept.value_node, (ast.Name, ast.Attribute)) else f"({written})"
+            values = {"written": written, "target": kept.target, "detached": f"{plain}.detach()"}
+            yield Match(span, values, context=kept.context, node=kept.node)
+
+
+def _keeps_graph(kept: Accumulation, loop: Loop) -> bool:
+    """Return whether what is kept is a tensor that `backward()` is called on in the loop, graph and all."""
+    names = names_in(kept.value_node) & _differentiated(loop)
+    if (
+        not names
+        or touches(kept.value_node, LEAVES_GRAPH)
+        or any(isinstance(n, (ast.Call, ast.List, ast.Dict)) for n in ast.walk(kept.value_node))
+    ):
+        return False
+    values = [last_value(loop, name, kept.value_node) for name in names]
+    return all(value is None or not touches(value, LEAVES_GRAPH) for value in values)
+
+
+def _differentiated(loop: Loop) -> set[str]:
+    """Return the names on which a loop calls `backward()`, or which it hands to something that does."""
+    found: set[str] = set()
+    for node in inside(loop):
+        if called_name(node) in BACKWARD and isinstance(node, ast.Call):
+            receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+            scaled = [*receiver.args] if isinstance(receiver, ast.Call) else []
+            given = [part for part in (*node.args, *scaled) if isinstance(part, ast.Name)]
+            found |= {part.id for part in given}
+            if not given and isinstance(receiver, ast.Name):
+                found.add(receiver.id)
+    return found
+
+
+def _is_trained_on(kept: Accumulation, evidence: Evidence) -> bool:
+    """Return whether the sum itself is differentiated somewhere: then its graph is wanted."""
+    name = kept.target.split("[")[0]
+    for statement in evidence.parsed.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and called_name(node) in BACKWARD and name in ast.unparse(node):
+                return True
+    return False

@@ -1,0 +1,186 @@
+"""What follows from a run's settings together: the dropout in force, the longest sequence, whether the shapes of its batches vary."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mpslint.program.facts import Call
+from mpslint.program.values import UNKNOWN, Known
+from mpslint.settings.families import Family, load_families
+from mpslint.settings.setting import Setting
+from mpslint.versions import VersionRange
+
+if TYPE_CHECKING:
+    from mpslint.settings.plan import TrainingPlan
+
+MOST_SHAPES = 64
+"""Batches of no more different lengths than these count as bounded."""
+COARSE = 32
+"""Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
+FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
+NOT_PACKED = "no"
+
+
+def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
+    """Yield what follows from the settings of one run."""
+    family = family_of(plan)
+    for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
+        if found is not None:
+            yield found
+    yield from _shapes(plan, family)
+
+
+def family_of(plan: TrainingPlan) -> Family | None:
+    """Return the family of the model that a run trains, by the name of its checkpoint or by the class that makes it."""
+    families = load_families()
+    for name in ("model.name", "tokenizer.name"):
+        setting = plan.get(name)
+        if setting is not None and setting.is_known and isinstance(setting.constant, str):
+            found = families.of_name(setting.constant)
+            if found is not None:
+                return found
+    classes = [name for call in plan.calls.get("model", ()) for name in call.names]
+    return next((family for name in classes if (family := families.of_class(name)) is not None), None)
+
+
+def _inferred(name: str, value: Any, call: Call | None, spelling: str) -> Setting:
+    """Return a setting that nobody wrote."""
+    context = call.context if call is not None else None
+    return Setting(name, Known(value), "derived", spelling, None, call=call, context=context, default_versions=VersionRange())
+
+
+def _head(plan: TrainingPlan) -> Setting | None:
+    """Return what the model puts out, by its class."""
+    for call in reversed(plan.calls.get("model", ())):
+        head = load_families().head_of(call.names)
+        if head is not None:
+            return _inferred("model.head", head, call, call.name)
+    return None
+
+
+def _limit(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the tokens that the model takes, or was trained on."""
+    if family is None or family.length is None:
+        return None
+    call = next(iter(plan.calls.get("model", ())), None)
+    return _inferred("length.limit", family.length, call, family.name)
+
+
+def _dropout(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the largest dropout inside the model's layers: what is written for each parameter, else the family's default."""
+    rates: dict[str, Any] = dict(family.dropout) if family is not None else {}
+    call = next(iter(plan.calls.get("model", ())), None)
+    spellings = {name for setting in plan.settings.get("model.dropout", ()) for name in _dropout_names(setting)}
+    for made in (*plan.calls.get("model", ()), *plan.calls.get("model_config", ())):
+        for name in spellings & set(made.keywords):
+            value = made.keywords[name].value
+            rates[name] = value.value if isinstance(value, Known) else None
+    for setting in plan.settings.get("model.dropout", ()):
+        if setting.call is None:
+            rates[setting.spelling.rsplit(".", 1)[-1]] = setting.constant if setting.is_known else None
+    numbers = {name: rate for name, rate in rates.items() if isinstance(rate, (int, float))}
+    if not numbers or (len(numbers) < len(rates) and not max(numbers.values())):
+        return None
+    name = max(numbers, key=lambda name: numbers[name])
+    return _inferred("model.active_dropout", numbers[name], call, name)
+
+
+def _dropout_names(setting: Setting) -> list[str]:
+    if setting.pattern is None:
+        return [setting.spelling.rsplit(".", 1)[-1]]
+    return [name for name, _ in setting.pattern.table.spellings_of("model.dropout")]
+
+
+def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
+    cut = [
+        setting
+        for setting in plan.settings.get("length.source", ())
+        if setting.is_known
+        and isinstance(setting.constant, int)
+        and (_role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call))
+    ]
+    if cut:
+        longest = max([s for s in cut if s.is_written] or cut, key=lambda setting: int(setting.constant))
+        return dataclasses.replace(longest, name="length.bound")
+    for setting in plan.settings.get("length.truncation", ()):
+        has_length = any(other.call is setting.call for other in plan.settings.get("length.source", ()))
+        if family is not None and family.length is not None and not has_length and _is_cut(plan, setting.call):
+            return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
+    return None
+
+
+def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
+    """Return the length that batches come up to: the one that is written, or the model's own where every sample is padded to it."""
+    bound = _bound(plan, family)
+    if bound is None or (bound.entry is not None and bound.entry.setting == "length.truncation" and not _is_padded(plan)):
+        return None
+    return dataclasses.replace(bound, name="length.reached")
+
+
+def _is_padded(plan: TrainingPlan) -> bool:
+    """Return whether the tokenizer pads every sample to one length."""
+    return any(_role(s) == "tokenizer" and s.is_known and s.constant == "max_length" for s in plan.settings.get("padding.strategy", ()))
+
+
+def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
+    """Return whether a tokenizer's call cuts its text."""
+    mine = [setting for setting in plan.settings.get("length.truncation", ()) if setting.call is call]
+    return any(setting.is_known and setting.constant != "none" for setting in mine)
+
+
+def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
+    """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
+    if plan.constant("padding.packing") not in (None, NOT_PACKED) or plan.constant("padding.free"):
+        return
+    padded = _is_padded(plan)
+    bound = _bound(plan, family)
+    deciding = ("collator",) if "collator" in plan.calls or plan.constant("padding.collator") else ("arguments",)
+    for setting in plan.settings.get("padding.strategy", ()):
+        if _role(setting) in deciding:
+            word = FIXED if padded else _shape_of(setting, _multiple_of(plan, setting), bound)
+            yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
+    given = plan.get("padding.collator")
+    if given is not None and plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True:
+        if "collator" in plan.calls or _loads_itself(given.call):
+            return
+        yield dataclasses.replace(given, name="padding.shapes", value=Known(FIXED if padded else VARYING))
+
+
+def _loads_itself(call: Call | None) -> bool:
+    """Return whether a Trainer of the program makes its own loaders, and so its own batches."""
+    cls = call.result.cls if call is not None and call.result is not None else None
+    return cls is not None and cls.lookup("get_train_dataloader") is not None
+
+
+def _role(setting: Setting) -> str:
+    return setting.pattern.role if setting.pattern is not None else ""
+
+
+def _multiple_of(plan: TrainingPlan, setting: Setting) -> Any:
+    """Return what a collator pads to a multiple of: 1 when nothing is said, None when that is not known."""
+    own = [other for other in plan.settings.get("padding.multiple_of", ()) if other.call is setting.call]
+    if not own:
+        return 1
+    return (own[-1].constant or 1) if own[-1].is_known else None
+
+
+def _shape_of(setting: Setting, multiple: Any, bound: Setting | None) -> str:
+    """Return how many shapes a collator makes; '' when that is not known."""
+    if not setting.is_known or not isinstance(multiple, int):
+        return ""
+    if setting.constant != "longest":
+        return FIXED if setting.constant == "max_length" else ""
+    longest = bound.constant if bound is not None and bound.is_known else None
+    is_bounded = multiple >= COARSE or (multiple > 1 and isinstance(longest, int) and longest / multiple <= MOST_SHAPES)
+    return BOUNDED if is_bounded else VARYING
+
+
+def with_derived(settings: Mapping[str, tuple[Setting, ...]], derived: Iterator[Setting]) -> dict[str, tuple[Setting, ...]]:
+    """Return settings together with what follows from them."""
+    merged = dict(settings)
+    for setting in derived:
+        merged[setting.name] = (*merged.get(setting.name, ()), setting)
+    return merged

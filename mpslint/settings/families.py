@@ -1,0 +1,86 @@
+"""What is known of a model by its name and its class, from `rules/platform/model_families.yaml`."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml, rules_folder
+
+_FAMILY_KEYS = {"family", "names", "classes", "length", "tokenizer", "dropout"}
+_HEAD_KEYS = {"head", "classes"}
+NO_LIMIT = "none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Models that share an architecture and its defaults."""
+
+    name: str
+    names: re.Pattern[str]
+    classes: tuple[str, ...] = ()
+    length: int | None = None
+    """The tokens of its positions, or those it was trained on."""
+    tokenizer_length: int | None = None
+    """What `padding="max_length"` pads to; None where the tokenizer knows no limit."""
+    dropout: Mapping[str, float] = field(default_factory=dict)
+    """The randomness inside its layers, by configuration parameter."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Families:
+    """Every family, and the heads by the patterns of their classes."""
+
+    families: tuple[Family, ...]
+    heads: tuple[tuple[str, str], ...]
+
+    def of_name(self, checkpoint: str) -> Family | None:
+        """Return the family of a checkpoint, or None."""
+        return next((family for family in self.families if family.names.search(checkpoint.lower())), None)
+
+    def of_class(self, qualified: str) -> Family | None:
+        """Return the family of a class such as `transformers.T5ForConditionalGeneration`, or None."""
+        name = _class_name(qualified)
+        return next((family for family in self.families if name.startswith(family.classes)), None) if name else None
+
+    def head_of(self, names: Iterable[str]) -> str | None:
+        """Return what a class's output is, by the names that its call goes by, or None."""
+        classes = [_class_name(name) for name in names]
+        return next((head for glob, head in self.heads for name in classes if fnmatch.fnmatchcase(name, glob)), None)
+
+
+def _class_name(qualified: str) -> str:
+    return next((part for part in qualified.split(".")[1:] if part[:1].isupper()), "")
+
+
+@functools.lru_cache(maxsize=1)
+def load_families() -> Families:
+    """Return what is known of models. Raises RuleError naming the file and the key that is wrong."""
+    path = rules_folder() / "platform" / "model_families.yaml"
+    data = read_yaml(path)
+    families = []
+    for row in data["families"]:
+        if unknown := set(row) - _FAMILY_KEYS:
+            raise RuleError(f"{path}: {row.get('family')}: unknown key {sorted(unknown)[0]!r}")
+        length = row.get("length")
+        padded = row.get("tokenizer", length)
+        families.append(
+            Family(
+                row["family"],
+                re.compile(row["names"]),
+                tuple(row.get("classes", ())),
+                length,
+                None if padded == NO_LIMIT else padded,
+                row.get("dropout", {}),
+            )
+        )
+    heads = []
+    for row in data["heads"]:
+        if unknown := set(row) - _HEAD_KEYS:
+            raise RuleError(f"{path}: {row.get('head')}: unknown key {sorted(unknown)[0]!r}")
+        heads += [(glob, row["head"]) for glob in row["classes"]]
+    return Families(tuple(families), tuple(heads))
