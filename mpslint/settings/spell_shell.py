@@ -57,7 +57,8 @@ def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> Writt
     """Say a setting by a flag that a command does not have yet."""
     for part in plan.commands:
         for parameter, spelling in part.pattern.table.spellings_of(name):
-            if parameter in part.command.flags or not exists(part.pattern.role, (part.pattern.dialect,), parameter, evidence.target.versions):
+            is_there = exists(part.pattern.role, (part.pattern.dialect,), parameter, evidence.target.versions)
+            if parameter in part.command.flags or not is_there:
                 continue
             new = spelling_of(spelling, value)
             if new is UNSPELLABLE or new is None or (new is False and part.pattern.role in SWITCHED):
