@@ -125,6 +125,7 @@ def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match 
     span = setting.span
     if span is None and setting.call is not None:
         span = evidence.span_of(setting.call.node.func)
+    span = span or setting.place
     if span is None:
         return None
     value = setting.constant if setting.is_known else None

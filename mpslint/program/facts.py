@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Instance, Value
 
@@ -122,7 +123,8 @@ class EnvironmentWrite:
     context: Context | None = None
     style: str = "python"
     """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
-    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
+    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once), `dotenv` (also a Dockerfile's) or
+    `config` (a value of a YAML file)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,6 +134,10 @@ class Flag:
     value: Value
     span: Span
     value_span: Span | None
+    origin: Span | None = None
+    """The text of the variable, or of the default, that the value is, where nothing else uses it."""
+    before: int = 0
+    """Where the word before it ends: from there on it can be taken away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,6 +147,8 @@ class Command:
     words: tuple[str, ...]
     flags: dict[str, Flag]
     span: Span
+    script: Command | None = None
+    """What a launcher (`accelerate launch`, `torchrun`) starts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,6 +212,7 @@ class Facts:
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
+    configs: list[ConfigMapping] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""

@@ -7,14 +7,18 @@ import functools
 import re
 from dataclasses import dataclass
 
+from mpslint.config.dockerfile import read_dockerfile
+from mpslint.config.services import service_variables
 from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+from mpslint.config.yaml_source import read_yaml_source
 from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
-from mpslint.source.document import Document, Kind
+from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
+from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
 
 CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
@@ -139,6 +143,8 @@ def gather_evidence(document: Document, text: str, target: Target, words: re.Pat
     facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words)
     if text is document.python:
         _add_shell_facts(document, facts)
+        if document.kind in (Kind.YAML, Kind.JSON):
+            parsed = Parsed([], _add_config_facts(document, facts, dialects))
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     return Evidence(document, text, parsed, facts, target, plans)
 
@@ -149,9 +155,25 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
         found = read_shell(document.text)
     elif document.kind is Kind.ENV:
         found = read_dotenv(document.text)
+    elif document.kind is Kind.DOCKERFILE:
+        facts.environment += read_dockerfile(document.text)
+        return
     elif document.snippets:
         found = read_snippets(document.snippets)
     else:
         return
     facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)
     facts.commands += found.commands
+
+
+def _add_config_facts(document: Document, facts: Facts, dialects: Dialects) -> tuple[Unread, ...]:
+    """Add what a configuration file says; return why it could not be read, where it looks like one that matters."""
+    config = read_yaml_source(document.text)
+    if config.problem:
+        place = Span(config.problem_at, config.problem_at)
+        return (Unread(place, config.problem),) if may_be_config(document.text, dialects) else ()
+    facts.configs += config.mappings
+    for mapping in config.mappings:
+        parts = parts_of(mapping, dialects)
+        facts.environment += environment_of(parts[0]) if parts else service_variables(document.text, mapping)
+    return ()
