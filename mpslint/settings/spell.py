@@ -17,17 +17,19 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
+from mpslint.settings.vocabulary import load_vocabulary
 
 UNSPELLABLE: Any = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Addition:
-    """An argument that a call is to get."""
+    """An argument that a call is to get; `after` names the keyword argument that it belongs beside, if any."""
 
     call: Call
     name: str
     text: str
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +192,16 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         if node is None or not hasattr(node, "lineno"):
             return None
         return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
-    return add_argument(call, parameter, text)
+    return Written((), f"{parameter}={text}", (Addition(call, parameter, text, _neighbour(evidence, call, name)),))
+
+
+def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
+    """Return the keyword argument of a call that a new one belongs beside: the last that says a setting of the same group (`batch.`)."""
+    settings = [s for plan in evidence.plans for found in plan.settings.values() for s in found]
+    written = [s for s in settings if s.call is call and s.span is not None and s.spelling in call.keywords]
+    group, beside = name.partition(".")[0], load_vocabulary()[name].beside
+    near = [s for s in written if s.name == beside] or [s for s in written if s.name.partition(".")[0] == group]
+    return max(near, key=lambda setting: setting.span or Span(0, 0)).spelling if near else ""
 
 
 def _choose(
@@ -239,7 +250,7 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
         new: str | None = old
         for addition in wanted:
             if id(addition.call) == key and new is not None:
-                new = with_argument(new, addition.name, addition.text)
+                new = with_argument(new, addition.name, addition.text, addition.after)
         if new is None or new == old:
             return None
         edits.append(narrowed(span, old, new))
