@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -285,7 +286,9 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     line = min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ()))])
     start = evidence.document.line_starts[line - 1]
     newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
-    return [Edit(Span(start, start), f"import {module}{newline}")]
+    before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
+    prefix = before.group() if before is not None else ""
+    return [Edit(Span(start, start), f"{prefix}import {module}{newline}")]
 
 
 def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
