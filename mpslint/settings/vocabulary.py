@@ -14,7 +14,7 @@ COMBINATIONS = ("last", "max", "min")
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """What a canonical setting is: the type of its value, its title in tables, how several values combine, and what it is written beside."""
+    """What a canonical setting is: the type of its value, its title, how several values combine, and what it is written beside."""
 
     name: str
     type: str
