@@ -43,11 +43,9 @@ def with_argument(call: str, name: str, value: str, after: str = "") -> str | No
     node = _call(call)
     if node is None:
         return None
-    new = cst.Arg(
-        value=cst.parse_expression(value),
-        keyword=cst.Name(name),
-        equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
-    )
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    equal = next((arg.equal for arg in reversed(node.args) if isinstance(arg.equal, cst.AssignEqual)), tight)
+    new = cst.Arg(value=cst.parse_expression(value), keyword=cst.Name(name), equal=equal)
     if not node.args:
         return _code(node.with_changes(args=[new], whitespace_before_args=cst.SimpleWhitespace("")), call)
     *front, last = node.args

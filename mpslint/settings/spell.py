@@ -146,15 +146,37 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     span = setting.value_span
     if span is None:
         return None
+    if text == "False" and _asks_the_machine(evidence, setting):
+        text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
+        return Written((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
     shown = f"{setting.spelling}={text}"
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
         line = evidence.document.place(span.start)
         where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
-        shown = f"{text} at {where}"
+        shown = f"{setting.spelling}={text} ({where})"
     if evidence.document.text[span.start : span.end] == text:
         return None
     return Written((Edit(span, text),), shown)
+
+
+def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
+    """Return whether a call decides a value (`not torch.cuda.is_bf16_supported()`), so that it is another one where there is CUDA."""
+    span = setting.origin or setting.value_span
+    if span is None or setting.style != "python":
+        return False
+    try:
+        tree = ast.parse(f"({evidence.document.text[span.start : span.end]})", mode="eval")
+    except SyntaxError:
+        return False
+    return any(isinstance(node, ast.Call) for node in ast.walk(tree))
+
+
+def _operand(text: str) -> str:
+    """Return an expression as it may stand after `and`: in parentheses where it binds less tightly."""
+    tree = ast.parse(f"({text})", mode="eval").body
+    loose = isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or (isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or))
+    return f"({text})" if loose and not text.startswith("(") else text
 
 
 def _is_only_for(evidence: Evidence, setting: Setting) -> bool:
