@@ -154,7 +154,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
         span = setting.origin
         line = evidence.document.place(span.start)
         where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
-        shown = f"{setting.spelling}={text} ({where})"
+        shown = f"{setting.spelling}={text} in {where}"
     if evidence.document.text[span.start : span.end] == text:
         return None
     return Written((Edit(span, text),), shown)
