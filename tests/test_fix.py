@@ -85,6 +85,10 @@ PLACES = {
         "import torch\n" + IMPORT + 'args = TrainingArguments("out", fp16=not torch.cuda.is_bf16_supported())\n',
         {"fp16=not": "fp16=torch.cuda.is_available() and not"},
     ),
+    "what is compared, too": (
+        "import torch\n" + IMPORT + 'dtype = torch.float16\nargs = TrainingArguments("out", fp16=dtype == torch.float16)\n',
+        {"fp16=dtype": "fp16=torch.cuda.is_available() and dtype"},
+    ),
 }
 
 
@@ -203,7 +207,11 @@ def test_unsafe_goes_on_where_safe_ends(sample: str, tmp_path: Path) -> None:
     assert mpslint.fix(safe, filename=sample, unsafe=True).text == mpslint.fix(text, filename=sample, unsafe=True).text
 
 
-CUDA_CELLS = ["import torch\nimport numpy", "def f(x):\n    return x.to('cuda')\n\nf(torch.ones(1))", "y = torch.ones(2).cuda()"]
+CUDA_CELLS = [
+    "import torch\nimport numpy",
+    "def f(x):\n    return x.to('cuda')\n\nf(torch.ones(1))",
+    "y = torch.ones(2).cuda()\nz = y.to('cuda')",
+]
 CHOICE = "'cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.is_available() else 'cpu'"
 
 
@@ -214,7 +222,7 @@ def test_one_choice_of_device_for_a_notebook() -> None:
 
     assert sources[0] == f"import torch\nimport numpy\n\ndevice = {CHOICE}"
     assert sources[1] == CUDA_CELLS[1].replace("'cuda'", "device")
-    assert sources[2] == "y = torch.ones(2).to(device)"
+    assert sources[2] == "y = torch.ones(2).to(device)\nz = y.to(device)"
 
 
 def test_prompts_stay() -> None:
