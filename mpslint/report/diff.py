@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from mpslint.engine import Checked
 from mpslint.finding import Finding, Safety
@@ -34,13 +36,19 @@ def print_fixed(out: Terminal, fixed: Fixed) -> None:
 
 
 def print_left(out: Terminal, fixed: Fixed) -> None:
-    """Print what is left in one file, and why it was not rewritten."""
+    """Print what is left in one file, and why it was not rewritten, and what could not be read."""
     for finding in fixed.after.findings:
         if finding.severity.rank < 2 or _is_held_back(finding):
             severity = (finding.severity.value, COLOURS[finding.severity.value])
             document = fixed.after.document
             place = (place_in(document.path, document.place(finding.span.start)), "bold")
             out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}")
+    for part in fixed.after.unread:
+        out.line(
+            "  left  ",
+            (place_in(fixed.after.document.path, fixed.after.document.place(part.span.start)), "bold"),
+            f" not read: {part.reason}",
+        )
 
 
 def _is_held_back(finding: Finding) -> bool:
@@ -76,9 +84,17 @@ def _diff(old: str, new: str) -> list[str]:
 
 
 def unified_diff(path: str, before: bytes, after: bytes) -> str:
-    """Return a plain unified diff of the file itself, as `patch` and `git apply` take it."""
+    """Return a plain unified diff of the file itself, as `git apply` and `patch -p1` take it, with its path from the current folder."""
     old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
-    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")))
+    name = _relative(path)
+    end = "\t" if " " in name else ""
+    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{name}{end}", f"b/{name}{end}")))
+
+
+def _relative(path: str) -> str:
+    """Return a path as diffs have it: from the current folder where it lies below it, with plain slashes."""
+    inside = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+    return Path(path if inside.startswith("..") else inside).as_posix()
 
 
 def _with_newlines(lines: Iterator[str]) -> Iterator[str]:
