@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mpslint.finding import Finding, Span
+from mpslint.finding import Finding, Fix, Safety, Span
+from mpslint.gate import function_gate, may_matter
 from mpslint.judge import conditions_hold, judge
+from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
+from mpslint.suppression import Silenced, removal_of, silence
 from mpslint.target import Target
 
 
@@ -23,15 +26,38 @@ class Checked:
     findings: tuple[Finding, ...]
     unread: tuple[Unread, ...]
     evidence: tuple[Evidence, ...]
+    silenced: tuple[Finding, ...] = ()
+    """Findings that comments of the file silence."""
 
 
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
-    rules = load_rules() if rules is None else rules
-    evidence = [gather_evidence(document, text, target) for text in (document.python, *document.scripts)]
-    found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
+    rules = load_rules() if rules is None else tuple(rules)
+    if not may_matter(document.text.encode("utf-8", "surrogatepass"), rules):
+        unread = parse_program(document, document.python).unread if document.python else ()
+        return Checked(document, target, (), (*document.unread, *unread), ())
+    words = function_gate(rules)
+    evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
+    found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
-    return Checked(document, target, tuple(_sorted(found)), (*document.unread, *unread), tuple(evidence))
+    silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
+    unused = [finding for rule in rules if rule.when[0].subject == "suppression" for finding in _unused(rule, rules, document, silenced)]
+    findings = tuple(_sorted([*silenced.kept, *unused]))
+    return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
+
+
+def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
+    """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked."""
+    asked = {one.id for one in rules}
+    for suppression in silenced.unused:
+        if suppression.rules and not all(any(one.startswith(named) for one in asked) for named in suppression.rules):
+            continue
+        text = document.text[suppression.span.start : suppression.span.end]
+        outcome = rule.outcomes[0]
+        edit = removal_of(document, suppression)
+        fix = Fix(Safety.SAFE, f"without {text.strip()}", (edit,))
+        message = outcome.message.replace("{written}", text.strip())
+        yield Finding(rule.id, rule.name, outcome.severity, message, suppression.span, _why(rule), fix)
 
 
 def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
@@ -39,14 +65,18 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     outcomes = matching_outcomes(rule, evidence.target.versions)
     if not outcomes:
         return []
-    why = " ".join(rule.why.split("\n\n")[0].split())
     found = []
     for match in judge(rule, evidence):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
             message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)
-            found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, why, fix, match.related))
+            found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related))
     return found
+
+
+def _why(rule: Rule) -> str:
+    """Return the first paragraph of a rule's reasons, on one line."""
+    return " ".join(rule.why.split("\n\n")[0].split())
 
 
 def _sorted(findings: Sequence[Finding]) -> list[Finding]:

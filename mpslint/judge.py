@@ -16,6 +16,7 @@ from mpslint.finding import Related, RuleError, Span
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule import Condition, Rule
+from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
@@ -74,8 +75,11 @@ def _at_origin(match: Match) -> Match:
 
 
 def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test around the place speaks of the very thing that the rule is about."""
-    return context is not None and any(words.search(guard.text) for guard in context.guards)
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
+    if context is None:
+        return False
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
 
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
@@ -102,10 +106,18 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if _setting_holds(setting, condition):
+                if _setting_holds(setting, condition) and _is_taken(setting, evidence):
                     match = match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
+
+
+def _is_taken(setting: Setting, evidence: Evidence) -> bool:
+    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None or not setting.is_written:
+        return True
+    return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
 def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
@@ -113,6 +125,7 @@ def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match 
     span = setting.span
     if span is None and setting.call is not None:
         span = evidence.span_of(setting.call.node.func)
+    span = span or setting.place
     if span is None:
         return None
     value = setting.constant if setting.is_known else None
@@ -128,7 +141,9 @@ def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match 
 def _setting_holds(setting: Setting, condition: Condition) -> bool:
     if condition.written is not None and setting.is_written is not condition.written:
         return False
-    if condition.roles and (setting.pattern is None or setting.pattern.role not in condition.roles):
+    if condition.roles and setting.role not in condition.roles:
+        return False
+    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
         return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
@@ -172,14 +187,25 @@ def _product(factors: Sequence[Setting | None]) -> float | None:
     return product
 
 
-def _calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
-    for call in evidence.facts.calls:
+def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls that a condition is about."""
+    for call in _named_calls(condition, evidence):
         if _call_holds(call, condition):
             span = evidence.span_of(call.node)
             name = call.name or call.method
             shown = ast.unparse(call.node.func)
             values = {"value": name, "written": shown, "spelling": shown}
             yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+
+
+def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls whose name or method a condition may be about, in order."""
+    if condition.subject == "method":
+        found = [call for name in condition.names for call in evidence.calls_of_method.get(name, ())]
+    else:
+        names = [name for name in evidence.calls_of_name if _fits_any(name, condition.names)]
+        found = [call for name in names for call in evidence.calls_of_name[name]]
+    yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
 
 def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
@@ -262,6 +288,8 @@ def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             constants = (write.value.value,) if isinstance(write.value, Known) else ()
             if condition.comparisons and not _compare_all(constants, condition.comparisons):
                 continue
+            if condition.styles and write.style not in condition.styles:
+                continue
             values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
             yield Match(Span(write.start, write.end), values, context=write.context)
 
@@ -282,17 +310,24 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        yield from check_function(name)(evidence, condition.options)
+        module = check_module(name)
+        words = module.words(condition.options) if hasattr(module, "words") else getattr(module, "WORDS", ("",))
+        if any(word.rsplit(".", 1)[-1] in evidence.document.text for word in words):
+            yield from check_function(name)(evidence, condition.options)
 
 
 @functools.lru_cache(maxsize=256)
-def check_function(name: str) -> CheckFunction:
-    """Return the function `find` of `mpslint/checks/NAME.py`. Raises RuleError when there is none."""
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
     try:
-        module = importlib.import_module(f"mpslint.checks.{name}")
+        return importlib.import_module(f"mpslint.checks.{name}")
     except ModuleNotFoundError:
         raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
-    found: CheckFunction = module.find
+
+
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of a check."""
+    found: CheckFunction = check_module(name).find
     return found
 
 
@@ -301,12 +336,17 @@ def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
 
 
+def _after_the_others(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about what the other rules found are judged by the engine."""
+    return iter(())
+
+
 _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "setting": _settings,
     "product": _products,
     "ratio": _products,
-    "call": _calls,
-    "method": _calls,
+    "call": calls,
+    "method": calls,
     "environment": _environment,
     "handler": _handlers,
     "import": _imports,
@@ -316,7 +356,9 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "mentions": _nowhere,
     "chip": _nowhere,
     "versions": _nowhere,
+    "suppression": _after_the_others,
     "runs_on": _nowhere,
+    "program": _nowhere,
 }
 
 
@@ -331,6 +373,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "program":
+        return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+NAME = "this notebook"
+
 
 def register(ipython: Any) -> None:
     """Give a running IPython the magics `%mpslint` and `%%mpslint`."""
@@ -24,11 +26,13 @@ def report(ran: list[str], cell: str | None) -> None:
     from mpslint.engine import Checked, check
     from mpslint.finding import ReadError
     from mpslint.pins import environment_versions
-    from mpslint.report.text import console, print_finding, print_summary
+    from mpslint.report.terminal import terminal
+    from mpslint.report.text import print_finding, print_summary
     from mpslint.session import FileResult
     from mpslint.source.document import Kind
     from mpslint.source.reader import read
     from mpslint.target import default_target, with_versions
+    from mpslint.view import view
 
     sources = [*ran, *([cell] if cell is not None else [])]
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
@@ -36,14 +40,15 @@ def report(ran: list[str], cell: str | None) -> None:
     target = default_target()
     for name, (version, source) in environment_versions().items():
         target = with_versions(target, {name: version}, source)
-    out = console()
+    out = terminal()
     try:
-        checked = check(read("this notebook", text.encode(), Kind.NOTEBOOK), target)
+        checked = check(read(NAME, text.encode(), Kind.NOTEBOOK), target)
     except ReadError as error:
-        out.print(str(error))
+        out.line(str(error))
         return
     first = checked.document.cells[-1].span.start if cell is not None and checked.document.cells else 0
     kept = tuple(finding for finding in checked.findings if finding.span.start >= first)
-    for finding in kept:
-        print_finding(out, checked.document, finding)
-    print_summary(out, [FileResult("this notebook", Checked(checked.document, target, kept, checked.unread, checked.evidence))])
+    file = view(FileResult(NAME, Checked(checked.document, target, kept, checked.unread, checked.evidence)))
+    for finding in file.findings:
+        print_finding(out, file.path, finding)
+    print_summary(out, [file])

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mpslint.finding import RuleError
 from mpslint.knowledge import parse_toml, read_yaml, rules_folder
 from mpslint.target import newest_versions
 from mpslint.versions import format_version, parse_version
 
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
-ROOT_MARKS = ("pyproject.toml", ".git", "requirements.txt", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES)
+ROOT_MARKS = ("pyproject.toml", ".git", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES)
 _REQUIREMENT = re.compile(r"^\s*(?:[\w.-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*([=<>!~][^;#]*)?")
 _INSTALL = re.compile(r"""(?<![\w.-])["']?([A-Za-z][\w.-]*)(?:\[[\w,.-]*\])?==(\d[\w.]*)["']?""")
 _EXACT = re.compile(r"^={2,3}\s*(\d[\w.+]*)\s*$")
@@ -27,7 +28,7 @@ def project_root(path: Path) -> Path | None:
     """Return the nearest folder at or above a file that looks like the root of a project, or None."""
     folder = path if path.is_dir() else path.parent
     for candidate in (folder, *folder.parents):
-        if any((candidate / mark).exists() for mark in ROOT_MARKS):
+        if any((candidate / mark).exists() for mark in ROOT_MARKS) or any(candidate.glob("requirements*.txt")):
             return candidate
     return None
 
@@ -52,7 +53,7 @@ def _pin_files(root: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
                 if path.stat().st_size > LARGEST_FILE:
                     continue
                 pins = reader(path)
-            except (OSError, ValueError, TypeError, AttributeError, KeyError):
+            except (OSError, ValueError, TypeError, AttributeError, KeyError, RuleError):
                 continue  # a broken lock file is its owner's matter; the versions then come from elsewhere
             yield path.relative_to(root).as_posix(), pins
 
@@ -128,9 +129,14 @@ def _newest_in(name: str, spec: str) -> str | None:
     newest = format_version(newest_versions()[name])
     if admitted.contains(newest):
         return None
-    releases = str(read_yaml(rules_folder() / "platform" / "versions.yaml").get("released", {}).get(name, "")).split()
-    fitting = [release for release in releases if admitted.contains(release)]
+    fitting = [release for release in releases_of(name) if admitted.contains(release)]
     return fitting[-1] if fitting else None
+
+
+@functools.lru_cache(maxsize=64)
+def releases_of(name: str) -> tuple[str, ...]:
+    """Return the known releases of a package, oldest first."""
+    return tuple(str(read_yaml(rules_folder() / "platform" / "versions.yaml").get("released", {}).get(name, "")).split())
 
 
 def _known(pins: Mapping[str, str]) -> dict[str, str]:

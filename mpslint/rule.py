@@ -12,8 +12,10 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
     {chip: [m1, m2]}                                  which Mac the Target is
+    {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
+    {suppression: unused}                             a comment that silences nothing, judged after all other rules
 
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
@@ -54,10 +56,13 @@ SUBJECTS = (
     "chip",
     "check",
     "versions",
+    "suppression",
     "runs_on",
+    "program",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+    "styles", "direct",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
@@ -86,6 +91,11 @@ class Condition:
     in_loop: bool | None = None
     receiver: str = ""
     roles: tuple[str, ...] = ()
+    """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
+    styles: tuple[str, ...] = ()
+    """How an environment variable may be set: `python`, `magic`, ..."""
+    direct: bool | None = None
+    """The value is decided where it is written, not by a name that stands for it."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -290,6 +300,8 @@ class RuleReader:
             data.get("in_loop"),
             data.get("receiver", ""),
             _as_tuple(data.get("roles", ())),
+            _as_tuple(data.get("styles", ())),
+            data.get("direct"),
             data.get("options", {}),
         )
 
@@ -359,3 +371,9 @@ def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> li
 def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
     """Return every package whose version some rule asks about."""
     return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)
+
+
+def rule_keys() -> Mapping[str, frozenset[str]]:
+    """Return the keys of a rule file by the part of it that they stand in."""
+    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
+    return {part: frozenset(names) for part, names in keys.items()}

@@ -5,19 +5,27 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mpslint import __version__
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.engine import Checked, check
 from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.gate import looks_broken, may_matter
+from mpslint.knowledge import knowledge_digest
 from mpslint.rewrite.apply import Fixed, fix
+from mpslint.rewrite.ignores import Ignored, add_ignores
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
-from mpslint.targeting import target_for
+from mpslint.target import Target
+from mpslint.targeting import base_target, target_for
 
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
@@ -34,6 +42,8 @@ class Options:
     force_exclude: bool = False
     target: Mapping[str, str] = field(default_factory=dict)
     """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -42,7 +52,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class FileResult:
-    """What came out of one file: a check, or the one line that says why there is none."""
+    """What came out of one file: a check, or the one line that says why there is none. Neither: it holds nothing that could matter."""
 
     path: str
     checked: Checked | None = None
@@ -71,20 +81,26 @@ def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
         yield from find_files([path], exclude, configuration.folder, options.force_exclude)
 
 
-def open_document(found: Found, options: Options) -> Document:
-    """Return the Document of a file, or of standard input. Raises ReadError with the one line to show."""
+def read_bytes(found: Found, options: Options) -> bytes:
+    """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
     if found.problem:
         raise ReadError(f"{found.path}: {found.problem}")
     if found.path == STANDARD_INPUT:
-        name = options.stdin_filename or STANDARD_INPUT
-        return read(name, options.stdin, kind_of(name) or _guessed(options.stdin))
+        return options.stdin
     try:
         path = Path(found.path)
         if path.stat().st_size > LARGEST_FILE:
             raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ReadError(f"{found.path}: cannot be read: {error.strerror or error}") from None
+
+
+def open_document(found: Found, data: bytes, options: Options) -> Document:
+    """Return the Document of a file's bytes. Raises ReadError with the one line to show."""
+    if found.path == STANDARD_INPUT:
+        name = options.stdin_filename or STANDARD_INPUT
+        return read(name, data, kind_of(name) or _guessed(data))
     return read(found.path, data)
 
 
@@ -96,12 +112,16 @@ def _guessed(data: bytes) -> Kind:
 def check_file(found: Found, options: Options) -> FileResult:
     """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
     try:
-        document = open_document(found, options)
+        data = read_bytes(found, options)
+        configuration = configuration_for(options.stdin_filename or found.path, options)
+        rules = rules_for(found.path, configuration, options)
+        if not (found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)):
+            return FileResult(found.path)
+        document = open_document(found, data, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
-    configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target)
-    checked = check(document, target, rules_for(document.path, configuration, options))
+    target = target_for(document, configuration, options.target, options.observed)
+    checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     if document.kind is Kind.PYTHON and checked.unread:
@@ -113,12 +133,30 @@ def check_file(found: Found, options: Options) -> FileResult:
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
-    document = open_document(found, options)
+    document, target, rules, is_asked = _prepared(found, options)
+    return fix(document, target, rules, unsafe, is_asked)
+
+
+def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
+    """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
+    document, target, rules, is_asked = _prepared(found, options)
+    return add_ignores(document, target, rules, reason, is_asked)
+
+
+def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+    document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
-    return fix(document, target, rules, unsafe, lambda finding: finding.severity.rank <= threshold.rank)
+    return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
+
+
+def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
+    """Return every rule that some of the files are judged by."""
+    rules = {rule.id: rule for found in files for rule in rules_for(found.path, configuration_for(found.path, options), options)}
+    return tuple(sorted(rules.values(), key=lambda rule: rule.id))
 
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
@@ -146,29 +184,49 @@ def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple
     for word in (*select, *ignore):
         if word != "ALL" and not any(_names(word, rule) for rule in rules):
             known = [name for rule in rules for name in (rule.id, rule.name)]
-            near = difflib.get_close_matches(word, known, 1, 0.5)
-            hint = f"; did you mean {near[0]}?" if near else "; `mpslint rules` lists them"
+            near = _nearest(word, known)
+            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
             raise UsageError(f"unknown rule {word!r}{hint}")
     chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
     return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    close = difflib.get_close_matches(word, known, len(known), 0.5)
+    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+    best = [name for name in close if ratios[name] == max(ratios.values())]
+    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
 
 
 def _names(word: str, rule: Rule) -> bool:
     return word == "ALL" or rule.id.startswith(word) or rule.name == word
 
 
+def dependencies(path: str, options: Options) -> str:
+    """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
+    configuration = configuration_for(path, options)
+    rules = rules_for(path, configuration, options)
+    base = base_target(path)
+    key = (id(configuration), id(rules), id(base), id(options))
+    if key not in _DIGESTS:
+        folders = [str(one.path.stat().st_mtime_ns) for one in rules if configuration.rules]
+        severity = (options.severity or configuration.severity).value
+        parts = [
+            __version__, sys.version, knowledge_digest(), repr([rule.id for rule in rules]), repr(folders), severity,
+            repr(base), repr(configuration.target), repr(options.target),
+        ]  # fmt: skip
+        _DIGESTS[key] = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+        _KEPT.append((configuration, rules, base, options))
+    return _DIGESTS[key]
+
+
+_DIGESTS: dict[tuple[int, ...], str] = {}
+_KEPT: list[object] = []
+"""What the digests are of, so that no id is given to another object."""
+
+
 def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
     """Check files and folders, yielding each file's result as it is ready."""
     for found in files_of(paths, options):
         yield check_file(found, options)
-
-
-def exit_code(results: Iterable[FileResult]) -> int:
-    """Return 3 when something could not be read, 1 when there are errors or warnings, else 0: a note breaks nothing."""
-    code = 0
-    for result in results:
-        if result.problem:
-            return 3
-        if any(finding.severity is not Severity.NOTE for finding in result.findings):
-            code = 1
-    return code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -11,26 +12,41 @@ from pathlib import Path
 from mpslint.configuration import TARGET_KEYS, Configuration
 from mpslint.pins import environment_versions, installed_by, project_pins, project_root
 from mpslint.source.document import Document
+from mpslint.source.files import STANDARD_INPUT
 from mpslint.target import Target, default_target, with_mac, with_versions
 
 OPTIONS = "option"
 CONFIGURATION = "configuration"
+OBSERVED = "the error text"
 THIS_MAC = "this Mac"
 
 
-def target_for(document: Document, configuration: Configuration, options: Mapping[str, str]) -> Target:
+def target_for(
+    document: Document, configuration: Configuration, options: Mapping[str, str], observed: Mapping[str, str] | None = None
+) -> Target:
     """Return what a Document is checked for, each version from the first place that says it.
 
-    `options` holds versions by package, and `memory` and `chip`. Raises UsageError for a value that cannot be read.
+    `options` holds versions by package, and `memory` and `chip`; `observed` holds what an error text gives away, which counts for more
+    than what a project or an environment says. Raises UsageError for a value that cannot be read.
     """
-    target = _base(project_root(Path(document.path).resolve()) if document.path != "-" else None)
+    target = base_target(document.path)
     installed = _installed(document)
     for where, versions in installed.items():
         target = with_versions(target, versions, where)
-    for given, source in ((configuration.target, CONFIGURATION), (options, OPTIONS)):
+    for given, source in ((observed or {}, OBSERVED), (configuration.target, CONFIGURATION), (options, OPTIONS)):
         target = with_versions(target, {name: text for name, text in given.items() if name not in TARGET_KEYS}, source)
         target = with_mac(target, given.get("memory", ""), given.get("chip", ""))
     return target
+
+
+def base_target(path: str) -> Target:
+    """Return the Target of a file as far as its content, options and configuration have no say: the same object for a whole project."""
+    return _base(_root_of(os.path.dirname(os.path.abspath(path))) if path != STANDARD_INPUT else None)
+
+
+@functools.lru_cache(maxsize=4096)
+def _root_of(folder: str) -> Path | None:
+    return project_root(Path(folder))
 
 
 @functools.lru_cache(maxsize=256)
@@ -53,7 +69,7 @@ def _installed(document: Document) -> dict[str, dict[str, str]]:
             versions = installed_by(snippet.text)
             cell = document.cell_at(snippet.span.start)
             if versions:
-                found[f"cell {cell.number}" if cell else "the file"] = versions
+                found.setdefault(f"cell {cell.number}" if cell else "the file", {}).update(versions)
     return found
 
 

@@ -19,9 +19,10 @@ LAYERS = [
     ("program", "config"),
     ("settings",),
     ("rule", "judge", "checks"),
+    ("gate", "suppression", "schema"),
     ("engine", "rewrite"),
-    ("session",),
-    ("memory", "diagnose", "verify", "monitor"),
+    ("session", "view", "cache", "running", "fingerprint", "baseline", "in_force"),
+    ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),
 ]
@@ -33,6 +34,7 @@ DOORS = {
     "torch": ("verify", "monitor.py"),
     "transformers": ("verify", "monitor.py"),
     "nbformat": ("source", "verify"),
+    "yaml": ("knowledge.py", "config/yaml_source.py"),
 }
 
 

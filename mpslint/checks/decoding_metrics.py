@@ -12,6 +12,9 @@ from mpslint.settings.evidence import Evidence
 
 DECODES = frozenset({"batch_decode", "decode"})
 
+WORDS = ("Seq2SeqTrainer", "Seq2SeqTrainingArguments")
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the arguments of the runs whose `compute_metrics` decodes the argmax of teacher-forced logits."""

@@ -12,6 +12,11 @@ from mpslint.settings.plan import TrainingPlan
 
 OFF = ("no", None)
 
+WORDS = ("Trainer", "TrainingArguments", "Config")
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = ("Trainer",)
+"""One of these stands in every such file."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the arguments of the runs in which evaluation or prediction keeps its outputs on the device to the end."""

@@ -21,6 +21,11 @@ EVALUATES = re.compile(r"eval|valid|test|predict", re.IGNORECASE)
 """Names of functions that collate for something else than training."""
 TO_LONGEST = (True, "longest")
 
+WORDS = ("pad_sequence", "padding", ".pad(", "max(")
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = ("DataLoader", "Trainer")
+"""One of these stands in every such file."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""

@@ -16,6 +16,9 @@ MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|ignore_index|label_pad_token_id|ma
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
 DECODING = re.compile(r"[!=]=\s*-\s?100")
 
+WORDS = ("padding",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the padding of a tokenizer's calls whose ids become labels as they are."""

@@ -16,6 +16,11 @@ from mpslint.settings.plan import TrainingPlan
 BOUNDS = frozenset({"truncation", "max_length", "text_target", "stride", "return_overflowing_tokens"})
 """Arguments that cut a text, or say that it is no input."""
 
+WORDS = ("tokenizer", "map(")
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = ("Trainer",)
+"""One of these stands in every such file."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a tokenizer, in a function given to `map`, that neither cut nor bound their text."""

@@ -8,6 +8,9 @@ from typing import Any
 from mpslint.judge import Match
 from mpslint.settings.evidence import Evidence
 
+WORDS = ("pad_to_multiple_of",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the lengths of tokenizer calls that cut and pad, and raise because the length is no multiple of `pad_to_multiple_of`."""

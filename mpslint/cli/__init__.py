@@ -41,7 +41,8 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with the documented exit code; an expected error is one line, never a traceback."""
+    """Run the command line and leave with the documented exit code; an expected error is one line,
+    never a traceback."""
     try:
         group()
     except MpslintError as error:

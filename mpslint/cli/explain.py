@@ -20,8 +20,8 @@ def command(names: tuple[str, ...]) -> None:
       mpslint explain fp16-mixed-precision
       mpslint explain MPS3
     """
+    from mpslint.report.console import console
     from mpslint.report.rules import print_rule
-    from mpslint.report.text import console
     from mpslint.rule import load_rules
     from mpslint.session import select_rules
 

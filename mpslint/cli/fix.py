@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +66,7 @@ def command(apply: bool, unsafe: bool, as_diff: bool, backup: bool, quiet: bool,
 def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool) -> None:
     """Print the result of standard input, or the diffs and the summary."""
     from mpslint.report.diff import print_fixed, print_left, summary, unified_diff
-    from mpslint.report.text import console
+    from mpslint.report.terminal import terminal
 
     from_stdin = [fixed for fixed in results if fixed.before.document.path in (STANDARD_INPUT, options.stdin_filename)]
     if as_diff:
@@ -78,15 +79,15 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
         return
     if quiet:
         return
-    out = console()
+    out = terminal()
     for fixed in results:
         print_fixed(out, fixed)
     for fixed in results:
         print_left(out, fixed)
-    out.print(summary(results, apply, unsafe))
+    out.line(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):
-        out.print(f"See what changed with: git diff -- {' '.join(changed[:3])}{' ...' if len(changed) > 3 else ''}")
+        out.line(f"See what changed with: git diff -- {shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}")
 
 
 def _in_git(path: str) -> bool:

@@ -37,11 +37,12 @@ def command(output_format: str, written: bool, **values: Any) -> None:
         ]
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
+        from mpslint.report.console import console
         from mpslint.report.plan import print_plans
-        from mpslint.report.text import console
 
         print_plans(console(), results, with_defaults=not written)
     from mpslint.report.text import print_problems
+    from mpslint.view import view
 
-    print_problems(results)
+    print_problems([view(result) for result in results])
     sys.exit(3 if any(result.problem for result in results) else 0)

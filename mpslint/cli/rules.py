@@ -10,16 +10,28 @@ from mpslint.configuration import find_configuration
 
 
 @click.command(short_help="List the rules.")
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to list.")
-def command(output_format: str) -> None:
+@click.option(
+    "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="How to list."
+)
+@click.option("--schema", is_flag=True, help="Print the JSON schema of rule files instead, for editors.")
+def command(output_format: str, schema: bool) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""
-    from mpslint.report.rules import fix_word, rules_table
-    from mpslint.report.text import console
+    if schema:
+        from mpslint.schema import rule_schema, schema_text
+
+        click.echo(schema_text(rule_schema()), nl=False)
+        return
+    from mpslint.report.console import console
+    from mpslint.report.rule_page import fix_word, rules_markdown
+    from mpslint.report.rules import rules_table
     from mpslint.rule import load_rules
 
     rules = load_rules(find_configuration(Path.cwd()).rules)
     if output_format == "text":
         console().print(rules_table(rules))
+        return
+    if output_format == "markdown":
+        click.echo(rules_markdown(rules), nl=False)
         return
     import json
 

@@ -64,7 +64,8 @@ def evaluate_call(m: Machine, node: ast.Call) -> Value:
         callee = m.value(node.func)
     arguments = evaluate_arguments(m, node)
     if isinstance(callee, OneOf):
-        return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
+        with m.guarded(node.func, True):  # which of them is called is not decided
+            return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
     return call_value(m, callee, receiver, arguments, node)
 
 
@@ -315,6 +316,8 @@ def call_function(
     functions = m.context.functions
     if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
         return UNKNOWN
+    if is_called and not m.relevance.is_worth_following(function):
+        return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
     if m.steps > FEW_STEPS and key in m.remembered:
         return m.remembered[key]
@@ -343,7 +346,7 @@ def call_function(
             if not leaves:
                 returned.append(Known(None, function.node))
             result = join_all(returned)
-            if isinstance(function.node, ast.AsyncFunctionDef) or _is_generator(m, function.node):
+            if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
                 result = UNKNOWN
     finally:
         m.frame, m.context = before, outer
@@ -364,15 +367,6 @@ def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], ke
     surroundings = tuple(id(manager) for manager in m.context.managers), len(m.context.guards), bool(m.context.loops)
     given = tuple(of(value) for value in positional), tuple((name, of(value)) for name, value in keywords.items())
     return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
-
-
-def _is_generator(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    key = ("generator", id(node))
-    if key not in m.remembered:
-        found = any(isinstance(inner, (ast.Yield, ast.YieldFrom)) for inner in ast.walk(node))
-        m.remembered[key] = Known(found)
-    known = m.remembered[key]
-    return isinstance(known, Known) and bool(known.value)
 
 
 def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from mpslint.program.expressions import evaluate, get_attribute
 from mpslint.program.facts import Context, Facts
 from mpslint.program.machine import Machine
 from mpslint.program.platform import load_platform
+from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
 from mpslint.program.values import Function, Instance
 from mpslint.source.document import Document
@@ -27,26 +29,40 @@ def evaluate_program(
     body: Sequence[ast.stmt],
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
-    star_names: Callable[[str], tuple[str, ...]] = lambda module: (),
+    how_known: Callable[[str], int] = lambda name: 0,
+    words: re.Pattern[str] | None = None,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `star_names` the names that `from package import *` brings.
+    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
+    none of the `words` stands are not walked for themselves, and if they are long not followed either.
     """
-    machine = Machine(load_platform(), versions, star_names, document.offset, evaluate, execute, get_attribute, known_roots)
+    relevance = Relevance(document, words)
+    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
     machine.frame = machine.module
     machine.facts.body = list(body)
     with _deep_recursion():
         for statement in body:
             _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+        relevance.note_names(machine.module.slots.items())
         for _ in range(MOST_ROUNDS):
-            waiting = [function for key, function in machine.functions.items() if key not in machine.analysed]
+            waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
             if not waiting:
                 break
             for function in waiting:
                 _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
     machine.facts.is_exhausted = machine.is_exhausted
     return machine.facts
+
+
+def _is_passed_over(machine: Machine, function: Function) -> bool:
+    """Return whether no rule can be about a word of a function that nothing calls."""
+    if machine.relevance.of(function):
+        return False
+    made = machine.instances.get(id(function.cls)) if function.cls is not None else None
+    if made is not None:
+        machine.relevance.note_names(made.slots.items())
+    return not machine.relevance.of(function)
 
 
 def _walk(machine: Machine, step: Callable[[], object]) -> None:

@@ -292,13 +292,15 @@ def _compare_two(m: Machine, left: Value, op: ast.cmpop, right: Value, node: ast
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(op, ast.Is), node)
     if isinstance(op, (ast.In, ast.NotIn)):
-        return _membership(left, right, isinstance(op, ast.In), node)
+        return _membership(m, left, right, isinstance(op, ast.In), node)
     if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
         equal = left.name == right.name
         return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
     if not (isinstance(left, Known) and isinstance(right, Known)):
         return UNKNOWN
     a, b = _comparable(left, m), _comparable(right, m)
+    if m.platform.is_absent_device(left.value) and m.platform.is_absent_device(right.value):
+        return UNKNOWN
     if isinstance(a, tuple) != isinstance(b, tuple):
         a, b = (parse_version(str(side)) if isinstance(side, str) else side for side in (a, b))
     try:
@@ -329,7 +331,11 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
     return UNKNOWN
 
 
-def _membership(item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
+def _membership(m: Machine, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
+    if isinstance(item, Known) and m.platform.is_absent_device(item.value):
+        values = container.values() if isinstance(container, Items) else [container]
+        if any(isinstance(value, Known) and m.platform.is_absent_device(value.value) for value in values):
+            return UNKNOWN
     if isinstance(item, Known) and isinstance(container, Known) and isinstance(container.value, (str, bytes)):
         try:
             found = item.value in container.value
@@ -486,6 +492,8 @@ def _wrapped(m: Machine, node: ast.Await | ast.Starred) -> Value:
 
 
 def _yielded(m: Machine, node: ast.Yield | ast.YieldFrom) -> Value:
+    if m.context.functions:
+        m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
         evaluate(m, node.value)
     return UNKNOWN

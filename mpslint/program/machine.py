@@ -12,6 +12,7 @@ from typing import Any
 
 from mpslint.program.facts import Context, Facts, Guard
 from mpslint.program.platform import Platform
+from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store
 from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
 from mpslint.versions import Version
@@ -27,8 +28,8 @@ class Machine:
 
     platform: Platform
     versions: Mapping[str, Version]
-    star_names: Callable[[str], tuple[str, ...]]
-    """The names that rules know of an outside module, for `from module import *`."""
+    how_known: Callable[[str], int]
+    """How well rules know a qualified name (0 for not at all): what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
     evaluate_expression: Callable[[Machine, ast.expr], Value]
@@ -37,6 +38,7 @@ class Machine:
     read_attribute: Callable[[Machine, Value, str, ast.expr | None], Value]
     known_roots: frozenset[str]
     """The outside packages that dialects and rules know something of."""
+    relevance: Relevance
     store: Store = field(default_factory=Store)
     facts: Facts = field(default_factory=Facts)
     module: Frame = field(default_factory=lambda: Frame(Names()))
@@ -47,12 +49,16 @@ class Machine:
     """Every function that was defined, by the id of its node, in order."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
+    generators: set[int] = field(default_factory=set)
+    """The ids of function nodes in which a `yield` was met."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
     remembered: dict[Any, Value] = field(default_factory=dict)
     """What calls of the program's functions returned, by function and arguments."""
     written: dict[int, frozenset[str]] = field(default_factory=dict)
     """The names that a loop assigns, by the id of its node."""
+    star_modules: list[str] = field(default_factory=list)
+    """The modules of which `from module import *` was seen."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
@@ -84,7 +90,11 @@ class Machine:
             frame = frame.parent
         if name == "__name__":
             return Known("__main__")
-        return Symbol(f"builtins.{name}") if hasattr(builtins, name) else UNKNOWN
+        if hasattr(builtins, name):
+            return Symbol(f"builtins.{name}")
+        candidates = [self.platform.imported(module, name) for module in self.star_modules]
+        best = max(candidates, key=self.how_known, default="")
+        return Symbol(best) if best and self.how_known(best) else UNKNOWN
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""

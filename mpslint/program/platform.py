@@ -21,6 +21,7 @@ class Platform:
     versions: dict[str, str]
     version_parsers: frozenset[str]
     version_of: frozenset[str]
+    absent_devices: frozenset[str]
     transparent: frozenset[str]
     devices: frozenset[str]
     bags: frozenset[str]
@@ -42,6 +43,10 @@ class Platform:
     def has(self, name: str) -> bool:
         """Return whether a name is known to exist."""
         return name in self._prefixes
+
+    def is_absent_device(self, value: Any) -> bool:
+        """Return whether a constant names a device that the Mac does not have (`cuda:0`)."""
+        return isinstance(value, str) and value.split(":")[0] in self.absent_devices
 
     def normalise(self, name: str) -> str:
         """Return the name by which rules know it: `transformers.trainer.Trainer` is `transformers.Trainer`."""

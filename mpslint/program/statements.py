@@ -92,8 +92,7 @@ def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_nod
         if isinstance(owner, (Instance, Class)):
             m.store.write(owner.slots, target.attr, value)
     if not m.is_silent:
-        path = ast.unparse(target.value)
-        m.facts.attributes.append(AttributeWrite(statement, path, target.attr, receiver, value, value_node, m.context))
+        m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
 
 
 def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -101,7 +100,7 @@ def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: as
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
     ):
-        environment.write(m, index, value, statement, value_node)
+        environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
             m.store.write(receiver.slots, index.value, Entry(value, value_node))
@@ -121,7 +120,7 @@ def _augmented(m: Machine, node: ast.AugAssign) -> bool:
     load = ast.copy_location(_as_load(node.target), node.target)
     old, new = m.value(load), m.value(node.value)
     if isinstance(node.op, ast.Add) and not m.is_silent:
-        m.facts.accumulations.append(Accumulation(node, ast.unparse(node.target), new, node.value, m.context))
+        m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
         for key, entry in new.slots.items():
             if isinstance(entry, Entry) and entry.node is not None:
@@ -167,10 +166,11 @@ def _if(m: Machine, node: ast.If) -> bool:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
     leaves = execute(m, node.body if answer else node.orelse)
     # A Mac that is turned away at the door (`if not cuda: raise`) still gets the rest read: it runs once that is mended.
-    return leaves and not (isinstance(test, Known) and test.source and _ends_program(node.body if answer else node.orelse))
+    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
 
 
-def _ends_program(body: Sequence[ast.stmt]) -> bool:
+def ends_program(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block ends in a `raise` or in a call after which nothing runs."""
     last = body[-1] if body else None
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
         return ast.unparse(last.value.func) in ENDS or ast.unparse(last.value.func) in ("exit", "quit")
@@ -417,8 +417,7 @@ def _import_from(m: Machine, node: ast.ImportFrom) -> bool:
         return False
     for alias in node.names:
         if alias.name == "*":
-            for name in m.star_names(node.module):
-                m.bind(name, Symbol(m.platform.imported(node.module, name)))
+            m.star_modules.append(node.module)
             continue
         name = m.platform.imported(node.module, alias.name)
         value: Value = Known(m.platform.values[name], node, source=name) if name in m.platform.values else Symbol(name)

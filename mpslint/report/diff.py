@@ -6,12 +6,10 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console
-from rich.text import Text
-
 from mpslint.engine import Checked
 from mpslint.finding import Finding, Safety
-from mpslint.report.text import COLOURS, place_of
+from mpslint.report.terminal import Terminal
+from mpslint.report.text import COLOURS, place_in
 from mpslint.rewrite.apply import Fixed
 
 CONTEXT_LINES = 2
@@ -19,29 +17,30 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def print_fixed(out: Console, fixed: Fixed) -> None:
+def print_fixed(out: Terminal, fixed: Fixed) -> None:
     """Print what was (or would be) rewritten in one file: a diff per cell, then what each rewrite is for."""
     if not fixed.is_changed:
         return
     for name, lines in cell_diffs(fixed.before, fixed.after):
-        out.print(Text(name, style="bold"))
+        out.line((name, "bold"))
         for line in lines:
-            out.print(Text(line, style=_STYLES.get(line[:1], "")))
-        out.print()
+            out.line((line, _STYLES.get(line[:1], "")))
+        out.line()
     for finding in fixed.applied:
         fix = finding.fix
         assert fix is not None
-        out.print(Text.assemble("  ", (finding.rule, "bold"), f" {finding.name}: {fix.summary}"))
-    out.print()
+        out.line("  ", (finding.rule, "bold"), f" {finding.name}: {fix.summary}")
+    out.line()
 
 
-def print_left(out: Console, fixed: Fixed) -> None:
+def print_left(out: Terminal, fixed: Fixed) -> None:
     """Print what is left in one file, and why it was not rewritten."""
     for finding in fixed.after.findings:
         if finding.severity.rank < 2 or _is_held_back(finding):
-            severity = (finding.severity.value, COLOURS[finding.severity])
-            place = (place_of(fixed.after.document, finding.span), "bold")
-            out.print(Text.assemble("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}"))
+            severity = (finding.severity.value, COLOURS[finding.severity.value])
+            document = fixed.after.document
+            place = (place_in(document.path, document.place(finding.span.start)), "bold")
+            out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}")
 
 
 def _is_held_back(finding: Finding) -> bool:

@@ -9,8 +9,9 @@
      "problems": [{"path", "message"}],
      "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
 
-A place is {"cell", "cell_id", "line", "column", "physical_line"}: cell and cell_id only in notebooks, line and column from 1 and within
-the cell, physical_line the line of the file itself. A range is [start, end) in characters of the joined text of the cells.
+A place is {"cell", "cell_id", "line", "column", "physical_line", "physical_column"}: cell and cell_id only in notebooks, line and column
+from 1 and within the cell, the physical ones those of the file itself. A range is [start, end) in characters of the joined text of the
+cells.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from mpslint.program.values import Known, OneOf
 from mpslint.session import FileResult
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.source.document import Document
-from mpslint.versions import format_version
+from mpslint.source.document import Document, Place
+from mpslint.view import versions_of
 
 SCHEMA = 1
 
@@ -54,11 +55,10 @@ def as_json(results: Sequence[FileResult]) -> dict[str, Any]:
 def file_as_json(checked: Checked) -> dict[str, Any]:
     """Return what was found in one file."""
     document, target = checked.document, checked.target
-    versions = {name: {"version": format_version(choice.version), "source": choice.source} for name, choice in target.choices.items()}
     return {
         "path": document.path,
         "kind": document.kind.value,
-        "target": versions,
+        "target": versions_of(target),
         "memory_gib": target.memory_gib,
         "chip": target.chip or None,
         "findings": [_finding(document, finding) for finding in checked.findings],
@@ -92,7 +92,7 @@ def _finding(document: Document, finding: Finding) -> dict[str, Any]:
 def _span(document: Document, span: Span) -> dict[str, Any]:
     return {
         "place": place_as_json(document, span.start),
-        "end": place_as_json(document, span.end),
+        "end": _place(document.end_place(span)),
         "range": [span.start, span.end],
     }
 
@@ -103,9 +103,13 @@ def _edit(document: Document, edit: Edit) -> dict[str, Any]:
 
 def place_as_json(document: Document, offset: int) -> dict[str, Any]:
     """Return a place as plain data."""
-    place = document.place(offset)
+    return _place(document.place(offset))
+
+
+def _place(place: Place) -> dict[str, Any]:
     cell = {"cell": place.cell, "cell_id": place.cell_id or None} if place.cell is not None else {}
-    return {**cell, "line": place.line, "column": place.column, "physical_line": place.physical_line}
+    physical = {"physical_line": place.physical_line, "physical_column": place.physical_column}
+    return {**cell, "line": place.line, "column": place.column, **physical}
 
 
 def plan_as_json(document: Document, plan: TrainingPlan) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mpslint.program.values import Known, OneOf, Unknown, Value
-from mpslint.report.text import target_line
 from mpslint.session import FileResult
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document
+from mpslint.view import target_line
 
 
 def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool) -> None:

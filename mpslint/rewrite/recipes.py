@@ -12,10 +12,14 @@ from typing import Any
 from mpslint.finding import Edit, Fix, Safety, Span
 from mpslint.judge import Match, conditions_hold
 from mpslint.program.facts import Call
+from mpslint.rewrite.lines import line_removal
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.spell_config import remove_entry
+from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.translate import bound_arguments
+from mpslint.source.document import Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -23,34 +27,46 @@ COMMENT_REASON = "it would delete a comment"
 
 
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
-    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there."""
+    """Return how a rule mends one match in the Target's versions, or None when it has nothing to offer there.
+
+    The first recipe that can be written counts; one that would delete a comment gives way to a later one that would not.
+    """
+    fallback: Fix | None = None
     for recipe in rule.fixes:
         if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
             continue
         if recipe.safety is Safety.MANUAL:
-            return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
+            return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
         written = _written(recipe, match, evidence)
-        if written is not None and written.edits:
-            return _judged(recipe, written, match, evidence)
-    return None
+        if written is None or not written.edits:
+            continue
+        fix = _judged(recipe, written, match, evidence)
+        if fix.reason != COMMENT_REASON:
+            return fix
+        fallback = fallback or fix
+    return fallback
 
 
 def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
-    if any(_loses_comment(edit, evidence) for edit in written.edits):
+    if _loses_comment(written.edits, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))
 
 
-def _loses_comment(edit: Edit, evidence: Evidence) -> bool:
-    old = evidence.document.text[edit.span.start : edit.span.end]
-    if "#" not in old:
+def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
+    """Return whether a comment that edits take away is in none of the texts that they write."""
+    old = [evidence.document.text[edit.span.start : edit.span.end] for edit in edits]
+    if not any("#" in text for text in old):
         return False
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        written = "".join(edit.text for edit in edits)
+        return any(comment not in written for text in old for comment in re.findall(r"(?<!\S)#[^\r\n]*", text))
     from mpslint.program.lossless import comments_in
 
-    kept = comments_in(edit.text)
-    return any(comment not in kept for comment in comments_in(old))
+    kept = [comment for edit in edits for comment in comments_in(edit.text)]
+    return any(comment not in kept for text in old for comment in comments_in(text))
 
 
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
@@ -108,7 +124,7 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
     parts: list[Written] = []
     call = match.call
     if recipe.remove_argument:
-        part = remove_argument(evidence, call, match.node) if call is not None and match.node is not None else None
+        part = _removed(match, evidence)
         if part is None:
             return None
         parts.append(part)
@@ -126,6 +142,16 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
             return None
         parts.append(part)
     return parts
+
+
+def _removed(match: Match, evidence: Evidence) -> Written | None:
+    """Return what takes away the argument, or the key of a file, that says the matched setting."""
+    setting = match.setting
+    if setting is not None and setting.config is not None and setting.mapping is not None:
+        return remove_entry(evidence, setting.mapping, setting.spelling)
+    if setting is not None and setting.flag is not None:
+        return remove_flag(setting.flag, setting.spelling)
+    return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
 
 
 def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
@@ -188,12 +214,16 @@ def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None
 
 def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return line_removal(evidence.document, match.span)
     found = _statement_at(evidence.parsed.body, match.span, evidence)
     if found is None:
         return None
     statement, siblings = found
     document = evidence.document
     span = evidence.span_of(statement)
+    if span not in match.span:
+        return None  # the statement does more than what was found
     if len(siblings) == 1 and statement not in evidence.parsed.body:
         return Edit(span, "pass")
     first, last = document.line_at(span.start), document.line_at(span.end)

@@ -6,11 +6,15 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.config.entries import ConfigEntry, ConfigMapping
 from mpslint.finding import Span
-from mpslint.program.facts import Argument, Call, Command, Context
+from mpslint.program.facts import Argument, Call, Command, Context, Flag
 from mpslint.program.values import Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
+
+ENVIRONMENT = "environment"
+"""The dialect of settings that an environment variable says."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,13 +42,26 @@ class Setting:
     """For a default: the versions in which it holds."""
     node: ast.AST | None = None
     style: str = "python"
-    """In what it is written: `python`, `shell` (a flag or a variable of a shell text) or `dotenv`."""
+    """In what it is written: `python`, `shell` (a flag or a variable of a shell text), `dotenv` or `config` (YAML, JSON)."""
     command: Command | None = None
+    flag: Flag | None = None
+    mapping: ConfigMapping | None = None
+    """The mapping of a configuration file that says it, or whose default it is."""
+    config: ConfigEntry | None = None
+    place: Span | None = None
+    """Where a default of a configuration file is shown: at the key by which the file is known."""
 
     @property
     def is_written(self) -> bool:
         """Whether the file says it, rather than the framework's default."""
         return self.default_versions is None
+
+    @property
+    def role(self) -> str:
+        """The role of the call that says it; `environment` or `attribute` where no call does."""
+        if self.pattern is not None:
+            return self.pattern.role
+        return "environment" if self.dialect == ENVIRONMENT else "attribute"
 
     @property
     def is_known(self) -> bool:

@@ -22,7 +22,12 @@ _SUFFIXES = {
     ".bash": Kind.SHELL,
     ".zsh": Kind.SHELL,
     ".env": Kind.ENV,
+    ".yaml": Kind.YAML,
+    ".yml": Kind.YAML,
+    ".json": Kind.JSON,
+    ".dockerfile": Kind.DOCKERFILE,
 }
+_DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
@@ -32,7 +37,8 @@ def kind_of(path: str) -> Kind | None:
     name = PurePath(path).name.lower()
     if name == ".env" or name.startswith(".env."):
         return Kind.ENV
-    return _SUFFIXES.get(PurePath(name).suffix)
+    suffix = _SUFFIXES.get(PurePath(name).suffix)
+    return Kind.DOCKERFILE if suffix is None and _DOCKERFILES.fullmatch(name) else suffix
 
 
 def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
@@ -169,7 +175,8 @@ class _Joined:
             cells=tuple(self.cells),
             unread=tuple(unread),
             write_back=self.write_back,
-            physical_line=self.layout.physical_line,
+            physical=self.layout.physical,
+            physical_end=self.layout.physical_end,
         )
 
     def write_back(self, edits: Sequence[Edit]) -> bytes:

@@ -1,0 +1,31 @@
+"""Compile the knowledge when a wheel is built, so that starting does not parse a hundred YAML files."""
+
+from __future__ import annotations
+
+import pprint
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).parent
+
+
+class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
+    """Writes `mpslint/_catalogue.py` into the wheel: every file of `rules/` as Python literals, by its path there."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the compiled catalogue to a real wheel; an editable install reads the YAML files themselves."""
+        if version == "editable":
+            return
+        sys.path.insert(0, str(ROOT))
+        from mpslint.knowledge import compiled
+
+        target = Path(tempfile.mkdtemp()) / "_catalogue.py"
+        data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
+        target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
+        build_data["force_include"][str(target)] = "mpslint/_catalogue.py"

@@ -1,0 +1,160 @@
+"""float64 that is put on the Mac's GPU, where it does not exist. Only where the value is followed from its dtype to the device."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.finding import Edit, Related, Span
+from mpslint.judge import Match, is_certain
+from mpslint.program.facts import Argument, Call
+from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
+from mpslint.settings.spell import Written
+
+DEVICE, WEIGHTS = "device.name", "precision.weights"
+
+WORDS = ("float64", "double", "from_numpy", "tensor", "64")
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield what makes a value float64 that goes to the Mac's GPU.
+
+    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise; `tensors`, those that keep an array's dtype;
+    `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `defaults`, what sets a default dtype.
+    """
+    matched = {id(m.call): m for m in evidence.file_plans.matched}
+    by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
+    finder = _Finder(evidence, options, by_node)
+    for call in evidence.facts.calls:
+        if is_certain(call.context):
+            yield from finder.of_call(call, matched.get(id(call)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Finder:
+    """What is known of objects on the way through the calls of a file."""
+
+    evidence: Evidence
+    options: Mapping[str, Any]
+    by_node: Mapping[int, Matched]
+    wide: dict[int, Call] = field(default_factory=dict)
+    """Modules that were made float64, by what did it."""
+    placed: set[int] = field(default_factory=set)
+    """Modules that are on the Mac's GPU."""
+    cast: set[int] = field(default_factory=set)
+    """Objects that were given another dtype at some point."""
+
+    def of_call(self, call: Call, found: Matched | None) -> Iterator[Match]:
+        """Yield what one call puts together."""
+        placed, dtype = _goes_to_mps(found), self._dtype_of(call, found)
+        if placed and dtype == "float64":
+            yield self._match(call, call)
+        elif placed and (wide := self._chained(call)) is not None:
+            yield self._match(wide, call)
+        elif placed and (array := self._made_of_array(call)) is not None:
+            yield self._match(array, call)
+        elif call.name in self.options["defaults"] and self.evidence.runs_on("mps") and self._is_wide(_first(call)):
+            yield self._match(call, call)
+        if isinstance(call.receiver, Instance) and self._is_module(call.receiver):
+            yield from self._of_module(call, call.receiver, placed, dtype)
+        elif isinstance(call.receiver, Instance) and dtype:
+            self.cast.add(id(call.receiver))
+
+    def _of_module(self, call: Call, module: Instance, placed: bool, dtype: str) -> Iterator[Match]:
+        """Yield a cast to float64 of a module that is on the GPU, or that goes there afterwards."""
+        key = id(module)
+        if dtype == "float64" and not placed:
+            if key in self.placed:
+                yield self._match(call, call)
+            self.wide[key] = call
+        elif dtype:
+            self.wide.pop(key, None)
+        if placed:
+            if key in self.wide and dtype != "float64" and not _is_part(self.wide[key].node, call.node):
+                yield self._match(self.wide[key], call)
+            self.placed.add(key)
+
+    def _dtype_of(self, call: Call, found: Matched | None) -> str:
+        """Return the dtype that a call asks for, '' where it asks for none or is not known."""
+        if call.method == "float":
+            return "float32"
+        for setting in found.settings if found is not None else ():
+            if setting.name == WEIGHTS and setting.is_known:
+                return str(setting.constant)
+        return "float64" if self._is_wide(call.keywords.get("dtype")) else "other" if "dtype" in call.keywords else ""
+
+    def _is_wide(self, argument: Argument | None) -> bool:
+        return argument is not None and isinstance(argument.value, Symbol) and argument.value.name in self.options["dtypes"]
+
+    def _chained(self, call: Call) -> Call | None:
+        """Return the cast to float64 that a call is chained to: `x.double().to("mps")`."""
+        func = call.node.func
+        inner = func.value if isinstance(func, ast.Attribute) else None
+        matched = self.by_node.get(id(inner))
+        if matched is None or self._dtype_of(matched.call, matched) != "float64":
+            return None
+        return matched.call
+
+    def _made_of_array(self, call: Call) -> Call | None:
+        """Return the call that made the tensor of a float64 array: `torch.from_numpy(np.random.rand(3)).to("mps")`."""
+        if call.name in self.options["tensors"] and "dtype" not in call.keywords and self._is_array(_first(call)):
+            return call
+        receiver = call.receiver
+        if not isinstance(receiver, Instance) or receiver.call is None or id(receiver) in self.cast:
+            return None
+        maker = receiver.call
+        if maker.name in self.options["tensors"] and "dtype" not in maker.keywords and self._is_array(_first(maker)):
+            return maker
+        return None
+
+    def _is_array(self, argument: Argument | None) -> bool:
+        value = argument.value if argument is not None else None
+        if not isinstance(value, Instance) or value.call is None or "dtype" in value.call.keywords:
+            return False
+        return any(fnmatch.fnmatchcase(value.name, glob) for glob in self.options["arrays"])
+
+    def _is_module(self, value: Value) -> bool:
+        """Return whether a cast changes the object itself, as it does for modules but not for tensors."""
+        if not isinstance(value, Instance):
+            return False
+        bases = value.cls.outside_bases() if value.cls is not None else (value.name,)
+        return any(fnmatch.fnmatchcase(base, glob) for base in bases for glob in self.options["modules"])
+
+    def _match(self, wide: Call, placed: Call) -> Match:
+        span = self.evidence.span_of(wide.node)
+        written = self.evidence.document.text[span.start : span.end]
+        related = () if wide is placed else (Related(self.evidence.span_of(placed.node), "it goes to the Mac's GPU here"),)
+        return Match(span, {"written": written}, call=wide, context=placed.context, related=related, node=wide.node)
+
+
+def _first(call: Call) -> Argument | None:
+    return call.arguments[0] if call.arguments else None
+
+
+def _goes_to_mps(found: Matched | None) -> bool:
+    """Return whether a call puts something on the Mac's GPU, whatever path was taken."""
+    if found is None or found.pattern.role not in ("placement", "factory"):
+        return False
+    settings = [s for s in found.settings if s.name == DEVICE]
+    return bool(settings) and all(
+        isinstance(value, Known) and str(value.value).split(":")[0] == "mps" for s in settings for value in alternatives_of(s.value)
+    )
+
+
+def _is_part(inner: ast.AST, outer: ast.AST) -> bool:
+    return any(node is inner for node in ast.walk(outer))
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that makes a tensor float32 right where it is made of a float64 array."""
+    call = match.call
+    if call is None or call.method or "device" in call.keywords or not call.arguments:
+        return None
+    end = evidence.span_of(call.node).end
+    return Written((Edit(Span(end, end), ".float()"),), ".float()")

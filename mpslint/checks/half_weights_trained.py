@@ -1,0 +1,78 @@
+"""A model whose own weights are float16 when a Trainer or an optimizer gets them. Inference in float16 is nobody's business here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.judge import Match
+from mpslint.program.facts import Call
+from mpslint.program.values import Instance, Value, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
+from mpslint.settings.setting import Setting
+from mpslint.settings.translate import bound_arguments
+
+WEIGHTS = "precision.weights"
+
+WORDS = ("half", "float16", "fp16")
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield what made the weights of a trained model float16, with the place that trains it.
+
+    Options: `adapts`, the methods that give a model adapters, so that its own weights are not what is trained; `widens`, those that make
+    its weights float32 again.
+    """
+    matched = {id(m.call): m for m in evidence.file_plans.matched}
+    made = {id(m.call.result): m for m in evidence.file_plans.matched if m.pattern.role == "model" and m.call.result is not None}
+    casts: dict[int, Setting] = {}
+    adapted: set[int] = set()
+    for call in evidence.facts.calls:
+        found = matched.get(id(call))
+        if isinstance(call.receiver, Instance):
+            if call.method in options["adapts"] or call.method in options["widens"]:
+                adapted.add(id(call.receiver))
+            _note_cast(casts, call, found)
+        for model in _trained(call, found):
+            setting = casts.get(id(model)) or _loaded(made.get(id(model)))
+            if setting is None or setting.span is None or id(model) in adapted or not _is_half(setting):
+                continue
+            values = {"value": "float16", "written": evidence.document.text[setting.span.start : setting.span.end]}
+            plan = next((plan for plan in evidence.plans if any(setting in found for found in plan.settings.values())), None)
+            yield Match(setting.span, values, setting, setting.call, plan, setting.context, (), setting.node)
+
+
+def _note_cast(casts: dict[int, Setting], call: Call, found: Matched | None) -> None:
+    """Note the dtype that a cast gives to a model (`.half()`, `.float()`, `.to(torch.float16)`)."""
+    if found is not None and not call.context.guards:
+        setting = next((s for s in found.settings if s.name == WEIGHTS and s.is_known), None)
+        if setting is not None:
+            casts[id(call.receiver)] = setting
+
+
+def _loaded(found: Matched | None) -> Setting | None:
+    """Return the dtype in which a model was loaded; None for one whose weights are quantised."""
+    if found is None or any(s.name == "model.bits" and s.is_written for s in found.settings):
+        return None
+    if "quantization_config" in found.call.keywords or found.call.is_open:
+        return None
+    return next((s for s in found.settings if s.name == WEIGHTS and s.is_written), None)
+
+
+def _is_half(setting: Setting) -> bool:
+    return setting.is_known and setting.constant == "float16"
+
+
+def _trained(call: Call, found: Matched | None) -> Iterator[Value]:
+    """Yield the models whose own weights a call is given to train."""
+    if found is None:
+        return
+    arguments = bound_arguments(call, found.pattern)
+    if found.pattern.role == "trainer" and "peft_config" not in arguments and "model" in arguments:
+        yield from alternatives_of(arguments["model"].value)
+    elif found.pattern.role == "optimizer" and "params" in arguments:
+        for value in alternatives_of(arguments["params"].value):
+            if isinstance(value, Instance) and value.name.endswith("parameters") and value.owner is not None:
+                yield value.owner

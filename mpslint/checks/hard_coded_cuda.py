@@ -1,0 +1,141 @@
+"""A device that is CUDA whatever the machine: `.cuda()`, `.to("cuda")`, `device = "cuda"` and all that reads it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit, Related, Span
+from mpslint.judge import HARMLESS_HANDLERS, Match
+from mpslint.knowledge import platform_data
+from mpslint.program.facts import Argument, Call, Context
+from mpslint.program.values import Instance, Known, Symbol, is_weak, origin_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.spell import Written
+
+SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
+"""Functions, classes and decorators of such a name are for machines with CUDA."""
+PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
+"""Where a conditional expression may stand without parentheses."""
+
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each place that decides for CUDA, with its first use.
+
+    Option `by_default` asks for defaults of the command line instead of plain constants. What takes a device, and what it raises for
+    CUDA, by name or role, is in `rules/platform/cuda.yaml`.
+    """
+    table = platform_data("cuda")["devices"]
+    for call, role, argument in _uses(evidence, table):
+        if not is_meant_for_all(call.context, evidence):
+            continue
+        raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
+        if argument is None:
+            if not options.get("by_default"):
+                yield _method(evidence, call, raises)
+        elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
+            yield _constant(evidence, call, argument, raises)
+
+
+def _uses(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[Call, str, Argument | None]]:
+    """Yield the calls that are given CUDA, in order: (call, role, argument); no argument for the method `.cuda()`."""
+    roles = {id(matched.call): matched for matched in evidence.file_plans.matched}
+    for call in evidence.facts.calls:
+        matched = roles.get(id(call))
+        if matched is not None and matched.pattern.sets.get("device.name") == "cuda":
+            yield call, matched.pattern.role, None
+            continue
+        settings = matched.settings if matched is not None else ()
+        found = next((s for s in settings if s.name == "device.name" and s.argument is not None and _is_cuda(s.argument)), None)
+        if found is not None and matched is not None:
+            if matched.pattern.role != "device":  # naming a device raises nothing; putting something there does
+                yield call, matched.pattern.role, found.argument
+        elif any(name.split(".")[0] in table["roots"] for name in call.names):
+            given = (argument for name, argument in call.keywords.items() if name in table["arguments"] and _is_cuda(argument))
+            first = next(given, None)
+            if first is not None:
+                yield call, "other", first
+
+
+def _is_cuda(argument: Argument) -> bool:
+    value = argument.value
+    return isinstance(value, Known) and isinstance(value.value, str) and value.value.split(":")[0] == "cuda"
+
+
+def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
+    """Return whether a place is not one for machines with CUDA only, and nothing catches what it raises."""
+    names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance))]
+    for function in context.functions:
+        names.append(getattr(function, "name", ""))
+        names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ())]
+        parent = evidence.parents.get(function)
+        names += [parent.name] if isinstance(parent, ast.ClassDef) else []
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
+
+
+def _method(evidence: Evidence, call: Call, raises: str) -> Match:
+    """Return the match of `x.cuda()`, at `cuda()`."""
+    whole, callee = evidence.span_of(call.node), evidence.span_of(call.node.func)
+    span = Span(callee.end - len(call.method), whole.end)
+    use = f".{call.method}()"
+    return Match(span, {"value": "cuda", "written": use, "use": use, "raises": raises}, call=call, context=call.context, node=call.node)
+
+
+def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -> Match:
+    """Return the match of a constant that says CUDA, at the constant."""
+    origin = origin_of(argument.value)
+    node = origin if origin is not None and hasattr(origin, "lineno") else argument.node or call.node
+    span = evidence.span_of(node)
+    value = argument.value.value if isinstance(argument.value, Known) else ""
+    use = _shown(evidence, call, argument)
+    place = evidence.span_of(argument.keyword or argument.node) if argument.node is not None else span
+    related = () if place in span or span in place else (Related(place, f"{use} is given it here"),)
+    return Match(span, {"value": value, "use": use, "raises": raises}, call=call, context=call.context, related=related, node=node)
+
+
+def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
+    """Return a call as a message shows it: what is called, and the one argument."""
+    func = call.node.func
+    name = f".{call.method}" if call.method or isinstance(func, ast.Call) else ast.unparse(func)
+    node = argument.keyword or argument.node
+    if node is None or argument.unpacked or isinstance(node, ast.Starred):
+        return f"{name}(...)"
+    span = evidence.span_of(node)
+    written = evidence.document.text[span.start : span.end]
+    return f"{name}({written})" if len(written) <= 40 else f"{name}(...)"
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that takes CUDA where there is some, else the Mac's GPU, else the CPU."""
+    text = evidence.document.text[match.span.start : match.span.end]
+    if isinstance(match.node, ast.Call) and match.call is not None:
+        call = match.call.node
+        numbers = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+        if call.keywords or len(numbers) < len(call.args) or any(numbers):
+            return None
+        new = f"to({choice_of('cuda', _quote(evidence))})"
+        return Written((Edit(match.span, new),), f".{new}")
+    parent = evidence.parents.get(match.node) if match.node is not None else None
+    if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
+        return None  # an index follows: torch.device("cuda", rank)
+    if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
+        return None
+    new = choice_of(str(match.node.value), text[0])
+    if not isinstance(parent, PLAIN_PLACES):
+        new = f"({new})"
+    return Written((Edit(match.span, new),), new)
+
+
+def _quote(evidence: Evidence) -> str:
+    return "'" if evidence.text.count("'") > evidence.text.count('"') else '"'
+
+
+def choice_of(device: str, quote: str) -> str:
+    """Return the expression that picks a CUDA device where there is one, else the Mac's GPU, else the CPU."""
+    return str(platform_data("cuda")["devices"]["picks"]).format(device=device, quote=quote)

@@ -1,0 +1,90 @@
+"""Calls of which `rules/platform/` knows what they do on a Mac, by version: missing operators, CUDA, names that do not exist."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mpslint.finding import RuleError
+from mpslint.judge import Match, calls
+from mpslint.knowledge import platform_data, rules_folder
+from mpslint.program.facts import Call
+from mpslint.rule import Condition, RuleReader
+from mpslint.settings.evidence import Evidence
+from mpslint.versions import VersionRange
+
+_ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
+_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownCall:
+    """One entry of a table: which calls, in which versions, and what they do there."""
+
+    condition: Condition
+    versions: VersionRange
+    kind: str
+    what: str
+    advice: str
+    trains: bool
+    """Only where gradients are computed."""
+    inside: tuple[str, ...]
+    """Only in functions of these names; anywhere where there are none."""
+
+
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever a call of the table is made."""
+    for entry in load_table(options["table"]):
+        yield from entry.condition.names
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the calls of a table that the program makes. Options: `table`, the file and its key (`cuda.calls`), and `kind`."""
+    for entry in load_table(options["table"]):
+        if entry.kind != options["kind"] or not entry.versions.matches(evidence.target.versions):
+            continue
+        if entry.trains and not evidence.trains:
+            continue
+        for match in calls(entry.condition, evidence):
+            if match.call is None or not _is_meant(entry, match.call, evidence):
+                continue
+            values = {**match.values, "what": entry.what, "advice": entry.advice}
+            yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
+
+
+def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
+    """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
+    if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
+        return False
+    uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
+    return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+
+
+@functools.lru_cache(maxsize=16)
+def load_table(name: str) -> tuple[KnownCall, ...]:
+    """Return the entries of a table. Raises RuleError naming the file and the key that is wrong."""
+    file, _, key = name.partition(".")
+    path = rules_folder() / "platform" / f"{file}.yaml"
+    reader = RuleReader(path)
+    found = []
+    for row in platform_data(file)[key]:
+        reader.only(row, _KEYS, key)
+        if not row.get("what") or not row.get("kind"):
+            raise RuleError(f"{path}: {key}: every entry needs `what` and `kind`: {row}")
+        asked = {name: row[name] for name in ("call", "method", "arguments", "positional", "receiver") if name in row}
+        found.append(
+            KnownCall(
+                reader.condition(asked, key),
+                reader.versions(row),
+                row["kind"],
+                " ".join(row["what"].split()),
+                " ".join(row.get("advice", "").split()),
+                bool(row.get("trains", False)),
+                tuple(platform_data(file)["inside"]) if row.get("inside") else (),
+            )
+        )
+    return tuple(found)

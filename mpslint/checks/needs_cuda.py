@@ -1,0 +1,32 @@
+"""Code that stops where there is no CUDA: an `assert`, a `raise` or an exit under a question for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.judge import Match
+from mpslint.program.platform import load_platform
+from mpslint.program.statements import ends_program
+from mpslint.settings.evidence import Evidence
+
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each question for CUDA whose answer on a Mac ends the program, at the question."""
+    for choice in evidence.facts.choices:
+        node = choice.node
+        if choice.source not in load_platform().cuda_questions or isinstance(node, ast.IfExp):
+            continue
+        if isinstance(node, ast.Assert):
+            ends, what = not choice.answer, "the assertion fails"
+        else:
+            block = node.body if choice.answer else node.orelse
+            ends = ends_program(block)
+            what = "it raises" if ends and isinstance(block[-1], ast.Raise) else "it exits"
+        if ends:
+            written = ast.unparse(node.test)
+            yield Match(evidence.span_of(node.test), {"written": written, "what": what}, context=choice.context, node=node)

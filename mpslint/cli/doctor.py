@@ -1,0 +1,56 @@
+"""`mpslint doctor`: what this machine and environment will do to a training run."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+
+@click.command(name="doctor")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print the examination.",
+)
+@click.option("--no-torch", is_flag=True, help="Do not import torch (in a child process) to ask it about MPS.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long torch may take to answer.",
+)
+def command(form: str, no_torch: bool, timeout: float) -> None:
+    """Examine macOS, the chip, versions, variables and configuration, and say what is known to break.
+
+    Packages are not imported; torch is asked in a child process. On a system that is no Mac it says what cannot be
+    known there.
+
+    \b
+    Examples:
+      mpslint doctor
+      mpslint doctor --format json
+      mpslint doctor --no-torch
+
+    \b
+    Exit codes: 0 nothing is wrong for every run, 1 something is, 2 usage.
+    """
+    from mpslint.doctor import examine
+
+    examination = examine(ask_torch=not no_torch, timeout=timeout)
+    if form == "json":
+        from mpslint.report.doctor import examination_json
+
+        click.echo(json.dumps(examination_json(examination), indent=2, ensure_ascii=False, default=str))
+    else:
+        from mpslint.report.console import console
+        from mpslint.report.doctor import print_examination
+
+        print_examination(examination, console())
+    sys.exit(1 if examination.concerns_every_run else 0)

@@ -1,0 +1,118 @@
+"""From an error text to the cause: `diagnose(log)` is the whole way, readable from top to bottom."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+
+from mpslint.diagnose.catalogue import Catalogue, Change, Explanation, catalogue
+from mpslint.diagnose.compact import strip_escapes, unwrap
+from mpslint.diagnose.diagnosis import Diagnosis, Outcome, Symptom, UnknownError
+from mpslint.diagnose.fill import filled
+from mpslint.diagnose.frames import Frame, own_frame
+from mpslint.diagnose.log import Log, Place, log_of_bytes, read_log
+from mpslint.diagnose.matching import Index, Match, build_index, find_matches
+from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
+from mpslint.diagnose.named import unknown_errors, versions_named
+from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
+from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, reading_order
+from mpslint.versions import Version
+
+__all__ = [
+    "Change",
+    "Diagnosis",
+    "Explanation",
+    "Frame",
+    "Log",
+    "MemoryLog",
+    "OutOfMemory",
+    "Outcome",
+    "Place",
+    "RankedFinding",
+    "SourceLine",
+    "Symptom",
+    "UnknownError",
+    "diagnose",
+    "log_of_bytes",
+    "rank_findings",
+    "read_log",
+]
+
+_QUOTED_AROUND = 200
+_LEAD = re.compile(r"(?:[\w.]{1,100}(?:Error|Warning|Exception): )?[^\s│|]*\Z")
+_SAME_INCIDENT = 20_000
+"""Two messages at most this many characters apart may be cause and echo."""
+
+
+def diagnose(log: Log) -> Diagnosis:
+    """Return what the log says about a run on MPS."""
+    known = catalogue()
+    matches = find_matches(log.text, _index())
+    versions = versions_named(log.text)
+    memory_log = read_memory_log(log.text)
+    symptoms = [(group[0].start, _symptom(log, group, matches, versions, known)) for group in _groups(matches)]
+    return Diagnosis(
+        source=log.name,
+        lines=log.lines,
+        symptoms=reading_order(symptoms),
+        unknown=unknown_errors(log, [(match.start, match.end) for match in matches]),
+        memory_log=memory_log,
+        memory_explanation=filled(known.verdicts[memory_log.verdict], {}, versions) if memory_log else None,
+        versions=versions,
+        looked_for=len(known.messages),
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _index() -> Index:
+    return build_index(catalogue().messages.values())
+
+
+def _groups(matches: Sequence[Match]) -> list[list[Match]]:
+    """Return the matches of each message together; two out-of-memory texts are one only with one verdict."""
+    groups: dict[tuple[str, str], list[Match]] = {}
+    for match in matches:
+        verdict = read_out_of_memory(match.squeezed).verdict if match.message.reader else ""
+        groups.setdefault((match.message.id, verdict), []).append(match)
+    return list(groups.values())
+
+
+def _symptom(log: Log, group: Sequence[Match], matches: Sequence[Match], versions: Mapping[str, Version], known: Catalogue) -> Symptom:
+    """Return one message of the log with everything that is known about it."""
+    first = group[0]
+    memory = read_out_of_memory(first.squeezed) if first.message.reader else None
+    captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}
+    explanation = known.verdicts[memory.verdict] if memory else first.message.explanation
+    return Symptom(
+        message=first.message,
+        explanation=filled(explanation, captures, versions),
+        place=log.place(first.start),
+        quote=_quote(log.text, first),
+        times=len(group),
+        captures=captures,
+        wording=first.wording.versions,
+        memory=memory,
+        frame=next(filter(None, (own_frame(log, match.start) for match in group)), None),
+        follows=_explained_by(first, matches),
+    )
+
+
+def _quote(text: str, match: Match) -> str:
+    """Return a message as pasted, from the name of its exception to the end of its line, on one line."""
+    lead = _LEAD.search(strip_escapes(text[max(0, match.start - _QUOTED_AROUND) : match.start]))
+    line_end = text.find("\n", match.end, match.end + _QUOTED_AROUND)
+    end = line_end if line_end >= 0 else min(len(text), match.end + _QUOTED_AROUND)
+    return unwrap((lead.group() if lead else "") + text[match.start : end])
+
+
+def _explained_by(match: Match, matches: Sequence[Match]) -> str:
+    """Return the id of a message nearby that explains this one, or nothing."""
+    return next(
+        (
+            other.message.id
+            for other in matches
+            if match.message.id in other.message.explains and abs(other.start - match.start) <= _SAME_INCIDENT
+        ),
+        "",
+    )

@@ -1,0 +1,88 @@
+"""The words of a diagnosis: what was recognised in a log, what it means, and how sure that is."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mpslint.diagnose.catalogue import Explanation, Message, Role
+from mpslint.diagnose.frames import Frame
+from mpslint.diagnose.log import Place
+from mpslint.diagnose.memory_log import MemoryLog
+from mpslint.diagnose.out_of_memory import OutOfMemory
+from mpslint.versions import Version, VersionRange
+
+
+class Outcome(enum.Enum):
+    """How much a diagnosis explains."""
+
+    EXPLAINED = "explained"
+    """The text says what happened."""
+    UNCERTAIN = "uncertain"
+    """Something is known, but it does not settle what happened."""
+    UNKNOWN = "unknown"
+    """Nothing in the text is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symptom:
+    """One recognised message of a log, at the first place where it stands.
+
+    `quote` is the text as pasted, on one line; `wording` the versions that print it so; `memory` the arithmetic of an
+    out-of-memory text; `frame` the user's own line in its traceback; `follows` the message that explains this one.
+    """
+
+    message: Message
+    explanation: Explanation
+    place: Place
+    quote: str
+    times: int
+    captures: Mapping[str, str]
+    wording: VersionRange
+    memory: OutOfMemory | None = None
+    frame: Frame | None = None
+    follows: str = ""
+
+    @property
+    def is_cause(self) -> bool:
+        """Return whether this is something to act on, not noise and not the echo of another message."""
+        return self.message.role is not Role.NOISE and not self.follows
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownError:
+    """An exception in the log that the catalogue does not hold."""
+
+    text: str
+    place: Place
+    frame: Frame | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found in one log. `symptoms` stand in the order to read them: the first cause first, noise last."""
+
+    source: str
+    lines: int
+    symptoms: tuple[Symptom, ...]
+    unknown: tuple[UnknownError, ...]
+    memory_log: MemoryLog | None
+    memory_explanation: Explanation | None
+    versions: Mapping[str, Version]
+    looked_for: int
+
+    @property
+    def cause(self) -> Symptom | None:
+        """Return the first cause, or None when only noise or nothing was recognised."""
+        return next((symptom for symptom in self.symptoms if symptom.is_cause), None)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Return how much is explained: a warning explains nothing about an exception that is not known."""
+        cause = self.cause
+        if cause is not None and cause.explanation.certain and (cause.message.severity.rank == 0 or not self.unknown):
+            return Outcome.EXPLAINED
+        if self.memory_log is not None and self.memory_log.certain and not self.unknown:
+            return Outcome.EXPLAINED
+        return Outcome.UNCERTAIN if self.symptoms or self.memory_log is not None else Outcome.UNKNOWN

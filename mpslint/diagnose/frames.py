@@ -1,0 +1,105 @@
+"""The line of the user's own code in a traceback, whichever of the five ways it is printed in."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mpslint.diagnose.compact import strip_escapes
+from mpslint.diagnose.log import Log
+
+_REACH = 40_000
+"""How far above an error its traceback may start; the longest seen (Trainer, accelerate, torch) take half of it."""
+_GAP = 3_000
+"""How far above its error the last frame may stand; more, and the traceback belongs to something else."""
+
+_START = re.compile(r"Traceback \(most recent call last\)|Stack \(most recent call last\)")
+_FRAME = re.compile(
+    r'File "(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})'  # Python
+    r"|Cell In ?\[(?P<cell>\d{1,6})\], line (?P<cell_line>\d{1,6})"  # IPython 8.5 and later
+    r"|Input In \[(?P<input>\d{1,6})\], in <cell line: (?P<input_line>\d{1,6})>"  # IPython 8.0 to 8.4
+    r"|<ipython-input-(?P<old>\d{1,6})-\w{1,40}> in |ipykernel_\d{1,9}/\d{1,12}\.py in "  # IPython 7
+    r"|^-{1,9}> ?(?P<arrow>\d{1,7}) "
+    r"|^(?:File )?(?P<path>[~/.\w][^\s:*?<>|│\"]{0,400}\.py):(?P<path_line>\d{1,7})(?=, in |: | in )"  # IPython 8
+    r"|^[│|] (?P<rich>[^\s:│]{1,400}\.py):(?P<rich_line>\d{1,7}) in ",  # rich
+    re.MULTILINE,
+)
+_LIBRARY = re.compile(
+    r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the user's own code: in a file, or in a notebook cell.
+
+    `execution` is the number in `In [12]`; `cell` counts the notebook's cells from 1 and is known only when the log is
+    that notebook.
+    """
+
+    line: int
+    file: str = ""
+    execution: int | None = None
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        if self.file:
+            return f"{self.file}, line {self.line}"
+        if self.cell is not None:
+            return f"cell {self.cell}, line {self.line}"
+        return f"cell In [{self.execution or ' '}], line {self.line}"
+
+
+def own_frame(log: Log, offset: int) -> Frame | None:
+    """Return the last frame of the user's own code in the traceback that ends at `offset`, or None."""
+    output = log.output_at(offset)
+    floor = max(0, offset - _REACH, output.start if output else 0)
+    text = strip_escapes(log.text[floor:offset])
+    starts = [match.end() for match in _START.finditer(text)]
+    text = text[starts[-1] :] if starts else text
+    places = [match.end() for match in _FRAME.finditer(text)]
+    if not places or len(text) - places[-1] > _GAP:
+        return None
+    frames = list(_frames(text, log))
+    if frames and not frames[-1].file and frames[-1].cell is None and output:
+        return dataclasses.replace(frames[-1], cell=output.cell)
+    return frames[-1] if frames else None
+
+
+def _frames(text: str, log: Log) -> Iterator[Frame]:
+    """Yield the frames of the user's own code, in the order of the traceback."""
+    cell: int | None = None
+    for match in _FRAME.finditer(text):
+        found = match.groupdict()
+        if found["old"] or match.group().endswith(".py in "):
+            # IPython 7 prints the frame first and the line on the arrow below it.
+            cell = int(found["old"]) if found["old"] else -1
+        elif found["arrow"]:
+            if cell is not None:
+                execution = cell if cell >= 0 else None
+                yield Frame(int(found["arrow"]), execution=execution, cell=_cell(log, execution))
+            cell = None
+        else:
+            cell = None
+            frame = _frame(found, log)
+            if frame is not None:
+                yield frame
+
+
+def _frame(found: dict[str, str], log: Log) -> Frame | None:
+    """Return the frame that a match describes, or None when it is a library's."""
+    execution = found["cell"] or found["input"]
+    if execution:
+        line = int(found["cell_line"] or found["input_line"])
+        return Frame(line, execution=int(execution), cell=_cell(log, int(execution)))
+    file = found["file"] or found["path"] or found["rich"]
+    if not file or _LIBRARY.search(file):
+        return None
+    return Frame(int(found["line"] or found["path_line"] or found["rich_line"]), file=file)
+
+
+def _cell(log: Log, execution: int | None) -> int | None:
+    return log.cell_of(execution) if execution is not None else None

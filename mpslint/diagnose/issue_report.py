@@ -1,0 +1,44 @@
+"""The parts of a report for an issue; `mpslint.report.issue` writes them as Markdown, scrubbed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mpslint.diagnose.diagnosis import Diagnosis
+from mpslint.doctor import Examination
+from mpslint.finding import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFinding:
+    """A finding and where it stands, in words (`train.ipynb, cell 12, line 7`)."""
+
+    place: str
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class RunMemory:
+    """What one run of `verify` needed: amounts in bytes at its first and its last step, and its peak."""
+
+    name: str
+    backend: str
+    steps: int
+    live: tuple[int, int]
+    driver: tuple[int, int]
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReport:
+    """Everything that an issue should hold; what was not made is None or empty.
+
+    `tail` is the end of the log, for a text that mpslint does not know. `names` are taken out wherever they stand.
+    """
+
+    examination: Examination
+    diagnosis: Diagnosis | None = None
+    findings: tuple[PlacedFinding, ...] = ()
+    runs: tuple[RunMemory, ...] = ()
+    tail: str = ""
+    names: tuple[str, ...] = ()

@@ -1,0 +1,160 @@
+"""Find the messages of the catalogue in a log.
+
+What people paste is searched exactly, as a whole. A long log is searched in one cheap pass for anchors first, and
+exactly only around them; there a prefix such as `[rank0]:` in the middle of a short message can hide it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mpslint.diagnose.catalogue import Message, Wording
+from mpslint.diagnose.compact import Compact, blank_escapes, compact, squeeze
+
+_CHUNK = 1 << 18
+_STEP = 512
+_BEFORE, _AFTER = 1_500, 3_000
+_LARGEST_WINDOW = 1 << 16
+_FOLLOWING = 600
+_WORD = re.compile(r"[\w.]{1,80}")
+
+MOST_TIMES = 50
+"""A message is located this often in one log; what comes after only says that there were more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place where a message stands: a range of the log's text, and the ranges that its pattern captured."""
+
+    message: Message
+    wording: Wording
+    start: int
+    end: int
+    captures: Mapping[str, tuple[int, int]]
+    squeezed: str
+    """The message and what follows it, squeezed, for readers of numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """All messages, and one expression that finds any of their anchors in squeezed text."""
+
+    messages: tuple[Message, ...]
+    scanner: re.Pattern[str]
+    announced: Mapping[str, frozenset[str]]
+    """The ids of the messages that each anchor announces."""
+
+
+def build_index(messages: Iterable[Message]) -> Index:
+    """Return the index over some messages."""
+    messages = tuple(messages)
+    announced: dict[str, set[str]] = {}
+    for message in messages:
+        for wording in message.wordings:
+            for anchor in wording.pattern.anchors:
+                announced.setdefault(anchor, set()).add(message.id)
+    scanner = re.compile(_one_of(set(announced))) if announced else re.compile(r"(?!)")
+    return Index(messages, scanner, {anchor: frozenset(ids) for anchor, ids in announced.items()})
+
+
+def find_matches(text: str, index: Index) -> list[Match]:
+    """Return the matches in the order of the text, of one message about MOST_TIMES at most; no two overlap."""
+    times: dict[str, int] = {}
+    matches: list[Match] = []
+    for start, end in _windows(text, index, times):
+        window = compact(text[start:end], start)
+        for message in index.messages:
+            if times.get(message.id, 0) < MOST_TIMES:
+                found = [match for wording in message.wordings for match in _matches_in(window, text, message, wording)]
+                times[message.id] = times.get(message.id, 0) + len(found)
+                matches += found
+    return _without_overlaps(matches)
+
+
+def _matches_in(window: Compact, text: str, message: Message, wording: Wording) -> Iterator[Match]:
+    pattern = wording.pattern
+    if pattern.literal not in window.text:
+        return
+    for found in pattern.regex.finditer(window.text):
+        start, end = window.span(*found.span())
+        captures = {name: window.span(*found.span(name)) for name in found.groupdict()}
+        for name in pattern.open_captures:
+            word = _WORD.search(text, max(0, captures[name][0] - 1))
+            if word is not None:
+                captures[name] = word.span()
+                end = max(end, word.end())
+        yield Match(message, wording, start, end, captures, window.text[found.start() : found.start() + _FOLLOWING])
+
+
+def _windows(text: str, index: Index, times: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of the text around anchors, those that touch joined; two may overlap where anchors are dense."""
+    if len(text) <= _CHUNK:
+        yield 0, len(text)
+        return
+    start = end = -1
+    for position, anchor in _anchor_hits(text, index):
+        if all(times.get(name, 0) >= MOST_TIMES for name in index.announced.get(anchor, ())):
+            continue
+        if end >= 0 and (position - _BEFORE > end or position - start > _LARGEST_WINDOW):
+            yield start, end
+            end = -1
+        if end < 0:
+            start = max(0, position - _BEFORE)
+        end = min(position + _AFTER, len(text))
+    if end >= 0:
+        yield start, end
+
+
+def _anchor_hits(text: str, index: Index) -> Iterator[tuple[int, str]]:
+    """Yield about where each anchor stands in the text, in order."""
+    for start in range(0, len(text), _CHUNK):
+        chunk = blank_escapes(text[start : start + _CHUNK + _STEP])
+        hits = [(found.start(), found.group()) for found in index.scanner.finditer(squeeze(chunk))]
+        yield from ((start + position, anchor) for position, anchor in _located(chunk, hits))
+
+
+def _located(chunk: str, hits: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the hits with their squeezed offsets turned into offsets of the chunk, true to `_STEP` characters."""
+    squeezed = 0
+    remaining = iter(hits)
+    hit = next(remaining, None)
+    for position in range(0, len(chunk), _STEP):
+        if hit is None:
+            return
+        squeezed += len(squeeze(chunk[position : position + _STEP]))
+        while hit is not None and hit[0] < squeezed:
+            yield position, hit[1]
+            hit = next(remaining, None)
+
+
+def _without_overlaps(matches: Sequence[Match]) -> list[Match]:
+    """Return the matches by place; of two that overlap, the fuller one stays."""
+    kept: list[Match] = []
+    for match in sorted(matches, key=lambda match: (match.start, -match.wording.pattern.literal_length)):
+        if not kept or kept[-1].end <= match.start:
+            kept.append(match)
+        elif _is_fuller(match, kept[-1]):
+            kept[-1] = match
+    return kept
+
+
+def _is_fuller(match: Match, other: Match) -> bool:
+    """Return whether a match says more than one that it overlaps: it explains it, or has more words of its own."""
+    if other.message.id in match.message.explains:
+        return True
+    if match.message.id in other.message.explains:
+        return False
+    return match.wording.pattern.literal_length > other.wording.pattern.literal_length
+
+
+def _one_of(words: set[str]) -> str:
+    """Return an expression for any of some words as a tree of letters, ten times faster than a plain alternation."""
+    rests: dict[str, set[str]] = {}
+    for word in words - {""}:
+        rests.setdefault(word[0], set()).add(word[1:])
+    branches = [re.escape(letter) + _one_of(rest) for letter, rest in sorted(rests.items())]
+    if len(branches) == 1 and "" not in words:
+        return branches[0]
+    return f"(?:{'|'.join(branches)})" + ("?" if "" in words else "") if branches else ""

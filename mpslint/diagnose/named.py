@@ -1,0 +1,75 @@
+"""What a log says beside its known messages: exceptions that nobody catalogued, and the versions that it names."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from mpslint.diagnose.compact import blank_escapes, unwrap
+from mpslint.diagnose.diagnosis import UnknownError
+from mpslint.diagnose.frames import own_frame
+from mpslint.diagnose.log import Log
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.versions import Version, parse_version
+
+_RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
+_EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,120}\.)?[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Exit)(?::\s.{1,400}|:?\s*$)")
+_LEADING = re.compile(r"^(?:\[[^\]\n]{1,40}\]:?\s*|E\s{1,8}|[\d:.,TZ/-]{8,40}\s+){0,3}")
+_MOST_LOOKED_AT, _MOST_SHOWN, _LONGEST, _ANNOUNCED = 2_000, 5, 300, 120
+_EDGE = 200_000
+
+
+def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownError, ...]:
+    """Return the last exceptions of the log whose lines touch none of the known ranges, each text once."""
+    found: dict[str, UnknownError] = {}
+    for start, end in islice(_exception_lines(log.text), _MOST_LOOKED_AT):
+        match = _EXCEPTION.match(_LEADING.sub("", unwrap(log.text[start:end]))[:_LONGEST])
+        # An exception without words of its own announces the message on the lines below it.
+        reach = end + (_ANNOUNCED if match and match.group().endswith(":") else 0)
+        if match and not any(start < known_end and known_start < reach for known_start, known_end in known):
+            found[match.group()] = UnknownError(match.group(), log.place(start), own_frame(log, start))
+    return tuple(found.values())[-_MOST_SHOWN:]
+
+
+def _exception_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the lines on which the name of an exception ends."""
+    last = -1
+    for match in _RAISED.finditer(text):
+        if match.start() > last:
+            start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+            last = end if end >= 0 else len(text)
+            yield start, last
+
+
+def versions_named(text: str) -> Mapping[str, Version]:
+    """Return the versions that the head and the tail of a log name; a package named with two versions is left out."""
+    expression, names = _named()
+    edges = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    found: dict[str, set[Version]] = {}
+    for match in expression.finditer(blank_escapes(edges)):
+        version = parse_version(match.group(2))
+        if version is not None:
+            found.setdefault(names[match.group(1).lower()], set()).add(version)
+    return {name: versions.pop() for name, versions in found.items() if len(versions) == 1}
+
+
+@functools.lru_cache(maxsize=1)
+def _named() -> tuple[re.Pattern[str], Mapping[str, str]]:
+    """Return the expression that finds `torch==2.9.1` and its kin, and the package that each spelling names."""
+    path = rules_folder() / "platform" / "packages.yaml"
+    table: dict[str, Any] = read_yaml(path)
+    try:
+        rows = [*table["packages"], *table["systems"]]
+        names = {str(word): str(row["name"]) for row in rows for word in row["called"]}
+    except (KeyError, TypeError) as error:
+        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+    words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    expression = (
+        rf"(?<![\w./-])[`'\"]?({words})[`'\"]?(?: version)?(?: \([^)\n]{{1,20}}\))?"
+        r"(?:==|\s?[:=]\s?|[ -])v?(\d{1,3}\.\d{1,3}(?:\.\d{1,4})*)"
+    )
+    return re.compile(expression, re.IGNORECASE), names

@@ -1,0 +1,77 @@
+"""What this machine and this environment will do to a training run: `examine()` looks at everything once."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpslint.doctor.accelerate_config import AccelerateConfig, find_accelerate_config
+from mpslint.doctor.machine import Machine, Run, examine_machine
+from mpslint.doctor.packages import installed_packages, versions_of
+from mpslint.doctor.problems import (
+    Problem,
+    broken_combinations,
+    config_problems,
+    limits_on_this_machine,
+    machine_problems,
+    variable_problems,
+    variables_in_force,
+)
+from mpslint.doctor.torch_probe import TorchProbe, probe_torch
+
+__all__ = ["Examination", "Machine", "Problem", "Run", "TorchProbe", "examine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Everything that doctor found. `torch` is None when torch is not installed or was not to be asked."""
+
+    machine: Machine
+    python: str
+    packages: Mapping[str, str]
+    torch: TorchProbe | None
+    variables: Mapping[str, str]
+    config: AccelerateConfig | None
+    problems: tuple[Problem, ...]
+    limits: str
+    """What cannot be known here; empty on a Mac."""
+
+    @property
+    def concerns_every_run(self) -> bool:
+        """Return whether something raises or goes wrong whatever the code does."""
+        return any(problem.severity.rank == 0 and not problem.only_with for problem in self.problems)
+
+
+def examine(
+    *,
+    ask_torch: bool = True,
+    timeout: float = 60.0,
+    machine: Machine | None = None,
+    packages: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+) -> Examination:
+    """Return what this machine and environment are; the last four arguments stand in for them in tests."""
+    machine = machine or examine_machine()
+    packages = installed_packages() if packages is None else packages
+    environ = os.environ if environ is None else environ
+    config = find_accelerate_config(environ, home or Path.home())
+    torch = probe_torch(timeout) if ask_torch and "torch" in packages else None
+    return Examination(
+        machine=machine,
+        python=platform.python_version(),
+        packages=packages,
+        torch=torch,
+        variables=variables_in_force(environ),
+        config=config,
+        problems=(
+            *machine_problems(machine, torch),
+            *broken_combinations(versions_of(packages, machine.macos)),
+            *variable_problems(environ),
+            *(config_problems(config.settings) if config else ()),
+        ),
+        limits="" if machine.is_mac else limits_on_this_machine(),
+    )

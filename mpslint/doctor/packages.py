@@ -1,0 +1,40 @@
+"""The versions of the packages that decide what happens on MPS, by metadata: none of them is imported."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.versions import Version, parse_version
+
+
+def installed_packages() -> Mapping[str, str]:
+    """Return the version of each package that mpslint knows and this environment has, in the order of the knowledge."""
+    found = {}
+    for name in known_packages():
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def known_packages() -> tuple[str, ...]:
+    """Return the packages that mpslint knows. Raises RuleError when their file is not what it should be."""
+    path = rules_folder() / "platform" / "packages.yaml"
+    table: dict[str, Any] = read_yaml(path)
+    try:
+        return tuple(str(row["name"]) for row in table["packages"])
+    except (KeyError, TypeError) as error:
+        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+
+
+def versions_of(packages: Mapping[str, str], macos: Version | None) -> Mapping[str, Version]:
+    """Return versions to compare: those of the packages, of Python and, on a Mac, of macOS."""
+    texts = {**packages, "python": platform.python_version()}
+    versions = {name: version for name, text in texts.items() if (version := parse_version(text)) is not None}
+    return {**versions, "macos": macos} if macos else versions

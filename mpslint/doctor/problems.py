@@ -1,0 +1,174 @@
+"""What is wrong, or may be: broken combinations of versions, variables and configuration that do not fit a Mac."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpslint.doctor.machine import Machine
+from mpslint.doctor.torch_probe import TorchProbe
+from mpslint.finding import RuleError, Severity
+from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.versions import Version, VersionRange
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. `only_with` names what must be used for it to matter; empty means every run."""
+
+    id: str
+    severity: Severity
+    effect: str
+    change: str = ""
+    only_with: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """A combination of versions that is known to break something."""
+
+    versions: VersionRange
+    problem: Problem
+
+
+_KEYS = {"id", "versions", "severity", "with", "effect", "change", "sources"}
+_HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
+_FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
+_DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
+
+
+def broken_combinations(versions: Mapping[str, Version]) -> tuple[Problem, ...]:
+    """Return what is known to break with these versions: what concerns every run first, then the worst first."""
+    found = [entry.problem for entry in combinations() if entry.versions.matches(versions)]
+    return tuple(sorted(found, key=lambda problem: (bool(problem.only_with), problem.severity.rank)))
+
+
+@functools.lru_cache(maxsize=1)
+def combinations() -> tuple[Combination, ...]:
+    """Return the known combinations. Raises RuleError naming the file, the entry and the key that is wrong."""
+    path = rules_folder() / "platform" / "broken_combinations.yaml"
+    return tuple(_combination(entry, f"{path}: {entry.get('id', 'entry without id')}") for entry in read_yaml(path))
+
+
+def _combination(entry: Mapping[str, Any], where: str) -> Combination:
+    for key in entry:
+        if key not in _KEYS:
+            raise RuleError(f"{where}: unknown key {key!r}; the keys are {', '.join(sorted(_KEYS))}")
+    try:
+        problem = Problem(
+            id=entry["id"],
+            severity=Severity(entry["severity"]),
+            effect=entry["effect"],
+            change=entry["change"],
+            only_with=entry.get("with", ""),
+            sources=tuple(entry["sources"]),
+        )
+        return Combination(VersionRange.parse(entry["versions"]), problem)
+    except (KeyError, ValueError) as error:
+        raise RuleError(f"{where}: {error} is missing or not known") from None
+    except RuleError as error:
+        raise RuleError(f"{where}: versions: {error}") from None
+
+
+def machine_problems(machine: Machine, torch: TorchProbe | None) -> tuple[Problem, ...]:
+    """Return what is wrong with the machine itself and with what torch says about it."""
+    table = _doctor_knowledge()["problems"]
+    return tuple(
+        Problem(kind.replace("_", "-"), Severity(table[kind]["severity"]), table[kind]["says"]) for kind in _wrong_machine(machine, torch)
+    )
+
+
+def _wrong_machine(machine: Machine, torch: TorchProbe | None) -> Iterator[str]:
+    if machine.rosetta:
+        yield "rosetta"
+    if machine.virtual:
+        yield "virtual"
+    if torch is not None and torch.built is None:
+        yield "torch_silent"
+    elif machine.is_mac and torch is not None:
+        if not torch.built:
+            yield "not_built"
+        elif not torch.available:
+            yield "not_available"
+        elif torch.usable is False:
+            yield "not_usable"
+
+
+def variables_in_force(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the variables that change how MPS is used, with their values."""
+    table = _doctor_knowledge()
+    prefixes = tuple(table["prefixes"])
+    return {name: environ[name] for name in sorted(environ) if name in table["variables"] or name.startswith(prefixes)}
+
+
+def variable_problems(environ: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return what is wrong with the variables in force."""
+    table = _doctor_knowledge()["problems"]
+    fields = {"high": environ.get(_HIGH, _DEFAULT_HIGH), "low": environ.get(_LOW, _DEFAULT_LOW)}
+    return tuple(
+        Problem(f"{name}={environ[name]}", Severity(table[kind]["severity"]), table[kind]["says"].format(**fields))
+        for name, kind in _wrong_variables(environ)
+    )
+
+
+def _wrong_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the variables that are wrong, each with the name of its problem in the knowledge."""
+    high, low = _ratio(environ, _HIGH, _DEFAULT_HIGH), _ratio(environ, _LOW, _DEFAULT_LOW)
+    for name, value in ((_HIGH, high), (_LOW, low), (_FALLBACK, _ratio(environ, _FALLBACK, 0.0))):
+        if value is None:
+            yield name, "not_a_number"
+    if high is not None and not 0 <= high <= _HIGHEST:
+        yield _HIGH, "outside_range"
+    elif high is not None and low is not None and {_HIGH, _LOW} & set(environ):
+        if high == 0:
+            yield _HIGH, "unlimited"
+        if not 0 <= low <= (high or _HIGHEST):
+            yield _LOW if _LOW in environ else _HIGH, "low_above_high"
+    known = _doctor_knowledge()["variables"]
+    yield from ((name, "unknown_variable") for name in variables_in_force(environ) if name not in known)
+    if environ.get("ACCELERATE_USE_CPU", "").lower() in {"1", "true", "yes", "on"}:
+        yield "ACCELERATE_USE_CPU", "on_cpu"
+
+
+def _ratio(environ: Mapping[str, str], name: str, default: float) -> float | None:
+    try:
+        return float(environ.get(name, default))
+    except ValueError:
+        return None
+
+
+def config_problems(config: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """Return what does not fit a Mac in an accelerate configuration."""
+    rows: Sequence[Mapping[str, Any]] = _doctor_knowledge()["accelerate_config"]
+    return tuple(
+        Problem(f"{row['key']}: {config[row['key']]}", Severity(row["severity"]), row["says"])
+        for row in rows
+        if row["key"] in config and _is_bad(config[row["key"]], row)
+    )
+
+
+def _is_bad(value: Any, row: Mapping[str, Any]) -> bool:
+    if row.get("present"):
+        return bool(value)
+    if "above" in row:
+        return isinstance(value, int) and value > row["above"]
+    return value in row["bad"]
+
+
+def limits_on_this_machine() -> str:
+    """Return the sentence that says what cannot be known on a machine that is no Mac."""
+    return " ".join(str(_doctor_knowledge()["limits_on_this_machine"]).split())
+
+
+@functools.lru_cache(maxsize=1)
+def _doctor_knowledge() -> dict[str, Any]:
+    path: Path = rules_folder() / "platform" / "doctor.yaml"
+    table: dict[str, Any] = read_yaml(path)
+    for key in ("variables", "prefixes", "problems", "accelerate_config", "limits_on_this_machine"):
+        if key not in table:
+            raise RuleError(f"{path}: {key} is missing")
+    return table

@@ -1,0 +1,65 @@
+"""What torch says about MPS, asked in a child process, so that a slow or crashing import costs nothing here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+_PROBE = """
+import json, sys
+sys.path[:1] = []
+import torch
+found = {"built": torch.backends.mps.is_built(), "available": torch.backends.mps.is_available()}
+if found["available"]:
+    try:
+        found["usable"] = bool((torch.ones(2, device="mps") + 1).sum().item() == 4)
+        if hasattr(torch.mps, "recommended_max_memory"):
+            found["recommended"] = torch.mps.recommended_max_memory()
+    except (RuntimeError, TypeError) as error:
+        found["usable"], found["error"] = False, str(error)
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchProbe:
+    """The answers of torch: built with MPS, available, and able to add two numbers on it; None where it was not asked.
+
+    `recommended` is Metal's working set in bytes; `error` says why an answer is missing.
+    """
+
+    built: bool | None = None
+    available: bool | None = None
+    usable: bool | None = None
+    recommended: int | None = None
+    error: str = ""
+
+
+def probe_torch(timeout: float, python: str = sys.executable) -> TorchProbe:
+    """Ask the torch of this environment, for at most `timeout` seconds."""
+    try:
+        done = subprocess.run([python, "-c", _PROBE], capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        return TorchProbe(error=f"no answer from torch within {timeout:g} seconds")
+    except OSError as error:
+        return TorchProbe(error=f"Python could not be started: {error.strerror or error}")
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"])[-1]
+        return TorchProbe(error=f"import torch failed: {last[:300]}")
+    return _answers(done.stdout)
+
+
+def _answers(printed: str) -> TorchProbe:
+    try:
+        found = json.loads(printed.strip().splitlines()[-1])
+        return TorchProbe(
+            built=found["built"],
+            available=found["available"],
+            usable=found.get("usable"),
+            recommended=found.get("recommended"),
+            error=str(found.get("error", ""))[:300],
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return TorchProbe(error="torch printed something else than its answers")

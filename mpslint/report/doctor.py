@@ -1,0 +1,146 @@
+"""An examination as tables for a terminal and as JSON, whose shape is stable.
+
+{"schema": 1, "machine": {"system", "macos", "chip", "architecture", "memory_bytes", "rosetta", "virtual", "wired_limit_mb"},
+ "python", "packages": {name: version}, "torch": {"built", "available", "usable", "recommended_bytes", "error"} | null,
+ "variables": {name: value}, "accelerate_config": {"path", "settings", "error"} | null,
+ "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from mpslint.doctor import Examination, Machine, Problem, TorchProbe
+from mpslint.report.console import print_rows, print_wrapped
+from mpslint.versions import format_version
+
+_COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+_GIB = 1024**3
+SCHEMA = 1
+
+
+def print_examination(examination: Examination, console: Console) -> None:
+    """Print what was found, then what is wrong with it."""
+    for title, rows in _parts(examination):
+        console.print(Text(title, style="bold"))
+        print_rows([(Text(f"  {name}"), value) for name, value in rows], console)
+        console.print()
+    if examination.limits:
+        print_wrapped(examination.limits, console)
+        console.print()
+    certain = [problem for problem in examination.problems if not problem.only_with]
+    used = [problem for problem in examination.problems if problem.only_with]
+    _print_problems("Wrong here", certain, console)
+    _print_problems("Goes wrong here if you use it", used, console)
+    if not examination.problems:
+        console.print(Text("Nothing known is wrong."))
+
+
+def examination_json(examination: Examination) -> dict[str, Any]:
+    """Return an examination as JSON values; the keys are the interface of `mpslint doctor --format json`."""
+    machine, torch, config = examination.machine, examination.torch, examination.config
+    return {
+        "schema": SCHEMA,
+        "machine": {
+            "system": machine.system,
+            "macos": format_version(machine.macos) if machine.macos else None,
+            "chip": machine.chip,
+            "architecture": machine.architecture,
+            "memory_bytes": machine.memory,
+            "rosetta": machine.rosetta,
+            "virtual": machine.virtual,
+            "wired_limit_mb": machine.wired_limit,
+        },
+        "python": examination.python,
+        "packages": dict(examination.packages),
+        "torch": None
+        if torch is None
+        else {
+            "built": torch.built,
+            "available": torch.available,
+            "usable": torch.usable,
+            "recommended_bytes": torch.recommended,
+            "error": torch.error or None,
+        },
+        "variables": dict(examination.variables),
+        "accelerate_config": None
+        if config is None
+        else {"path": str(config.path), "settings": dict(config.settings), "error": config.error or None},
+        "problems": [_problem_json(problem) for problem in examination.problems],
+        "limits": examination.limits or None,
+    }
+
+
+def machine_rows(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the machine, without what this system cannot say."""
+    yield "system", f"macOS {format_version(machine.macos)}" if machine.macos else machine.system
+    yield "chip", machine.chip
+    yield "architecture of Python", machine.architecture + (" (Rosetta)" if machine.rosetta else "")
+    if machine.memory:
+        yield "memory", f"{machine.memory / _GIB:.0f} GB"
+    if machine.virtual is not None:
+        yield "virtual machine", "yes" if machine.virtual else "no"
+    if machine.wired_limit:
+        yield "iogpu.wired_limit_mb", str(machine.wired_limit)
+
+
+def torch_rows(torch: TorchProbe | None) -> Iterator[tuple[str, str]]:
+    """Yield the rows of what torch says about MPS."""
+    if torch is None:
+        yield "MPS", "not asked (no torch here, or --no-torch)"
+        return
+    words = {True: "yes", False: "no", None: "not known"}
+    yield "MPS built in", words[torch.built]
+    yield "MPS available", words[torch.available]
+    if torch.available:
+        yield "MPS adds two numbers", words[torch.usable]
+    if torch.recommended:
+        yield "Metal recommends", f"{torch.recommended / _GIB:.2f} GiB"
+    if torch.error:
+        yield "torch says", torch.error
+
+
+def _parts(examination: Examination) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    yield "Machine", list(machine_rows(examination.machine))
+    yield "Versions", [("python", examination.python), *examination.packages.items()]
+    yield "PyTorch and MPS", list(torch_rows(examination.torch))
+    yield "Variables in force", list(examination.variables.items()) or [("none", "")]
+    config = examination.config
+    if config is None:
+        yield "accelerate configuration", [("none", "accelerate uses its defaults")]
+    else:
+        settings = [(key, str(value)) for key, value in config.settings.items()]
+        yield (
+            "accelerate configuration",
+            [("file", str(config.path)), *settings, *([("", config.error)] * bool(config.error))],
+        )
+
+
+def _print_problems(title: str, problems: list[Problem], console: Console) -> None:
+    if not problems:
+        return
+    console.print(Text(title, style="bold"))
+    rows = [(Text(f"  {problem.severity.value}", style=_COLOURS[problem.severity.value]), problem_line(problem)) for problem in problems]
+    print_rows(rows, console)
+    console.print()
+
+
+def problem_line(problem: Problem) -> str:
+    """Return a problem in a sentence or two."""
+    subject = f"with {problem.only_with}" if problem.only_with else problem.id
+    return f"{subject}: {problem.effect} {problem.change}".strip()
+
+
+def _problem_json(problem: Problem) -> dict[str, Any]:
+    return {
+        "id": problem.id,
+        "severity": problem.severity.value,
+        "only_with": problem.only_with or None,
+        "effect": problem.effect,
+        "change": problem.change or None,
+        "sources": list(problem.sources),
+    }

@@ -1,0 +1,80 @@
+"""Check many files: from the cache what has not changed, on all cores what is much, one after the other what is little."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+
+from mpslint.cache import Cache
+from mpslint.session import Options, check_file
+from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.view import FileView, view
+
+ENOUGH_BYTES = 5_000_000
+"""Below this much text a pool of processes costs more than it saves."""
+CHUNK_BYTES = 500_000
+
+
+def check_files(files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None) -> Iterator[FileView]:
+    """Yield what came out of each file, in the order given.
+
+    `jobs` is the number of processes; by default one per core where there is work enough, one under pre-commit, which brings its own.
+    Raises UsageError when options or configuration are wrong.
+    """
+    known: dict[int, FileView] = {}
+    if cache is not None:
+        for index, found in enumerate(files):
+            hit = cache.lookup(found)
+            if hit is not None:
+                known[index] = hit
+    waiting = [(index, found) for index, found in enumerate(files) if index not in known]
+    fresh = _in_parallel(waiting, options, jobs) if _is_much(waiting, jobs) else _one_by_one(waiting, options)
+    done: dict[int, FileView] = {}
+    for index in range(len(files)):
+        while index not in known and index not in done:
+            number, result = next(fresh)
+            done[number] = result
+            if cache is not None:
+                cache.store(files[number], result)
+        yield known[index] if index in known else done.pop(index)
+
+
+def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Iterator[tuple[int, FileView]]:
+    for index, found in waiting:
+        yield index, view(check_file(found, options))
+
+
+def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:
+    if jobs == 1 or (jobs is None and (os.environ.get("PRE_COMMIT") or (os.cpu_count() or 1) < 2)):
+        return False
+    return sum(_size(found) for _, found in waiting) > (0 if jobs is not None else ENOUGH_BYTES) and len(waiting) > 1
+
+
+def _size(found: Found) -> int:
+    try:
+        return os.stat(found.path).st_size if not found.problem and found.path != STANDARD_INPUT else 0
+    except OSError:
+        return 0
+
+
+def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: int | None) -> Iterator[tuple[int, FileView]]:
+    """Yield results as they come: chunks of about the same size, the largest files first."""
+    ordered = sorted(waiting, key=lambda pair: -_size(pair[1]))
+    chunks: list[list[tuple[int, Found]]] = []
+    size = CHUNK_BYTES
+    for pair in ordered:
+        if size >= CHUNK_BYTES:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(pair)
+        size += max(_size(pair[1]), CHUNK_BYTES // 100)
+    light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for _, found in waiting) else b"")
+    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
+        for results in pool.map(_check_chunk, chunks, [light] * len(chunks)):
+            yield from results
+
+
+def _check_chunk(chunk: list[tuple[int, Found]], options: Options) -> list[tuple[int, FileView]]:
+    return list(_one_by_one(chunk, options))

@@ -1,0 +1,83 @@
+"""Results that need not be worked out again: kept by the job and the versions in force, in the user's cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from mpslint import __version__
+from mpslint.knowledge import rules_folder
+from mpslint.verify.job import Job
+from mpslint.verify.record import to_json
+
+KEPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A folder of results, one file each; the oldest go when there are many."""
+
+    folder: Path
+
+    @classmethod
+    def here(cls) -> Cache:
+        """Return the cache of this user: $MPSLINT_CACHE, else the system's cache folder."""
+        named = os.environ.get("MPSLINT_CACHE")
+        return cls(Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mpslint" / "verify")
+
+    def get(self, job: Job) -> Mapping[str, Any] | None:
+        """Return the kept result of a job, or None."""
+        try:
+            data: Mapping[str, Any] = json.loads(self._path(job).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return data
+
+    def put(self, job: Job, data: Mapping[str, Any]) -> None:
+        """Keep a result; a folder that cannot be written to is no reason to stop."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=self.folder, suffix=".tmp", delete=False, encoding="utf-8") as stream:
+                json.dump(data, stream)
+            os.replace(stream.name, self._path(job))
+            for old in sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+                old.unlink(missing_ok=True)
+        except OSError:
+            return
+
+    def _path(self, job: Job) -> Path:
+        text = "\n".join([to_json(job), __version__, *_versions(), _knowledge(), *_local(job)])
+        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+
+def _versions() -> list[str]:
+    """Return the versions of the packages that a result depends on."""
+    found = []
+    for name in ("torch", "transformers", "accelerate", "peft", "numpy"):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            found.append(f"{name} none")
+    return found
+
+
+def _knowledge() -> str:
+    """Return a digest of the tables and of the code that work the results out."""
+    digest = hashlib.sha256()
+    paths = [*(rules_folder() / "platform").rglob("*.yaml"), *Path(__file__).parent.rglob("*.py")]
+    for path in sorted(paths):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _local(job: Job) -> list[str]:
+    """Return the content of the local configurations that the job's specs name."""
+    paths = (Path(spec.model) / "config.json" for spec in job.specs if spec.config is None)
+    return [path.read_text(encoding="utf-8") for path in paths if path.is_file()]

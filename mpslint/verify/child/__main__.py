@@ -1,0 +1,95 @@
+"""`python -m mpslint.verify.child JOB RESULT` does one job and writes its progress and its result as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from mpslint.finding import MpslintError
+from mpslint.verify.job import Job
+from mpslint.verify.outcome import StepRecord
+from mpslint.verify.record import from_data, to_data
+
+
+class Channel:
+    """Where the child writes to its parent: a line of JSON for each event."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self._last = 0.0
+
+    def send(self, event: str, data: Mapping[str, Any]) -> None:
+        """Write one event."""
+        self.stream.write(json.dumps({"event": event, "data": data}) + "\n")
+        self.stream.flush()
+
+    def progress(self, number: int, total: int, record: StepRecord) -> None:
+        """Write how far the work is, a few times a second."""
+        now = time.monotonic()
+        if now - self._last > 0.2 or number == total:
+            self._last = now
+            self.send(
+                "progress",
+                {"done": number, "total": total, "live": record.peak, "driver": record.driver, "shapes": record.shapes},
+            )
+
+
+def do(job: Job, channel: Channel) -> Any:
+    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
+    if job.kind == "emulate":
+        from mpslint.verify.child.emulate import emulate
+
+        return emulate(job.specs[0], job.machine, job.steps, channel.progress)
+    if job.kind == "estimate":
+        from mpslint.verify.child.estimate import estimate
+
+        return estimate(job.specs[0], job.machine, job.memory_sizes)
+    if job.kind == "values":
+        from mpslint.verify.child.values import compare
+
+        return compare(job.specs, job.steps, channel.progress)
+    if job.kind == "device":
+        from mpslint.verify.child.device import measure
+
+        return measure(job.specs[0], job.backend, job.steps, channel.progress)
+    from mpslint.verify.child.script import run_script
+
+    return run_script(job, channel.progress)
+
+
+def main() -> int:
+    """Do the job named on the command line; return the exit code."""
+    job = from_data(Job, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    with Path(sys.argv[2]).open("w", encoding="utf-8") as stream:
+        channel = Channel(stream)
+        try:
+            channel.send("result", to_data(do(job, channel)))
+        except MpslintError as error:
+            channel.send("error", {"kind": "expected", "message": str(error)})
+            return 3
+        except ImportError as error:
+            channel.send("error", {"kind": "missing", "message": str(error), "module": error.name or ""})
+            return 3
+        except MemoryError:
+            channel.send("error", {"kind": "memory", "message": "the process ran out of memory"})
+            return 3
+        except BaseException as error:
+            channel.send(
+                "error",
+                {"kind": "unexpected", "message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()},
+            )
+            raise
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    # Threads and exit handlers of foreign libraries have nothing to add.
+    os._exit(code)

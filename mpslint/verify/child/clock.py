@@ -1,0 +1,180 @@
+"""Counts the steps of foreign code, writes down what each showed, and ends the run when it has shown enough."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from mpslint.verify.child.device import Gauge
+from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.keys import GraphCache
+from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.outcome import StepRecord, What
+
+MOST_TURNS = 1500
+"""Values asked of the device at one line, without gradient and between two steps,
+past which a loop has no end of its own."""
+
+
+class StopRun(SystemExit):
+    """Ends the user's code once enough was seen; no `except Exception` of theirs takes it."""
+
+
+@dataclass(slots=True)
+class Clock:
+    """The steps of a run: their records, and when to stop."""
+
+    steps: int
+    deadline: float
+    progress: Callable[[int, int, StepRecord], None]
+    memory: LiveMemory | None = None
+    keys: GraphCache | None = None
+    allocator: AllocatorModel | None = None
+    gauge: Gauge | None = None
+    """The memory of a real GPU, where the code runs on one."""
+    records: list[StepRecord] = field(default_factory=list)
+    shapes: list[str] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    norm: float | None = None
+    stopped: str = ""
+    host: Callable[[], int] = lambda: 0
+    turns: Counter[str] = field(default_factory=Counter)
+    user_line: Callable[[], str] = lambda: ""
+    endless: str = ""
+    watched: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
+    moved: bool | None = None
+    planned: int = 0
+    is_evaluating: bool = False
+    cuts_epochs: bool = True
+    """Whether an epoch is cut so that an evaluation is reached; frameworks that evaluate by steps need none of it."""
+    batches: list[tuple[int, int]] = field(default_factory=list)
+    whole: int = 0
+    """How many batches the evaluation in hand would have, had it not been cut."""
+    _first: Any = None
+    _seen: tuple[int, int] = (0, 0)
+    _started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def done(self) -> int:
+        """How many optimizer steps were taken."""
+        return sum(record.what == "train" for record in self.records)
+
+    def before_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Take note of the gradients before an optimizer steps; end the run when it has taken enough of them."""
+        if self._first is None:
+            self._first = optimizer
+            self.watch_weights(optimizer)
+        if optimizer is not self._first:
+            return
+        if self.done >= self.steps:
+            self.stop(f"after {self.done} optimizer steps")
+        if self.memory is None:
+            self.norm = gradient_norm(optimizer)
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Write down a step."""
+        if optimizer is not self._first:
+            return
+        record = self.record("train")
+        self.records.append(record)
+        self.progress(self.done, self.steps, record)
+        self.shapes.clear()
+        self.losses.clear()
+        self.turns.clear()
+        if time.monotonic() > self.deadline:
+            self.stop(f"after {self.done} optimizer steps, for lack of time")
+
+    def record(self, what: What) -> StepRecord:
+        """Return what was seen since the last record."""
+        now = time.perf_counter()
+        seconds, self._started = now - self._started, now
+        shapes = ", ".join(dict.fromkeys(self.shapes))[:200]
+        if self.memory is None:
+            live, driver, peak = self.gauge_now()
+            loss = sum(self.losses) if self.losses else None
+            return StepRecord(
+                self.done + (what == "train"),
+                what,
+                live,
+                peak,
+                driver,
+                seconds=seconds,
+                loss=loss,
+                gradient_norm=self.norm,
+                shapes=shapes,
+            )
+        assert self.keys is not None
+        everything, graphs = len(self.keys.all_keys), len(self.keys.graph_keys)
+        new, self._seen = (everything - self._seen[0], graphs - self._seen[1]), (everything, graphs)
+        peak, self.memory.peak = self.memory.peak, self.memory.live
+        driver = self.allocator.driver if self.allocator is not None else -1
+        number = self.done + (what == "train")
+        return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes)
+
+    def gauge_now(self) -> tuple[int, int, int]:
+        """Return live, driver and peak bytes of the real GPU, -1 where the code runs on none."""
+        if self.gauge is None:
+            return -1, -1, -1
+        self.gauge.synchronize()
+        live = self.gauge.live()
+        peak = self.gauge.peak() if self.gauge.peak is not None else live
+        if self.gauge.reset_peak is not None:
+            self.gauge.reset_peak()
+        return live, self.gauge.driver(), peak
+
+    def evaluation_batch(self) -> None:
+        """Note what is alive as an evaluation batch begins."""
+        if self.memory is not None:
+            self.batches.append((self.memory.live, self.host()))
+
+    def evaluated(self, batches: int) -> None:
+        """Write down an evaluation that just ended; what it keeps of each batch is carried on to all `batches` that
+        it would have."""
+        record = self.record("evaluate")
+        seen, self.batches = self.batches[1:], []
+        left = max(batches - len(seen) - 1, 0)
+        if len(seen) > 1:
+            live = max(0, seen[-1][0] - seen[0][0]) // (len(seen) - 1)
+            host = max(0, seen[-1][1] - seen[0][1]) // (len(seen) - 1)
+            record = replace(record, peak=record.peak + live * left, host=record.host + host * left)
+        self.records.append(record)
+
+    def asked(self) -> None:
+        """Count a value asked of the device without gradient: a loop that asks for ever is ended."""
+        if torch.is_grad_enabled():
+            return
+        line = self.user_line()
+        self.turns[line] += 1
+        if self.turns[line] > MOST_TURNS and line:
+            self.endless = line
+            self.stop("in a loop that ends only by a value of the device")
+
+    def stop(self, why: str) -> None:
+        """End the user's code."""
+        self.stopped = why
+        raise StopRun(0)
+
+    def watch_weights(self, optimizer: torch.optim.Optimizer) -> None:
+        """Keep copies of the trained weights, to see later whether they moved."""
+        if self.memory is not None:
+            return
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        self.watched = [(parameter, parameter.detach().clone()) for parameter in parameters if parameter.numel() < 2**22][:64]
+
+    def finish(self) -> None:
+        """Compare the trained weights with how they were before the first step."""
+        if self.watched:
+            self.moved = any(not torch.equal(parameter.detach(), before) for parameter, before in self.watched)
+
+
+def gradient_norm(optimizer: torch.optim.Optimizer) -> float | None:
+    """Return the norm of all gradients of an optimizer, None when it has none."""
+    found = [parameter.grad for group in optimizer.param_groups for parameter in group["params"] if parameter.grad is not None]
+    if not found:
+        return None
+    return float(torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient.detach().float()) for gradient in found])))

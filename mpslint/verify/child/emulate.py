@@ -1,0 +1,258 @@
+"""One run of a spec on the emulator: memory and graph keys over hundreds of steps, at full size,
+without computing anything."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
+from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
+from mpslint.verify.child.lengths import with_own_lengths
+from mpslint.verify.child.models import dropout_of
+from mpslint.verify.child.rig import Rig
+from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.keys import Call
+from mpslint.verify.emulator.replay import Replay, base
+from mpslint.verify.emulator.segment import Family, Segment
+from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
+from mpslint.verify.platform import heap_rules, is_at_least, limits, precision_outcome, table
+from mpslint.verify.spec import Evaluation, Machine, RunSpec
+
+Progress = Callable[[int, int, StepRecord], None]
+MOST_EVALUATION_BATCHES = 400
+MOST_PLANNED_SHAPES = 4000
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys seen so far, and how many of a step's are new;
+    empty_cache() forgets the compiled graphs of late torch."""
+
+    everything: set[Call] = field(default_factory=set)
+    graphs: set[Call] = field(default_factory=set)
+    ever: int = 0
+
+    def add(self, found: tuple[set[Call], set[Call]]) -> tuple[int, int]:
+        """Count the keys of a segment; return how many are new."""
+        new, new_graphs = len(found[0] - self.everything), len(found[1] - self.graphs)
+        self.everything |= found[0]
+        self.graphs |= found[1]
+        self.ever += new_graphs
+        return new, new_graphs
+
+
+class EmulatedRun:
+    """The segments of one spec, and what playing them one after the other gives."""
+
+    def __init__(self, spec: RunSpec, machine: Machine) -> None:
+        self.uncertain: list[str] = []
+        self.remarks: list[str] = []
+        spec, said = with_own_lengths(spec)
+        if said:
+            self.remarks.append(said)
+        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in (
+            "raises",
+            "ignored",
+        ):
+            self.remarks.append(f"emulated in float32: {spec.precision} is not in force on this machine")
+            spec = replace(spec, precision="no")
+        self.spec, self.machine = spec, machine
+        self.rig = Rig(spec, machine)
+        self.keys = Keys()
+        bounds = limits(machine.memory_gb)
+        self.replay = Replay(AllocatorModel(heap_rules(machine.torch, bounds.low)))
+
+    def run(self, steps: int, progress: Progress) -> RunResult:
+        """Return the result of `steps` optimizer steps, with evaluations where the spec has them."""
+        start = time.perf_counter()
+        spec, rig = self.spec, self.rig
+        worst = worst_shape(spec)
+        order = train_shapes(spec, steps)
+        rig.micro_batch(order[0][0])
+        rig.cut()
+        rig.optimizer_step()
+        initial = rig.cut()
+        base(self.replay, rig.weight_bytes, initial)
+        wanted = [shape for shapes in order for shape in shapes] + [worst]
+        first = Family(rig.record_first, wanted)
+        later = Family(rig.record_next, wanted) if spec.accumulation > 1 else first
+        optimizer = rig.record_optimizer(order[0][0])
+        records = list(self._play(order, first, later, optimizer, steps, progress))
+        largest = self._largest(worst, first, later, optimizer)
+        composition = Composition(largest.highest, largest.highest_in, dict(largest.composition))
+        trained = sum(parameter.numel() for parameter in rig.trained)
+        return RunResult(
+            name=spec.name,
+            backend="emulated",
+            steps=tuple(records),
+            composition=composition,
+            largest_peak=largest.highest,
+            driver_peak=self.replay.model.peak if self.replay.model is not None else -1,
+            parameters=sum(parameter.numel() for parameter in rig.model.parameters()),
+            trained_parameters=trained,
+            all_keys=len(self.keys.everything),
+            graph_keys=len(self.keys.graphs),
+            planned_graph_keys=self._planned(first, later, records),
+            shapes=len({shape for shapes in order for shape in shapes}),
+            troubles=tuple(rig.coverage.troubles.values()),
+            notes=tuple(self._notes(first)),
+            uncertain=tuple(self.uncertain + [f"{name} depends on values" for name in rig.watch.data_dependent]),
+            dropout=dropout_of(rig.config),
+            seconds=time.perf_counter() - start,
+        )
+
+    def _play(
+        self, order: list[list[Shape]], first: Family, later: Family, optimizer: Segment, steps: int, progress: Progress
+    ) -> Iterator[StepRecord]:
+        spec, replay = self.spec, self.replay
+        evaluation = Evaluator(self) if spec.evaluation is not None else None
+        optimizer_keys = optimizer.keys()
+        for number, shapes in enumerate(order, start=1):
+            replay.start_peak()
+            new = [0, 0]
+            for place, shape in enumerate(shapes):
+                family = later if place else first
+                replay.play(family.at(shape), "forward and backward")
+                for part, count in enumerate(self.keys.add(family.keys_at(shape))):
+                    new[part] += count
+            replay.play(optimizer, "optimizer step")
+            for part, count in enumerate(self.keys.add(optimizer_keys)):
+                new[part] += count
+            if spec.empty_cache_steps and number % spec.empty_cache_steps == 0:
+                self._empty_cache()
+            record = self.record(number, "train", new, shapes_text(shapes))
+            progress(number, steps, record)
+            yield record
+            if evaluation is not None and evaluation.is_due(number, steps):
+                yield from evaluation.run(number)
+
+    def record(self, number: int, what: What, new: list[int], shapes: str, host: int = 0) -> StepRecord:
+        """Return the record of what was just played."""
+        driver = self.replay.model.driver if self.replay.model is not None else -1
+        return StepRecord(
+            number,
+            what,
+            self.replay.live,
+            self.replay.peak,
+            driver,
+            host,
+            -1,
+            new[0],
+            new[1],
+            shapes=shapes,
+        )
+
+    def _empty_cache(self) -> None:
+        if self.replay.model is not None:
+            self.replay.model.empty_cache()
+        if is_at_least(self.machine.torch, table("graph_cache")["cleared_by_empty_cache"]):
+            self.keys.graphs.clear()
+
+    def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:
+        """Return a replay of a step whose every sample is as long as allowed:
+        the peak that the user must have room for."""
+        replay = Replay()
+        for label, waiting in self.replay.held.items():
+            for held in waiting:
+                replay.hold(label, held.size, held.category)
+        for place in range(self.spec.accumulation):
+            replay.play((later if place else first).at(worst), "forward and backward")
+        replay.play(optimizer, "optimizer step")
+        if self.replay.highest > replay.highest:
+            return self.replay
+        return replay
+
+    def _planned(self, first: Family, later: Family, records: list[StepRecord]) -> int:
+        """Return the graph keys by the end of the run that the user means to do."""
+        known, played = set(self.keys.graphs), sum(record.what == "train" for record in records)
+        if not first.is_fitted or self.spec.empty_cache_steps or self.spec.steps <= played:
+            return max(len(known), self.keys.ever if self.spec.empty_cache_steps else 0)
+        shapes: set[Shape] = set()
+        source = epoch(self.spec, self.spec.seed)
+        for group in itertools.islice(source, self.spec.steps * self.spec.accumulation):
+            shapes.add(shape_of(self.spec, group))
+            if len(shapes) >= MOST_PLANNED_SHAPES:
+                break
+        for shape in shapes:
+            known |= first.keys_at(shape)[1]
+        return len(known)
+
+    def _notes(self, first: Family) -> Iterator[str]:
+        yield from self.remarks
+        if first.is_fitted:
+            yield f"worked out exactly from {len(first.recorded)} recorded batch shapes"
+        if self.spec.lora_rank:
+            yield f"LoRA of rank {self.spec.lora_rank} on peft's default modules"
+
+
+class Evaluator:
+    """The evaluations of a run: which are due, and what they add."""
+
+    def __init__(self, run: EmulatedRun) -> None:
+        self.run_of = run
+        assert run.spec.evaluation is not None
+        self.evaluation: Evaluation = run.spec.evaluation
+        spec = run.spec
+        batches = max(1, -(-self.evaluation.samples // self.evaluation.batch))
+        self.count = min(batches, MOST_EVALUATION_BATCHES)
+        if self.count < batches:
+            run.uncertain.append(f"evaluation was cut to {self.count} of {batches} batches")
+        groups = self._groups()
+        self.shapes = [shape_of(spec, group) for group in groups]
+        self.family = Family(lambda shape: record_forward(run.rig, shape), self.shapes)
+
+    def _groups(self) -> list[list[tuple[int, ...]]]:
+        from mpslint.verify.child.batches import samples
+
+        size = self.evaluation.batch
+        drawn = samples(self.run_of.spec, min(self.evaluation.samples, self.count * size), self.run_of.spec.seed + 1000)
+        return [drawn[start : start + size] for start in range(0, len(drawn), size)]
+
+    def is_due(self, number: int, steps: int) -> bool:
+        """Return whether an evaluation follows step `number`."""
+        every = self.evaluation.every
+        return number == steps if not every or every > steps else number % every == 0
+
+    def run(self, number: int) -> Iterator[StepRecord]:
+        """Yield the records of one evaluation."""
+        run, replay = self.run_of, self.run_of.replay
+        replay.start_peak()
+        new = [0, 0]
+        for shape in self.shapes:
+            for part, count in enumerate(run.keys.add(self.family.keys_at(shape))):
+                new[part] += count
+        kept = self.evaluation.keeps_logits and not self.evaluation.generates
+        host = play_evaluation(replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps)
+        yield run.record(number, "evaluate", new, f"{len(self.shapes)} batches", host)
+        if self.evaluation.generates:
+            yield self.generate(number)
+
+    def generate(self, number: int) -> StepRecord:
+        """Return the record of generating for one evaluation batch, token by token up to the limit."""
+        run, replay, beams = self.run_of, self.run_of.replay, self.evaluation.beams
+        batch, prompt = self.shapes[0][0], self.shapes[0][1]
+        limit = max(2, self.evaluation.generation_limit)
+        shapes = [(batch, prompt, past) for past in range(1, limit)]
+        family = Family(lambda shape: record_token(run.rig, shape, beams), shapes)
+        replay.start_peak()
+        new = [0, 0]
+        for shape in shapes:
+            replay.play(family.at(shape), "generation")
+            for part, count in enumerate(run.keys.add(family.keys_at(shape))):
+                new[part] += count
+        for label in [label for label in replay.held if label.startswith("cache")]:
+            replay.drop(label)
+        return run.record(number, "generate", new, f"{batch} x {prompt}, {limit} tokens")
+
+
+def shapes_text(shapes: list[Shape]) -> str:
+    """Return `4 x 512 x 64` for a batch's shape, micro-batches separated by commas."""
+    return ", ".join(" x ".join(map(str, shape)) for shape in shapes)
+
+
+def emulate(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> RunResult:
+    """Return what `steps` optimizer steps of a run would do on the machine."""
+    return EmulatedRun(spec, machine).run(steps, progress)

@@ -1,0 +1,61 @@
+"""What is changed in Lightning while foreign code runs: its Trainer gets its own flags for a short run."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import platform
+from types import ModuleType
+from typing import Any
+
+from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.torch_patches import Shortened
+
+FLAGS: dict[str, Any] = {
+    "logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+    "profiler": None, "fast_dev_run": False,
+}  # fmt: skip
+
+
+def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int, *, is_emulated: bool) -> None:
+    """Give Lightning's Trainer the flags of a short run."""
+    trainer: Any = module.Trainer
+    init = trainer.__init__
+    if is_emulated:
+        platform.processor = lambda: "arm"
+
+    @functools.wraps(init)
+    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        clock.cuts_epochs = False
+        given = inspect.signature(init).bind(self, *args, **kwargs).arguments
+        given.pop("self", None)
+        given.pop("args", None)
+        changed = dict(FLAGS)
+        changed["max_steps"] = clock.steps
+        changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
+        for name in ("limit_val_batches", "limit_test_batches", "limit_predict_batches"):
+            changed[name] = evaluation_batches
+        if not is_emulated:
+            changed["accelerator"] = "cpu"
+            changed["devices"] = 1
+            changed["precision"] = "32-true"
+        if given.get("callbacks"):
+            keep = [callback for callback in _as_list(given["callbacks"]) if not _is_dropped(callback)]
+            changed["callbacks"] = keep
+        for name, value in changed.items():
+            if name in given and given[name] != value:
+                shortened.note(f"Trainer({name}={given[name]!r}) → {value!r}"[:120])
+        if not given.get("max_steps") or given["max_steps"] < 0:
+            shortened.note(f"Trainer(max_steps={clock.steps})")
+        init(self, **{**given, **changed})
+
+    trainer.__init__ = short_init
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _is_dropped(callback: Any) -> bool:
+    return any(word in type(callback).__name__ for word in ("Checkpoint", "EarlyStopping", "ProgressBar", "ModelSummary"))

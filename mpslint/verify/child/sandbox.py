@@ -1,0 +1,96 @@
+"""Bounds for foreign code inside its own process: nothing written outside one folder, no questions, no installing,
+no network logins."""
+
+from __future__ import annotations
+
+import builtins
+import getpass
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+REFUSED = (
+    "pip",
+    "pip3",
+    "conda",
+    "mamba",
+    "uv",
+    "brew",
+    "apt",
+    "apt-get",
+    "git",
+    "huggingface-cli",
+    "hf",
+    "wandb",
+    "sudo",
+)
+CHANGING = {
+    "os.remove": 0, "os.rename": 1, "os.rmdir": 0, "os.mkdir": 0, "os.truncate": 0, "os.chmod": 0, "os.chown": 0,
+    "os.link": 1, "os.symlink": 1,
+    "os.utime": 0, "shutil.rmtree": 0, "shutil.move": 1, "shutil.copyfile": 1,
+}  # fmt: skip
+
+
+class Refused(PermissionError):
+    """The code wants to change something outside of its copy."""
+
+
+def guard(folder: Path) -> None:
+    """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload.
+    There is no way back."""
+    root = os.path.realpath(folder)
+
+    def inside(path: Any) -> bool:
+        if isinstance(path, int) or path is None:
+            return True
+        real = os.path.realpath(os.fsdecode(path))
+        return real == root or real.startswith((root + os.sep, "/dev/", "/proc/self/"))
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            writes = bool(flags & WRITES) if isinstance(flags, int) else bool(mode and set(mode) & set("wax+"))
+            if writes and not inside(path):
+                raise Refused(f"verify runs on a copy and writes nothing outside of it: {path!r}")
+        elif event in CHANGING and not all(inside(path) for path in args[: CHANGING[event] + 1]):
+            raise Refused(f"verify runs on a copy and changes nothing outside of it: {event} {args[0]!r}")
+        elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
+            _refuse_commands(event, args)
+
+    sys.addaudithook(hook)
+
+
+def _refuse_commands(event: str, args: tuple[Any, ...]) -> None:
+    given = args[1] if event == "subprocess.Popen" and args[1] else args[0]
+    words = os.fsdecode(given).split() if isinstance(given, (str, bytes)) else [os.fsdecode(word) for word in given]
+    names = {os.path.basename(word) for word in words[:1]} | ({"pip"} if "pip" in words[:3] else set())
+    if names & set(REFUSED):
+        raise Refused(f"verify does not run {' '.join(words)[:80]!r}")
+
+
+def no_questions(stop: Callable[[str], None]) -> None:
+    """End the run when the code asks for input, instead of waiting for ever."""
+
+    def asked(prompt: object = "", *rest: object, **named: object) -> str:
+        stop(f"the code asks for input ({str(prompt)[:60]!r}): give it as an argument after --, or guard it")
+        raise EOFError
+
+    builtins.input = asked
+    getpass.getpass = asked
+
+
+def keep_signals() -> None:
+    """Let no handler of the code keep the process from being ended: asked to end, it ends."""
+    original = signal.signal
+
+    def set_handler(number: Any, handler: Any) -> Any:
+        if number in (signal.SIGTERM, signal.SIGINT, signal.SIGALRM):
+            return signal.SIG_DFL
+        return original(number, handler)
+
+    module: Any = signal
+    module.signal = set_handler

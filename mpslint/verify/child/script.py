@@ -1,0 +1,300 @@
+"""Runs the user's own script or notebook, shortened: with `mps` served by tensors without values, by the CPU,
+or as it is on a Mac."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import linecache
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from mpslint.finding import MpslintError, ReadError
+from mpslint.verify.child.clock import Clock, StopRun
+from mpslint.verify.child.device import cuda_gauge, mps_gauge
+from mpslint.verify.child.imports import AfterImport
+from mpslint.verify.child.libraries import library_changes
+from mpslint.verify.child.lstm import lstm_in_one
+from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
+from mpslint.verify.child.source import pieces
+from mpslint.verify.child.standin import StandIn
+from mpslint.verify.child.torch_patches import (
+    Checkpoints,
+    Precision,
+    Shortened,
+    count_steps,
+    no_compile,
+    no_saving,
+    note_checkpoints,
+    note_precision,
+    on_empty_cache,
+    pretend_mps,
+    serve_default_device,
+    short_loaders,
+)
+from mpslint.verify.child.workers import check_workers
+from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.intercept import Interceptor
+from mpslint.verify.emulator.keys import GraphCache
+from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.operators import Coverage
+from mpslint.verify.emulator.watch import Watch
+from mpslint.verify.job import Job
+from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits, table
+
+SHARE_OF_TIME = 0.6
+SECONDS_ON_CPU = 60.0
+Progress = Callable[[int, int, StepRecord], None]
+
+
+class Stage:
+    """Everything that stands around the user's code while it runs."""
+
+    def __init__(self, job: Job, progress: Progress, seconds: float) -> None:
+        assert job.script is not None
+        self.job, self.script = job, job.script
+        self.code = pieces(Path(self.script.file), self.script.shown)
+        shown = {piece.file: piece.shown for piece in self.code}
+        shown.update(_siblings(Path(self.script.file)))
+        self.coverage = Coverage(job.machine.torch, shown)
+        self.coverage.is_fallback_on = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
+        self.shortened = Shortened()
+        self.is_emulated = self.script.device == "emulated"
+        bounds = limits(job.machine.memory_gb)
+        self.recommended = bounds.recommended
+        self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low))
+        self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
+        self.keys = GraphCache(graph_operators(job.machine.torch))
+        allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
+        self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
+        self.lines = shown
+        self.precision = Precision()
+        self.checkpoints = Checkpoints()
+        self.failure = self.failure_line = ""
+
+    def prepare(self) -> None:
+        """Change torch and the libraries that the code may import."""
+        if self.is_emulated:
+            self.clock.memory, self.clock.keys, self.clock.allocator = self.memory, self.keys, self.allocator
+            pretend_mps(lambda: self.memory.live, lambda: self.allocator.driver, self.recommended)
+            on_empty_cache(self.empty_cache)
+            torch.__future__.set_swap_module_params_on_conversion(True)
+        elif self.script.device == "cpu":
+            pretend_mps(lambda: 0, lambda: 0, self.recommended)
+            on_empty_cache(lambda: None)
+        if self.script.device == "real":
+            self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
+        else:
+            serve_default_device("meta" if self.is_emulated else "cpu")
+        self.precision = note_precision(self.job.machine, self.report, is_served=self.script.device != "real")
+        self.checkpoints = note_checkpoints()
+        no_compile(self.shortened)
+        no_saving(self.shortened)
+        count_steps(self.clock)
+        short_loaders(
+            self.clock,
+            self.shortened,
+            self.script.evaluation_batches,
+            lambda loader: check_workers(loader, self.code[0], self.report),
+        )
+        AfterImport(
+            library_changes(self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated)
+        ).install()
+
+    def empty_cache(self) -> None:
+        """Do what torch.mps.empty_cache() does on the machine."""
+        self.allocator.empty_cache()
+        if is_at_least(self.job.machine.torch, table("graph_cache")["cleared_by_empty_cache"]):
+            self.keys.graph_keys.clear()
+
+    def report(self, name: str, severity: str, message: str) -> None:
+        """Write down a trouble at the user's line."""
+        self.coverage.report(name, severity, message)
+
+    def seen(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
+        """Look at one operator of the emulated device."""
+        self.coverage.see(name, args, kwargs, made)
+        if self.checkpoints.depth and name.partition(".")[0] in (
+            "native_dropout",
+            "bernoulli_",
+            "rand_like",
+            "randn_like",
+        ):
+            self.report(
+                "checkpoint-dropout",
+                "error",
+                (
+                    "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so "
+                    "the gradients are silently wrong"
+                ),
+            )
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Switch on what stands in for the device."""
+        with contextlib.ExitStack() as stack:
+            if self.script.device == "real":
+                yield
+                return
+            if self.is_emulated:
+                stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+                interceptor = Interceptor(self.clock.asked)
+                watch = Watch(self.memory, self.keys, self.seen, before=interceptor.before)
+                self.watch = watch
+                mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
+                mode.hosted = interceptor.hosted
+                self.interceptor = interceptor
+                self.clock.host = lambda: interceptor.host
+                stack.enter_context(watch)
+            else:
+                mode = StandIn("cpu", on_backward=self.note_loss)
+            stack.enter_context(mode)
+            yield
+
+    def note_loss(self, loss: Any) -> None:
+        """Keep the value of what backward() is called on."""
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1:
+            self.clock.losses.append(float(loss.detach()))
+
+    def run(self) -> None:
+        """Run the user's code to its end, to its bounds, or to its exception."""
+        module = ModuleType("__main__")
+        module.__file__ = self.script.file
+        sys.modules["__main__"] = module
+        sys.argv = [self.script.file, *self.script.arguments]
+        sys.path.insert(0, str(Path(self.script.file).parent))
+        for piece in self.code:
+            linecache.cache[piece.file] = (len(piece.text), None, piece.text.splitlines(keepends=True), piece.file)
+        try:
+            for piece in self.code:
+                code = piece.compiled()
+                with self.running():
+                    _execute(code, module.__dict__)
+        except StopRun:
+            pass
+        except SystemExit as error:
+            self.ended(error)
+        except (KeyboardInterrupt, MemoryError):
+            raise
+        except MpslintError:
+            raise
+        except BaseException as error:  # the user's code may raise anything at all
+            self.failed(error)
+
+    def ended(self, error: SystemExit) -> None:
+        """Explain an exit of the user's own."""
+        if error.code not in (None, 0):
+            raise ReadError(
+                f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script FILE -- --data x"
+            )
+        if not self.clock.done:
+            raise ReadError("the code left with sys.exit() before the first training step")
+
+    def failed(self, error: BaseException) -> None:
+        """Keep what ended the user's code, and the line of theirs where it happened."""
+        if isinstance(error, Refused):
+            raise ReadError(str(error)) from None
+        if isinstance(error, ImportError):
+            raise ReadError(f"the code imports what is not installed here: {error}") from None
+        offline = type(error).__name__ in (
+            "OfflineModeIsEnabled",
+            "LocalEntryNotFoundError",
+            "ConnectionError",
+            "DatasetNotFoundError",
+        )
+        if offline or "offline" in str(error).lower():
+            raise ReadError(
+                f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}"
+            ) from None
+        self.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
+        for frame in reversed(traceback.extract_tb(error.__traceback__)):
+            if frame.filename in self.lines:
+                self.failure_line = f"{self.lines[frame.filename]}:{frame.lineno}"
+                break
+
+    def result(self, seconds: float) -> RunResult:
+        """Return all that the run showed."""
+        self.clock.finish()
+        if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:
+            self.report(
+                "unscaled-fp16",
+                "error",
+                "float16 autocast without an enabled GradScaler: small gradients become 0 and the model stops learning",
+            )
+        if self.clock.endless:
+            line = self.clock.endless
+            self.coverage.report("endless", "error", f"the loop at {line} ends only by a value of the device: generation without a bound")
+        uncertain = [f"{name} depends on values" for name in self.watch.data_dependent] if self.is_emulated else []
+        if self.is_emulated and self.interceptor.asked_lines:
+            uncertain.append(f"values are asked of the device at {', '.join(list(self.interceptor.asked_lines)[:4])}")
+        return RunResult(
+            name=self.script.shown,
+            backend={"emulated": "emulated", "cpu": "cpu", "real": self.job.backend}[self.script.device],
+            steps=tuple(self.clock.records),
+            largest_peak=max((record.peak for record in self.clock.records), default=-1) if self.is_emulated else -1,
+            driver_peak=self.allocator.peak if self.is_emulated else -1,
+            all_keys=len(self.keys.all_keys),
+            graph_keys=len(self.keys.graph_keys),
+            shapes=len({record.shapes for record in self.clock.records if record.what == "train"}),
+            troubles=tuple(self.coverage.troubles.values()),
+            changes=tuple(self.shortened.changes),
+            notes=tuple(self.notes()),
+            uncertain=tuple(uncertain),
+            failure=self.failure,
+            failure_line=self.failure_line,
+            seconds=seconds,
+            moved=self.clock.moved,
+            is_complete=not self.clock.stopped,
+            settings_steps=self.clock.planned,
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the reader should know about how the run was done."""
+        if self.clock.stopped:
+            yield f"the run was ended {self.clock.stopped}"
+        if self.precision.half and self.is_emulated:
+            yield (f"{self.precision.half} autocast is not seen by tensors without values: activations are counted in float32")
+
+
+def _siblings(path: Path) -> dict[str, str]:
+    """Return the other Python files beside a script, which its imports may run."""
+    return {str(other): str(other.relative_to(path.parent)) for other in path.parent.rglob("*.py") if other != path}
+
+
+def _execute(code: Any, namespace: dict[str, Any]) -> None:
+    """Run compiled code in a namespace; a cell with a top-level `await` runs in an event loop."""
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(eval(code, namespace))
+    else:
+        exec(code, namespace)
+
+
+def run_script(job: Job, progress: Progress) -> RunResult:
+    """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
+    assert job.script is not None
+    start = time.perf_counter()
+    stage = Stage(job, progress, seconds=float(os.environ.get("MPSLINT_SECONDS", "600")))
+    stage.prepare()
+    keep_signals()
+    no_questions(lambda why: _stop(why))
+    if job.script.sandbox:
+        os.chdir(Path(job.script.file).parent)
+        guard(Path(job.script.sandbox))
+    stage.run()
+    return stage.result(time.perf_counter() - start)
+
+
+def _stop(why: str) -> None:
+    raise ReadError(why)

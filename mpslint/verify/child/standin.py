@@ -1,0 +1,176 @@
+"""The device `mps` where there is none: every use of it is served by tensors without values, or by the CPU.
+
+The user's code goes on seeing `mps:0`: devices are replaced on the way into torch and put back on the way out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from mpslint.verify.emulator.neutral import neutral_number, to_host
+
+MPS = "mps"
+CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
+PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
+
+
+def is_mps(value: Any) -> bool:
+    """Return whether a value names the MPS device."""
+    if isinstance(value, torch.device):
+        return value.type == MPS
+    return isinstance(value, str) and value.partition(":")[0] == MPS and value[3:] in ("", ":0")
+
+
+class StandIn(TorchFunctionMode):
+    """Serves `mps` by `served`: "meta" when the run is emulated, "cpu" when its values are wanted."""
+
+    def __init__(self, served: str, lstm: Callable[..., Any] | None = None, on_backward: Callable[[Any], None] | None = None) -> None:
+        super().__init__()
+        self.served = torch.device(served)
+        self.is_emulated = served == "meta"
+        self.lstm, self.on_backward = lstm, on_backward
+        self.hosted: Callable[[torch.Tensor, torch.Tensor], None] = lambda source, copy: None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if self.is_emulated:
+            special = SPECIAL.get(name)
+            if special is not None:
+                answered = special(self, func, args, kwargs)
+                if answered is not NotImplemented:
+                    return answered
+        if name == "backward" and self.on_backward is not None and args:
+            self.on_backward(args[0])
+        if name == "lstm" and self.lstm is not None:
+            return self.lstm(func, args, kwargs)
+        return func(*self.inward(args), **self.inward_named(kwargs))
+
+    def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return arguments with the device replaced where one stands by itself."""
+        if any(isinstance(value, torch.device) and value.type == MPS for value in args):
+            return tuple(self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args)
+        return args
+
+    def inward_named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return named arguments with the device replaced."""
+        if is_mps(kwargs.get("device")):
+            self.refuse_float64(kwargs.get("dtype"), "MPS Tensor", "float64 dtype")
+            return {**kwargs, "device": self.served}
+        return kwargs
+
+    def refuse_float64(self, dtype: torch.dtype | None, what: str, target: str) -> None:
+        """Raise what MPS raises when a float64 or complex128 tensor is asked of it."""
+        if dtype in (torch.float64, torch.complex128):
+            raise TypeError(CONVERT.format(what=what, target=target))
+
+    def on_device(self, value: Any) -> bool:
+        """Return whether a value is a tensor that stands for one on the Mac's GPU."""
+        return isinstance(value, torch.Tensor) and value.is_meta
+
+
+def _get(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer `tensor.device`, `tensor.is_mps` and the like as on a Mac."""
+    tensor = args[0]
+    if not (isinstance(tensor, torch.Tensor) and tensor.is_meta):
+        return NotImplemented
+    if func == DEVICE:
+        return torch.device(MPS, 0)
+    if func == IS_MPS:
+        return True
+    return False if func in (IS_META, IS_CPU) else NotImplemented
+
+
+Tensor: Any = torch.Tensor
+DEVICE, IS_MPS = Tensor.device.__get__, Tensor.is_mps.__get__
+IS_META, IS_CPU = Tensor.is_meta.__get__, Tensor.is_cpu.__get__
+
+
+def _to(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer `tensor.to(...)`: towards the device, or from it to the CPU."""
+    tensor, rest = args[0], list(args[1:])
+    if not isinstance(tensor, torch.Tensor):
+        return NotImplemented
+    wanted = kwargs.get("dtype") or next((value for value in rest if isinstance(value, torch.dtype)), None)
+    like = rest[0] if rest and isinstance(rest[0], torch.Tensor) else kwargs.get("other")
+    given = kwargs.get("device", rest[0] if rest else None)
+    if (is_mps(given) or (like is not None and mode.on_device(like))) and not isinstance(given, torch.dtype):
+        final = wanted or (like.dtype if like is not None else tensor.dtype)
+        mode.refuse_float64(
+            final,
+            "float64 Tensor" if final == tensor.dtype else "MPS Tensor",
+            "MPS" if final == tensor.dtype else "float64 dtype",
+        )
+        options = {key: value for key, value in kwargs.items() if key in ("non_blocking", "copy", "memory_format")}
+        return func(tensor, mode.served, final, **options)
+    if mode.on_device(tensor):
+        mode.refuse_float64(wanted, "MPS Tensor", "float64 dtype")
+        if like is not None or _is_cpu(given):
+            return _host(mode, tensor, wanted or (like.dtype if like is not None else None))
+    return NotImplemented
+
+
+def _is_cpu(value: Any) -> bool:
+    return (isinstance(value, torch.device) and value.type == "cpu") or value == "cpu"
+
+
+def _host(mode: StandIn, tensor: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    copy = to_host(tensor, dtype)
+    mode.hosted(tensor, copy)
+    return copy
+
+
+def _cpu(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    return _host(mode, args[0]) if mode.on_device(args[0]) else NotImplemented
+
+
+def _numpy(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    if mode.on_device(args[0]):
+        raise TypeError("can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+    return NotImplemented
+
+
+def _list(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    if not mode.on_device(args[0]):
+        return NotImplemented
+    mode.hosted(args[0], args[0])
+    return torch.full(tuple(args[0].shape), neutral_number(args[0].dtype), dtype=args[0].dtype).tolist()
+
+
+def _double(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    if mode.on_device(args[0]):
+        mode.refuse_float64(torch.float64, "MPS Tensor", "float64 dtype")
+    return NotImplemented
+
+
+def _move(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer `tensor.mps()`-like moves by name; only `cuda()` is left to fail as it does on a Mac."""
+    return NotImplemented
+
+
+def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer `torch.tensor(data, device="mps")`: the data's own float64 is refused as MPS refuses it."""
+    if not is_mps(kwargs.get("device")):
+        return NotImplemented
+    with torch._C.DisableTorchFunction():
+        made = torch.as_tensor(args[0], dtype=kwargs.get("dtype"), device="cpu")
+        mode.refuse_float64(made.dtype, "float64 Tensor", "MPS")
+    found = torch.empty(tuple(made.shape), dtype=made.dtype, device=mode.served)
+    return found.requires_grad_(bool(kwargs.get("requires_grad", False)))
+
+
+SPECIAL: dict[str, Callable[[StandIn, Any, Any, Any], Any]] = {
+    "__get__": _get, "to": _to, "cpu": _cpu, "numpy": _numpy, "__array__": _numpy, "tolist": _list, "double": _double,
+    "tensor": _factory, "as_tensor": _factory,
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def nothing() -> Any:
+    """Stand for a context manager that does nothing on a machine without MPS."""
+    yield

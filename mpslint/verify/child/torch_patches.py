@@ -1,0 +1,273 @@
+"""What is changed in torch while foreign code runs: MPS is there, loaders and saving are short,
+and settings that mislead are noted."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+
+from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.rig import allow_fused
+from mpslint.verify.platform import precision_outcome
+from mpslint.verify.spec import Machine
+
+HALVES = {torch.float16: "fp16", torch.bfloat16: "bf16"}
+Report = Callable[[str, str, str], None]
+
+
+@dataclass(slots=True)
+class Shortened:
+    """What was changed to shorten the run, each thing once."""
+
+    changes: list[str] = field(default_factory=list)
+
+    def note(self, change: str) -> None:
+        """Write down a change."""
+        if change not in self.changes:
+            self.changes.append(change)
+
+
+@dataclass(slots=True)
+class Precision:
+    """The autocasts and scalers that the code asked for."""
+
+    half: str = ""
+    line: str = ""
+    is_scaled: bool = False
+
+
+def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommended: int) -> None:
+    """Make torch say that MPS is there, and its memory functions answer from the emulator."""
+    backend: Any = torch.backends.mps
+    for name in ("is_available", "is_built"):
+        setattr(backend, name, lambda: True)
+    backend.is_macos_or_newer = lambda *version: True
+    backend.is_macos13_or_newer = lambda *minor: True
+    mps: Any = torch.mps
+    mps.is_available = lambda: True
+    mps.device_count = lambda: 1
+    mps.current_allocated_memory = memory
+    mps.driver_allocated_memory = driver
+    mps.recommended_max_memory = lambda: recommended
+    for name in ("synchronize", "manual_seed", "set_per_process_memory_fraction", "set_rng_state"):
+        setattr(mps, name, lambda *args, **kwargs: None)
+    mps.seed = lambda: 0
+    mps.get_rng_state = lambda: torch.zeros(16, dtype=torch.uint8)
+    accelerator: Any = torch.accelerator
+    accelerator.is_available = lambda: True
+    accelerator.device_count = lambda: 1
+    accelerator.current_accelerator = lambda *args, **kwargs: torch.device("mps")
+    accelerator.synchronize = lambda *args, **kwargs: None
+    allow_fused()
+
+
+def serve_default_device(served: str) -> None:
+    """Let `torch.set_default_device("mps")` set the device that serves it."""
+    original = torch.set_default_device
+    torch.set_default_device = lambda device: original(served if str(device).startswith("mps") else device)
+
+
+def on_empty_cache(action: Callable[[], None]) -> None:
+    """Have `torch.mps.empty_cache()` do `action`."""
+    torch.mps.empty_cache = action
+
+
+def no_compile(shortened: Shortened) -> None:
+    """Let torch.compile give the module back as it is."""
+
+    def compile_nothing(model: Any = None, *args: Any, **kwargs: Any) -> Any:
+        shortened.note("torch.compile was left out")
+        return (lambda function: function) if model is None else model
+
+    torch.compile = compile_nothing
+
+
+def no_saving(shortened: Shortened) -> None:
+    """Keep what the code saves in memory instead of files, so that it can load it again."""
+    saved: dict[str, Any] = {}
+    load = torch.load
+
+    def save(value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
+        shortened.note("torch.save wrote nothing")
+        saved[str(place)] = value
+
+    def restore(place: Any, *args: Any, **kwargs: Any) -> Any:
+        if str(kwargs.get("map_location")).startswith("mps"):
+            kwargs["map_location"] = "cpu"
+        return saved[str(place)] if str(place) in saved else load(place, *args, **kwargs)
+
+    module: Any = torch
+    module.save, module.load = save, restore
+
+
+def count_steps(clock: Clock) -> None:
+    """Have every optimizer tell the clock about its steps."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    def before(optimizer: Any, args: Any, kwargs: Any) -> None:
+        clock.before_step(optimizer)
+
+    def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+        clock.after_step(optimizer)
+
+    register_optimizer_step_pre_hook(before)
+    register_optimizer_step_post_hook(after)
+
+
+def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, check: Callable[[Any], None]) -> None:
+    """Have loaders work in this process, cut evaluation to a few batches,
+    and training epochs so that an evaluation is reached."""
+    loader: Any = torch.utils.data.DataLoader
+    init, iterate = loader.__init__, loader.__iter__
+    epoch = max(4, -(-clock.steps // 2))
+
+    @functools.wraps(init)
+    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("num_workers"):
+            self.asked_workers = kwargs["num_workers"]
+            shortened.note(f"DataLoader workers {kwargs['num_workers']} → 0")
+            kwargs.update(num_workers=0, prefetch_factor=None, persistent_workers=False)
+            kwargs.pop("multiprocessing_context", None)
+        if kwargs.get("pin_memory"):
+            kwargs["pin_memory"] = False
+        init(self, *args, **kwargs)
+
+    def short_iter(self: Any) -> Iterator[Any]:
+        if getattr(self, "asked_workers", 0):
+            check(self)
+        is_training = torch.is_grad_enabled() and not clock.is_evaluating
+        start = clock.done
+        if is_training and start >= clock.steps:
+            clock.stop(f"after {start} optimizer steps")
+        for number, batch in enumerate(iterate(self)):
+            if not is_training and number >= evaluation_batches:
+                shortened.note(f"evaluation cut to {evaluation_batches} batches")
+                break
+            if is_training and clock.cuts_epochs and clock.done - start >= epoch:
+                shortened.note(f"an epoch cut to {epoch} optimizer steps")
+                break
+            clock.shapes.append(shape_of(batch))
+            if not is_training:
+                clock.evaluation_batch()
+            yield batch
+        if not is_training:
+            clock.evaluation_batch()
+        if not is_training and clock.done and not clock.is_evaluating:
+            clock.evaluated(number_of_batches(self))
+
+    loader.__init__ = short_init
+    loader.__iter__ = short_iter
+
+
+def number_of_batches(loader: Any) -> int:
+    """Return how many batches a loader has; 0 when it does not know."""
+    try:
+        return len(loader)
+    except TypeError:
+        return 0
+
+
+def shape_of(batch: Any) -> str:
+    """Return the shapes of the tensors of a batch as text."""
+    values = batch.values() if isinstance(batch, dict) or hasattr(batch, "values") else batch
+    if isinstance(values, torch.Tensor):
+        return "x".join(map(str, values.shape))
+    try:
+        found = ["x".join(map(str, value.shape)) for value in values if isinstance(value, torch.Tensor)]
+    except TypeError:
+        return ""
+    return " ".join(dict.fromkeys(found))
+
+
+def note_precision(machine: Machine, report: Report, *, is_served: bool) -> Precision:
+    """Have autocast and GradScaler say what they do on the machine; return what was asked for."""
+    asked = Precision()
+    autocast: Any = torch.amp.autocast_mode.autocast
+    init, enter = autocast.__init__, autocast.__enter__
+
+    @functools.wraps(init)
+    def noted(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        self.wanted = (device_type, dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16), enabled)
+        if device_type == "mps" and is_served:
+            init(self, "cpu", torch.bfloat16, False, cache_enabled)
+        else:
+            init(self, device_type, dtype, enabled, cache_enabled)
+
+    def entered(self: Any) -> Any:
+        device_type, dtype, is_enabled = getattr(self, "wanted", ("", None, False))
+        if is_enabled and torch.is_grad_enabled():
+            _judge_autocast(device_type, HALVES.get(dtype, "") if dtype is not None else "", machine, report, asked)
+        return enter(self)
+
+    autocast.__init__, autocast.__enter__ = noted, entered
+    _note_scaler(machine, report, asked)
+    return asked
+
+
+def _judge_autocast(device_type: str, half: str, machine: Machine, report: Report, asked: Precision) -> None:
+    if device_type in ("cuda", "cpu"):
+        said = "is switched off, because CUDA is not there" if device_type == "cuda" else "casts nothing that is on MPS"
+        report("silent-float32", "error", f'autocast("{device_type}") {said}: the run silently computes in float32')
+        return
+    if device_type != "mps" or not half:
+        return
+    outcome = precision_outcome("autocast", half, machine)
+    if outcome.does == "raises":
+        report("autocast", "error", outcome.message)
+    elif outcome.does == "ignored":
+        report("silent-float32", "error", f"{half} autocast silently computes in float32: {outcome.message}")
+    else:
+        asked.half = half
+
+
+def _note_scaler(machine: Machine, report: Report, asked: Precision) -> None:
+    scaler: Any = torch.amp.GradScaler
+    scale = scaler.scale
+
+    def noted(self: Any, outputs: Any) -> Any:
+        if self.is_enabled() and getattr(self, "_device", "") == "mps":
+            asked.is_scaled = True
+            outcome = precision_outcome("grad_scaler", "", machine)
+            if outcome.does == "raises":
+                report("grad-scaler", "error", outcome.message)
+        return scale(self, outputs)
+
+    scaler.scale = noted
+
+
+@dataclass(slots=True)
+class Checkpoints:
+    """How deep the code is in functions whose forward is computed again in the backward pass."""
+
+    depth: int = 0
+
+
+def note_checkpoints() -> Checkpoints:
+    """Have activation checkpointing say when a checkpointed function is running."""
+    state = Checkpoints()
+    original = torch.utils.checkpoint.checkpoint
+
+    @functools.wraps(original)
+    def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
+        @wraps_if_named(function)
+        def inside(*given: Any, **named: Any) -> Any:
+            state.depth += 1
+            try:
+                return function(*given, **named)
+            finally:
+                state.depth -= 1
+
+        return original(inside, *args, **kwargs)
+
+    torch.utils.checkpoint.checkpoint = noted
+    return state
+
+
+def wraps_if_named(function: Any) -> Callable[[Any], Any]:
+    """Return functools.wraps for a function, and nothing for a partial or a callable object without a name."""
+    return functools.wraps(function) if hasattr(function, "__name__") else lambda inner: inner

@@ -1,0 +1,286 @@
+"""What is changed in transformers while foreign code runs: Trainer is cut short, models come without weights,
+generation is one pass."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from mpslint.finding import ReadError
+from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.models import DEPTHS, config_values
+from mpslint.verify.child.torch_patches import Report, Shortened
+from mpslint.verify.spec import Lengths, RunSpec
+
+LONGEST_GENERATION = 4096
+HUB = (
+    "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code",
+    "subfolder", "_from_pipeline",
+    "_from_auto", "_commit_hash", "gguf_file", "user_agent",
+)  # fmt: skip
+OFF: dict[str, Any] = {
+    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_num_workers": 0,
+    "dataloader_prefetch_factor": None,
+    "dataloader_persistent_workers": False, "dataloader_pin_memory": False, "torch_compile": False,
+    "logging_nan_inf_filter": False,
+    "disable_tqdm": True, "report_to": [], "save_only_model": True, "auto_find_batch_size": False,
+}  # fmt: skip
+
+
+def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int) -> None:
+    """Cut transformers.Trainer short: few steps, few evaluation batches, no saving, no services."""
+    trainer: Any = module.Trainer
+    init = trainer.__init__
+
+    @functools.wraps(init)
+    def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = inspect.signature(init).bind(self, *args, **kwargs)
+        given = bound.arguments
+        clock.cuts_epochs = False
+        if given.get("args") is not None:
+            clock.planned = planned_steps(given["args"], given.get("train_dataset"))
+            cap(given["args"], clock.steps, shortened)
+            size = evaluation_batches * given["args"].per_device_eval_batch_size
+            clock.whole = batches_of(given.get("eval_dataset"), given["args"].per_device_eval_batch_size)
+            given["eval_dataset"] = cut(given.get("eval_dataset"), size, shortened)
+        if given.get("callbacks"):
+            given["callbacks"] = [callback for callback in given["callbacks"] if "EarlyStopping" not in _name(callback)]
+        init(*bound.args, **bound.kwargs)
+
+    trainer.__init__ = short_init
+    for name in (
+        "save_model",
+        "_save_checkpoint",
+        "push_to_hub",
+        "create_model_card",
+        "save_state",
+        "_save_optimizer_and_scheduler",
+    ):
+        if hasattr(trainer, name):
+            setattr(trainer, name, _nothing(shortened, f"Trainer.{name} did nothing"))
+    loop = trainer.evaluation_loop
+
+    @functools.wraps(loop)
+    def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        clock.is_evaluating = True
+        try:
+            return loop(self, *args, **kwargs)
+        finally:
+            clock.is_evaluating = False
+            if clock.done:
+                clock.evaluated(clock.whole)
+
+    trainer.evaluation_loop = watched
+
+
+def _name(callback: Any) -> str:
+    return callback.__name__ if isinstance(callback, type) else type(callback).__name__
+
+
+def _nothing(shortened: Shortened, said: str) -> Callable[..., None]:
+    def nothing(*args: Any, **kwargs: Any) -> None:
+        shortened.note(said)
+
+    return nothing
+
+
+def planned_steps(args: Any, dataset: Any) -> int:
+    """Return the optimizer steps that the code means to do; 0 when it is not known."""
+    if args.max_steps > 0:
+        return int(args.max_steps)
+    try:
+        size = len(dataset)
+    except TypeError:
+        return 0
+    each = args.per_device_train_batch_size * args.gradient_accumulation_steps
+    return int(-(-size // each) * args.num_train_epochs)
+
+
+def cap(args: Any, steps: int, shortened: Shortened) -> None:
+    """Change training arguments so that the run is short and leaves nothing behind."""
+    wanted = min(steps, args.max_steps) if args.max_steps > 0 else steps
+    if args.max_steps != wanted:
+        shortened.note(f"max_steps {args.max_steps} → {wanted}")
+        args.max_steps = wanted
+    for name, value in OFF.items():
+        before = getattr(args, name, value)
+        if before != value:
+            if name not in ("disable_tqdm", "report_to", "save_only_model", "logging_nan_inf_filter"):
+                shortened.note(f"{name} {before} → {value}")
+            setattr(args, name, value)
+    for name in ("save_strategy", "eval_strategy"):
+        strategy = getattr(args, name, None)
+        if strategy is not None and name == "save_strategy" and str(getattr(strategy, "value", strategy)) != "no":
+            setattr(args, name, type(strategy)("no"))
+            shortened.note(f"save_strategy {strategy.value} → no")
+        elif strategy is not None and name == "eval_strategy" and str(getattr(strategy, "value", strategy)) != "no":
+            setattr(args, name, type(strategy)("steps"))
+            args.eval_steps = max(1, wanted // 2)
+            shortened.note(f"evaluation every {args.eval_steps} steps")
+
+
+def batches_of(dataset: Any, size: int) -> int:
+    """Return how many evaluation batches a data set makes; 0 when it does not know its size."""
+    try:
+        return -(-len(dataset) // size)
+    except TypeError:
+        return 0
+
+
+def cut(dataset: Any, size: int, shortened: Shortened) -> Any:
+    """Return the first samples of a data set, or of each of several."""
+    if isinstance(dataset, dict) and dataset and not hasattr(dataset, "column_names"):
+        return {name: cut(part, size, shortened) for name, part in dataset.items()}
+    try:
+        whole = len(dataset)
+    except TypeError:
+        return dataset
+    if whole <= size:
+        return dataset
+    shortened.note(f"evaluation samples {whole} → {size}")
+    return dataset.select(range(size)) if hasattr(dataset, "select") else torch.utils.data.Subset(dataset, range(size))
+
+
+def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emulated: bool) -> None:
+    """Have from_pretrained build a model from its configuration alone: always when emulated,
+    else where its weights are not at hand."""
+    model_class: Any = module.PreTrainedModel
+    original = model_class.from_pretrained.__func__
+
+    def from_configuration(cls: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_emulated:
+            try:
+                return original(cls, name, *args, **kwargs)
+            except OSError:
+                pass
+        config, dtype, attention = (
+            kwargs.pop("config", None),
+            kwargs.pop("dtype", None) or kwargs.pop("torch_dtype", None),
+            kwargs.pop("attn_implementation", None),
+        )
+        if config is None or isinstance(config, str):
+            named = {key: value for key, value in kwargs.items() if key not in (*HUB, "device_map", "low_cpu_mem_usage")}
+            config, _ = cls.config_class.from_pretrained(name, return_unused_kwargs=True, **named)
+        shortened.note(f"{cls.__name__}.from_pretrained({str(name)!r}) built the model from its configuration, with random weights")
+        if not is_emulated and reduce_depth(config):
+            shortened.note(f"{cls.__name__} has two layers on the CPU")
+        if attention is not None:
+            config._attn_implementation = attention
+        with torch.device("meta" if is_emulated else "cpu"):
+            model = cls(config)
+        if isinstance(dtype, torch.dtype):
+            model = model.to(dtype)
+        return model.eval()
+
+    model_class.from_pretrained = classmethod(from_configuration)
+
+
+def reduce_depth(config: Any) -> bool:
+    """Give a configuration at most two layers of each kind; return whether it had more. Widths stay,
+    because code may rely on them."""
+    changed = False
+    for name in DEPTHS:
+        if isinstance(getattr(config, name, None), int) and getattr(config, name) > 2:
+            setattr(config, name, 2)
+            changed = True
+    return changed
+
+
+def one_process(module: ModuleType) -> None:
+    """Leave out what several processes would need: padding across them reads shapes back from the device."""
+    accelerator: Any = module.Accelerator
+    accelerator.pad_across_processes = lambda self, tensor, *args, **kwargs: tensor
+
+
+def known_configurations(module: ModuleType) -> None:
+    """Have configurations that are not at hand come from mpslint's own table;
+    one line says how to provide any other."""
+    config_class: Any = getattr(module, "PreTrainedConfig", None) or module.PretrainedConfig
+    original = config_class.get_config_dict.__func__
+
+    def get(cls: Any, name: Any, **kwargs: Any) -> Any:
+        try:
+            return original(cls, name, **kwargs)
+        except OSError:
+            left = {key: value for key, value in kwargs.items() if key not in HUB}
+            return config_values(RunSpec(str(name), "causal_lm", Lengths(1))), left
+
+    known: Any = get
+    config_class.get_config_dict = classmethod(known)
+
+
+def clear_offline_errors(module: ModuleType) -> None:
+    """Have tokenizers and processors that are not at hand say so in one line."""
+    base: Any = getattr(module, "PreTrainedTokenizerBase", None)
+    if base is None:
+        return
+    original = base.from_pretrained.__func__
+
+    def load(cls: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(cls, name, *args, **kwargs)
+        except OSError:
+            raise ReadError(
+                f"the tokenizer of {str(name)!r} is not at hand, and verify does not use the network: download it once "
+                f"(`hf download {name}`), or name a folder that holds it"
+            ) from None
+
+    base.from_pretrained = classmethod(load)
+
+
+def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, report: Report) -> None:
+    """Have generate() do one forward pass over its full length: emulated values never say that a text has ended."""
+    mixin: Any = module.GenerationMixin
+
+    def generate(self: Any, inputs: Any = None, generation_config: Any = None, **kwargs: Any) -> Any:
+        shortened.note("generate() was one forward pass over its full length")
+        given = (
+            inputs
+            if inputs is not None
+            else next((kwargs[key] for key in ("input_ids", "input_features") if kwargs.get(key) is not None), None)
+        )
+        batch = given.shape[0] if given is not None else 1
+        prompt = given.shape[1] if given is not None and given.dim() == 2 else 1
+        limit = generation_limit(self, generation_config, kwargs, prompt)
+        if limit > LONGEST_GENERATION:
+            report(
+                "generation",
+                "error",
+                f"generate() may make {limit} tokens for each sample: the cache and the shapes grow with every token",
+            )
+        with torch.no_grad():
+            return _full_length(self, given, kwargs, batch, min(limit, 2 * LONGEST_GENERATION))
+
+    mixin.generate = generate
+
+
+def generation_limit(model: Any, generation_config: Any, kwargs: dict[str, Any], prompt: int) -> int:
+    """Return how long the sequences of a generate() call may become."""
+    own = generation_config or getattr(model, "generation_config", None)
+    new = kwargs.get("max_new_tokens") or getattr(own, "max_new_tokens", None)
+    whole = kwargs.get("max_length") or getattr(own, "max_length", None) or 20
+    if model.config.is_encoder_decoder:
+        return int(new or whole)
+    return prompt + int(new) if new else int(whole)
+
+
+def _full_length(model: Any, given: Any, kwargs: dict[str, Any], batch: int, limit: int) -> Any:
+    """Return ids of the full length, the forward pass for them done."""
+    device = given.device if given is not None else next(model.parameters()).device
+    beams = kwargs.get("num_beams") or 1
+    ids = torch.ones((batch, limit), dtype=torch.long, device=device)
+    wide = ids.repeat(beams, 1)
+    if model.config.is_encoder_decoder:
+        named = {"input_ids": given} if given.dim() == 2 else {"input_features": given}
+        if kwargs.get("attention_mask") is not None and given.dim() == 2:
+            named["attention_mask"] = kwargs["attention_mask"]
+        repeated = {key: value.repeat_interleave(beams, 0) if beams > 1 else value for key, value in named.items()}
+        model(**repeated, decoder_input_ids=wide)
+    else:
+        model(input_ids=wide)
+    return ids

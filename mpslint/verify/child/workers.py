@@ -1,0 +1,41 @@
+"""Whether a loader's worker processes could start on macOS, where they are spawned and import the script again."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from types import FrameType
+from typing import Any
+
+from mpslint.verify.child.source import Piece, unguarded
+from mpslint.verify.child.torch_patches import Report
+
+NO_GUARD = (
+    "DataLoader workers are spawned on macOS and import this script again: without `if __name__ "
+    '== "__main__":` it raises "An attempt has been made to start a new process before the current '
+    'process has finished its bootstrapping phase"'
+)
+
+
+def check_workers(loader: Any, main: Piece, report: Report) -> None:
+    """Report a loader whose workers could not start."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == main.file and frame.f_code.co_name == "<module>" and not main.is_cell:
+            if unguarded(main, frame.f_lineno):
+                report("main-guard", "error", NO_GUARD)
+            break
+        frame = frame.f_back
+    for name, value in (("dataset", loader.dataset), ("collate_fn", loader.collate_fn)):
+        why = unpicklable(value)
+        if why:
+            report("workers", "error", f"the loader's {name} cannot be sent to spawned workers: {why}")
+
+
+def unpicklable(value: Any) -> str:
+    """Return why a value cannot be sent to a worker process, empty when it can."""
+    try:
+        pickle.dumps(value)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        return str(error)
+    return ""

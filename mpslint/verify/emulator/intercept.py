@@ -1,0 +1,97 @@
+"""Operators between the emulated device and the CPU: copies out of it, values asked of it,
+and mixtures that MPS refuses."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from mpslint.verify.emulator.neutral import to_host
+
+MIXES = (
+    "copy_",
+    "_to_copy",
+    "index",
+    "_index_put",
+    "index_put",
+    "set_",
+    "_local_scalar",
+    "is_same_size",
+    "record_stream",
+    "_ctc_loss",
+)
+SMALL = 64
+
+
+class Interceptor:
+    """Looks at each operator of the whole process before it runs, and answers those that cross between the devices."""
+
+    def __init__(self, asked: Callable[[], None]) -> None:
+        self.asked = asked
+        self.asked_lines: Counter[str] = Counter()
+        self.host = 0
+        self._has_ctc = False
+
+    def before(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the answer to a crossing, NotImplemented for all else.
+        Raises what MPS raises for tensors on two devices."""
+        first = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if name == "_local_scalar_dense" and first is not None and first.is_meta:
+            self.asked()
+            return NotImplemented
+        if name == "_to_copy" and first is not None and first.is_meta and _is_cpu(kwargs.get("device")):
+            copy = to_host(first, kwargs.get("dtype"))
+            self.hosted(first, copy)
+            return copy
+        if name == "copy_" and first is not None and not first.is_meta and isinstance(args[1], torch.Tensor) and args[1].is_meta:
+            return first
+        if name == "_amp_foreach_non_finite_check_and_unscale_":
+            return None
+        if name == "_amp_update_scale_":
+            return first
+        if name.startswith("_ctc_loss"):
+            self._has_ctc = True
+        if name == "div.Tensor" and self._has_ctc and first is not None and first.is_meta and _is_lengths(args[1]):
+            return torch.empty_like(first)
+        if not name.startswith(MIXES):
+            self._refuse_mixture(name, args)
+        return NotImplemented
+
+    def hosted(self, source: torch.Tensor, copy: torch.Tensor) -> None:
+        """Count what the process keeps of copies out of the device."""
+        size = source.numel() * source.element_size()
+        if size < SMALL or copy.is_meta:
+            return
+        self.host += size
+        weakref.finalize(copy, self._forget, size)
+
+    def _forget(self, size: int) -> None:
+        self.host -= size
+
+    def _refuse_mixture(self, name: str, args: tuple[Any, ...]) -> None:
+        has_device, other = False, None
+        for value in args:
+            for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(tensor, torch.Tensor):
+                    if tensor.is_meta:
+                        has_device = True
+                    elif tensor.dim() and tensor.device.type == "cpu":
+                        other = tensor
+        if has_device and other is not None:
+            raise RuntimeError(
+                f"Placeholder storage has not been allocated on MPS device! (aten::{name} gets tensors on mps:0 and on the CPU)"
+            )
+
+
+def _is_lengths(value: Any) -> bool:
+    """Return whether a divisor is the target lengths of ctc_loss: it takes them from the CPU,
+    and under a mode divides by them itself."""
+    return isinstance(value, torch.Tensor) and value.device.type == "cpu" and not value.is_floating_point() and value.dim() == 1
+
+
+def _is_cpu(device: Any) -> bool:
+    return device is not None and torch.device(device).type == "cpu"

@@ -1,0 +1,93 @@
+"""Which tensors are alive: every storage that an operator makes is counted until the last reference to it goes."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from mpslint.verify.emulator.allocator import AllocatorModel, Block
+
+
+@dataclass(slots=True)
+class Buffer:
+    """One storage: how big, which operator made it, for which shape and dtype, and in which part of the step."""
+
+    number: int
+    size: int
+    op: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    phase: str
+    line: str = ""
+
+
+@dataclass(slots=True)
+class LiveMemory:
+    """The storages that are alive, and the log of their births (number, +size) and deaths (number, -size)."""
+
+    live: int = 0
+    peak: int = 0
+    phase: str = "forward"
+    buffers: dict[int, Buffer] = field(default_factory=dict)
+    events: list[tuple[int, int]] = field(default_factory=list)
+    births: dict[int, tuple[str, str, tuple[int, ...]]] = field(default_factory=dict)
+    keeps_log: bool = True
+    allocator: AllocatorModel | None = None
+    """A model that takes every birth and death as it comes; runs that are replayed later have none here."""
+    _blocks: dict[int, Block] = field(default_factory=dict)
+    _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    _count: int = 0
+
+    def see(self, tensor: torch.Tensor, op: str = "given", line: str = "") -> int:
+        """Count the storage of `tensor` if it is new; return its number."""
+        storage = tensor.untyped_storage()
+        address = storage._cdata
+        known = self._known.get(address)
+        if known is not None and known[0]() is storage:
+            return known[1]
+        number, size = self._count, storage.nbytes()
+        self._count += 1
+
+        def dies(_: object, self: LiveMemory = self, address: int = address, number: int = number, size: int = size) -> None:
+            if self._known.get(address, (None, -1))[1] == number:
+                del self._known[address]
+            self.live -= size
+            buffer = self.buffers.pop(number, None)
+            block = self._blocks.pop(number, None)
+            if block is not None and self.allocator is not None:
+                self.allocator.free(block)
+            if self.keeps_log and buffer is not None:
+                self.events.append((number, -size))
+
+        self._known[address] = (weakref.ref(storage, dies), number)
+        self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, self.phase, line)
+        self.live += size
+        self.peak = max(self.peak, self.live)
+        if self.allocator is not None:
+            block = self.allocator.allocate(size)
+            if block is not None:
+                self._blocks[number] = block
+        if self.keeps_log:
+            self.events.append((number, size))
+            self.births[number] = (op, self.phase, tuple(tensor.shape))
+        return number
+
+    def number_of(self, tensor: torch.Tensor) -> int | None:
+        """Return the number of a tensor's storage, or None when it was never seen."""
+        storage = tensor.untyped_storage()
+        known = self._known.get(storage._cdata)
+        return known[1] if known is not None and known[0]() is storage else None
+
+    def see_all(self, tensors: Iterable[torch.Tensor], op: str) -> list[int]:
+        """Count several tensors that were there before the first operator, such as the weights."""
+        return [self.see(tensor, op) for tensor in tensors]
+
+    def cut(self) -> list[tuple[int, int]]:
+        """Return the log since the last cut, and start a new one; the peak starts again from what is alive."""
+        log, self.events = self.events, []
+        self.peak = self.live
+        return log

@@ -1,0 +1,87 @@
+"""Which operators of a run have no MPS kernel in the Target's torch, fall back to the CPU,
+or hit a case that a kernel refuses."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from mpslint.verify.emulator.cases import PREDICATES
+from mpslint.verify.outcome import Trouble
+from mpslint.verify.platform import Case, missing_operators, special_cases, table
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Looks at every call; each trouble is kept once for each place of the user's code."""
+
+    version: str
+    user_files: dict[str, str] = field(default_factory=dict)
+    """The user's files, by absolute path, and how a report names them."""
+    phase: str = ""
+    troubles: dict[tuple[str, str], Trouble] = field(default_factory=dict)
+    is_fallback_on: bool = False
+    _missing: dict[str, str] = field(default_factory=dict)
+    _fallback: frozenset[str] = frozenset()
+    _cases: dict[str, list[Case]] = field(default_factory=dict)
+    _dtypes: frozenset[torch.dtype] = frozenset()
+
+    def __post_init__(self) -> None:
+        self._missing = missing_operators(self.version)
+        self._fallback = frozenset(table("operators")["cpu_fallback"])
+        self._dtypes = frozenset({torch.float64, torch.complex128, torch.bfloat16})
+        for case in special_cases(self.version):
+            for op in case.ops:
+                self._cases.setdefault(op, []).append(case)
+
+    def see(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
+        """Look at one call."""
+        if name in self._missing:
+            self._miss(name)
+        elif name in self._fallback:
+            self.report(name, "warning", f"{name} has no MPS kernel and runs on the CPU, at every step")
+        cases = self._cases.get(name) or self._cases.get(name.split(".")[0], [])
+        if any(tensor.dtype in self._dtypes for tensor in made):
+            cases = [*cases, *self._cases.get("*", [])]
+        for case in cases:
+            if PREDICATES[case.check](args, made):
+                self.report(case.name, case.severity, _fill(case.message, name, args, made))
+
+    def report(self, name: str, severity: str, message: str) -> None:
+        """Keep a trouble, unless the same was seen at the same place."""
+        line = self.user_line()
+        self.troubles.setdefault((name, line), Trouble(name, severity, message, line, self.phase))
+
+    def _miss(self, name: str) -> None:
+        first = self._missing[name]
+        later = f"torch {first} brings one" if first else "no torch up to 2.15 brings one"
+        if self.is_fallback_on:
+            self.report(
+                name,
+                "warning",
+                f"aten::{name} has no MPS kernel in torch {self.version} and falls back to the CPU ({later})",
+            )
+        else:
+            self.report(name, "error", f"NotImplementedError: aten::{name} has no MPS kernel in torch {self.version}; {later}")
+
+    def user_line(self) -> str:
+        """Return `file:line` of the innermost frame that is the user's own code, empty when there is none."""
+        frame = sys._getframe(1) if self.user_files else None
+        while frame is not None:
+            shown = self.user_files.get(frame.f_code.co_filename)
+            if shown is not None:
+                return f"{shown}:{frame.f_lineno}"
+            frame = frame.f_back
+        return ""
+
+
+def _fill(message: str, name: str, args: tuple[Any, ...], made: list[torch.Tensor]) -> str:
+    """Return a message with what is known of the call filled in."""
+    shapes = " to ".join(str(tuple(tensor.shape)) for tensor in [*(a for a in args[:1] if isinstance(a, torch.Tensor)), *made[:1]])
+    size = max((tensor.numel() * tensor.element_size() for tensor in made), default=0)
+    rows = args[0].shape[-1] if args and isinstance(args[0], torch.Tensor) and args[0].dim() else 0
+    dtype = str(made[0].dtype).removeprefix("torch.") if made else ""
+    return message.format(op=f"aten::{name}", dtype=dtype, shapes=shapes, size=f"{size / 2**30:.1f} GiB", rows=rows)

@@ -1,0 +1,152 @@
+"""What runs give: the records of their steps, the checks made on them, and the verdict.
+Shared by the child process and its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Status = Literal["pass", "fail", "inconclusive", "not run"]
+What = Literal["train", "evaluate", "generate"]
+RANK: dict[str, int] = {"fail": 0, "inconclusive": 1, "not run": 2, "pass": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """One optimizer step, or one evaluation, as it was emulated or measured; bytes are -1 where they are not known."""
+
+    step: int
+    what: What = "train"
+    live: int = -1
+    """Alive at the end of the step, gradients dropped."""
+    peak: int = -1
+    driver: int = -1
+    """What the driver holds at the end of the step: predicted by the allocator's model, or read from torch.mps."""
+    host: int = 0
+    """Kept in the process's own memory, which on a Mac is the same memory."""
+    resident: int = -1
+    new_keys: int = -1
+    new_graph_keys: int = -1
+    seconds: float = -1.0
+    loss: float | None = None
+    gradient_norm: float | None = None
+    shapes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One operator or setting that fails, is wrong or is slow on the Target, and where the user's code calls it."""
+
+    name: str
+    severity: str
+    message: str
+    line: str = ""
+    phase: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What memory is made of at the highest peak, in bytes by category."""
+
+    peak: int
+    happens_in: str
+    parts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """All that one run showed. `backend` says what was real: mps, cuda, cpu, or emulated."""
+
+    name: str
+    backend: str
+    steps: tuple[StepRecord, ...] = ()
+    composition: Composition | None = None
+    largest_peak: int = -1
+    """The peak of a step with the longest samples that the settings allow."""
+    driver_peak: int = -1
+    parameters: int = 0
+    trained_parameters: int = 0
+    all_keys: int = 0
+    graph_keys: int = 0
+    planned_graph_keys: int = 0
+    """Graph keys by the end of the run that the user means to do."""
+    shapes: int = 0
+    troubles: tuple[Trouble, ...] = ()
+    changes: tuple[str, ...] = ()
+    """What was changed to shorten the run."""
+    notes: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] = ()
+    """Where the run depended on values that emulated tensors do not carry."""
+    failure: str = ""
+    """The exception that ended the run, with the user's line; empty when it went to its end."""
+    failure_line: str = ""
+    failure_doubtful: str = ""
+    """An exception that the neutral values of an emulated run may have caused by themselves."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    dropout: float = 0.0
+    moved: bool | None = None
+    """Whether at least one trained parameter changed its value; None where values are not known."""
+    is_complete: bool = True
+    settings_steps: int = 0
+    """Optimizer steps that the code's own settings ask for; 0 when they do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing that backs a check: a number with its unit, and what it is compared with."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question about a run, answered."""
+
+    name: str
+    status: Status
+    reason: str
+    evidence: tuple[Evidence, ...] = ()
+    step: int | None = None
+    """The first step at which it shows."""
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one run: the worst of its checks, and all of them."""
+
+    name: str
+    status: Status
+    reason: str
+    checks: tuple[Check, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How one Mac takes a run: its limit, whether the run fits, and the largest micro-batch that does."""
+
+    memory_gb: int
+    recommended: int
+    peak: int
+    status: Literal["fits", "tight", "too big"]
+    largest_batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the run needs at its peak, by category, and what each Mac makes of it."""
+
+    name: str
+    composition: Composition
+    parameters: int
+    batch: int
+    fits: tuple[Fit, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def worst(statuses: Sequence[Status]) -> Status:
+    """Return the worst of some statuses; nothing at all was not run."""
+    return min(statuses, key=lambda status: RANK[status], default="not run")

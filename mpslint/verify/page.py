@@ -1,0 +1,142 @@
+"""A report as one self-contained page: the verdicts, the curves before and after over each other, the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from html import escape
+from pathlib import Path
+
+from mpslint import __version__
+from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
+from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
+from mpslint.verify.platform import limits
+from mpslint.verify.report import Report
+from mpslint.verify.verdict import size
+
+
+def as_page(report: Report, extra: str = "") -> str:
+    """Return a report as HTML; `extra` is HTML for below it, such as findings and a diff."""
+    title = f"mpslint verify: {report.subject}"
+    body = [
+        f"<h1>{escape(report.subject)} {badge(report.status)}</h1>",
+        f'<p class="dim">{escape(report.basis)}</p>',
+        (
+            f'<p class="dim">For a Mac with {report.machine.memory_gb} GB, torch {escape(report.machine.torch)}. '
+            f"Written by mpslint {__version__}.</p>"
+        ),
+    ]
+    if report.problem:
+        body.append(f"<p><strong>Not run:</strong> {escape(report.problem)}</p>")
+    if report.verdicts:
+        body.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in report.verdicts)}</div>')
+    if report.comparison:
+        body.append(f'<h2>Is the rewrite the same training?</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
+    charts = "".join(_charts(report))
+    if charts:
+        body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')
+    body += [*_compositions(report), *_notes(report), extra]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width,initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{_style()}</style></head>'
+        f"<body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+
+
+def badge(status: str) -> str:
+    """Return a status as a coloured word."""
+    return f'<span class="badge {status.replace(" ", "-")}">{escape(status)}</span>'
+
+
+def _verdict(verdict: Verdict) -> str:
+    checks = "".join(map(_check, verdict.checks))
+    return f'<section class="verdict"><h3>{escape(verdict.name)} {badge(verdict.status)}</h3><ul class="checks">{checks}</ul></section>'
+
+
+def _check(check: Check) -> str:
+    line = f" <code>{escape(check.line)}</code>" if check.line else ""
+    rows = "".join(f"<tr><th>{escape(item.label)}</th><td>{escape(item.value)}</td></tr>" for item in check.evidence)
+    more = f'<details><summary>evidence</summary><div class="scroll"><table>{rows}</table></div></details>' if rows else ""
+    return f"<li>{badge(check.status)} <strong>{escape(check.name)}</strong>: {escape(check.reason)}{line}{more}</li>"
+
+
+def _charts(report: Report) -> Iterator[str]:
+    bounds = limits(report.machine.memory_gb)
+    limit = (f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended))
+    runs = [run for run in report.runs if run.backend != "cpu"]
+    predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""
+    pictures: list[tuple[str, list[RunResult], Callable[[StepRecord], float], bool]] = [
+        (f"Driver memory{predicted}", runs, lambda record: record.driver, True),
+        ("Peak of live memory in the step", runs, lambda record: record.peak, True),
+        ("Live memory at the end of the step", runs, lambda record: record.live, True),
+    ]
+    for label, shown, pick, is_bytes in pictures:
+        lines = _lines(shown, pick)
+        if lines and is_bytes:
+            highest = max(value for line in lines for _, value in line.points)
+            yield _figure(label, lines, unit_for(highest), limit)
+    keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)
+    if keys:
+        yield _figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, Unit(), None)
+    losses = _lines(
+        [run for run in report.runs if any(r.loss is not None for r in run.steps)],
+        lambda r: -1 if r.loss is None else r.loss,
+    )
+    if losses:
+        yield _figure("Loss", losses, Unit(), None)
+
+
+def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_up: bool = False) -> list[Line]:
+    """Return a curve for each run that has values; they are added up for counts of what is new."""
+    found = []
+    for place, run in enumerate(runs):
+        points: list[tuple[float, float]] = []
+        total = 0.0
+        for record in run.steps:
+            value = pick(record)
+            if value < 0 or value != value:
+                continue
+            total += value
+            points.append((record.step, total if adds_up else value))
+        if len(points) > 1:
+            found.append(Line(run.name, tuple(points), place % 2))
+    return found
+
+
+def _figure(label: str, lines: list[Line], unit: Unit, limit: tuple[str, float] | None) -> str:
+    return f"<figure><h3>{escape(label)}</h3>{chart(lines, label, unit, limit)}{legend(lines)}</figure>"
+
+
+def _compositions(report: Report) -> Iterator[str]:
+    runs = [run for run in report.runs if run.composition is not None]
+    if not runs:
+        return
+    names = list(dict.fromkeys(name for run in runs if run.composition for name in run.composition.parts))
+    head = "".join(f"<th>{escape(run.name)}</th>" for run in runs)
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>" for name in names
+    )
+    total = "".join(f'<td class="number"><strong>{size(run.largest_peak)}</strong></td>' for run in runs)
+    yield (
+        "<h2>What the peak is made of, with the longest samples</h2><div "
+        f'class="scroll"><table><tr><th></th>{head}</tr>{rows}<tr><th>peak</th>{total}</tr></table></div>'
+    )
+
+
+def _part(run: RunResult, name: str) -> str:
+    assert run.composition is not None
+    return size(run.composition.parts.get(name, 0))
+
+
+def _notes(report: Report) -> Iterator[str]:
+    lines = [(run, note) for run in report.runs for note in run.notes]
+    changed = list(dict.fromkeys(change for run in report.runs for change in run.changes))
+    if changed:
+        yield (f"<h2>Changed to shorten the run</h2><ul>{''.join(f'<li>{escape(change)}</li>' for change in changed)}</ul>")
+    if lines:
+        items = "".join(f"<li>{escape(run.name)}, {escape(run.backend)}: {escape(note)}</li>" for run, note in lines)
+        yield f"<h2>Notes</h2><ul>{items}</ul>"

@@ -1,0 +1,187 @@
+"""Runs a child process within limits of time, memory and output, and leaves nothing of it running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+MARK = "MPSLINT_RUN"
+KEPT_OUTPUT = 64 * 1024
+GRACE = 2.0
+HAS_PROC = Path("/proc/self/stat").is_file()
+PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use: seconds, bytes of memory over its whole tree, bytes of output."""
+
+    seconds: float = 600.0
+    memory: int = 8 * 2**30
+    output: int = 256 * 2**20
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a child ended: its exit code, why it was stopped (empty when it ended by itself),
+    and the last of its output."""
+
+    code: int
+    stopped: str
+    output: str
+    seconds: float
+    peak: int = 0
+
+
+@dataclass(slots=True)
+class Output:
+    """The last part of what a process printed, and how much it was in all."""
+
+    kept: deque[bytes] = field(default_factory=deque)
+    size: int = 0
+    total: int = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take a chunk; drop the oldest ones."""
+        self.total += len(chunk)
+        self.kept.append(chunk)
+        self.size += len(chunk)
+        while self.size - len(self.kept[0]) >= KEPT_OUTPUT:
+            self.size -= len(self.kept.popleft())
+
+    def text(self) -> str:
+        """Return the last part as text."""
+        return b"".join(self.kept)[-KEPT_OUTPUT:].decode("utf-8", "replace")
+
+
+def run(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    watch: Callable[[], None] | None = None,
+) -> Ended:
+    """Run a command to its end or to its limits; call `watch` a few times a second meanwhile.
+    Nothing of it is left running."""
+    mark = uuid.uuid4().hex
+    start = time.monotonic()
+    process = subprocess.Popen(
+        list(command),
+        cwd=folder,
+        env={**environment, MARK: mark},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    output = Output()
+    assert process.stdout is not None
+    reader = threading.Thread(target=_drain, args=(process.stdout, output), daemon=True)
+    reader.start()
+    stopped, peak = "", 0
+    try:
+        while process.poll() is None:
+            stopped, peak = _over(process.pid, mark, output, limits, start, peak)
+            if stopped:
+                break
+            if watch is not None:
+                watch()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        if watch is not None:
+            watch()
+    finally:
+        end_tree(process.pid, mark)
+        process.wait()
+        reader.join(GRACE)
+        process.stdout.close()
+    return Ended(process.returncode, stopped, output.text(), time.monotonic() - start, peak)
+
+
+def _drain(pipe: IO[bytes], output: Output) -> None:
+    """Read a pipe to its end, so that the child never waits for us."""
+    with contextlib.suppress(ValueError, OSError):
+        while chunk := pipe.read1(65536):  # type: ignore[attr-defined]
+            output.add(chunk)
+
+
+def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, peak: int) -> tuple[str, int]:
+    """Return why the tree must be stopped (empty when it may go on), and its highest memory so far."""
+    if time.monotonic() - start > limits.seconds:
+        return f"it ran longer than {limits.seconds:.0f} seconds", peak
+    if output.total > limits.output:
+        return f"it printed more than {limits.output // 2**20} MB", peak
+    resident = sum(size for _, _, size in tree(pid))
+    if resident > limits.memory:
+        return f"it used more than {limits.memory / 2**30:.1f} GB of memory", max(peak, resident)
+    return "", max(peak, resident)
+
+
+def processes() -> list[tuple[int, int, int]]:
+    """Return (pid, parent, resident bytes) of every process of this machine that is not dead already."""
+    if HAS_PROC:
+        return [row for folder in Path("/proc").iterdir() if folder.name.isdigit() and (row := _row(folder)) is not None]
+    listed = subprocess.run(["ps", "-axo", "pid=,ppid=,rss=,stat="], capture_output=True, text=True, check=False).stdout
+    rows = (line.split() for line in listed.splitlines())
+    return [(int(row[0]), int(row[1]), int(row[2]) * 1024) for row in rows if len(row) == 4 and row[3][0] != "Z"]
+
+
+def _row(folder: Path) -> tuple[int, int, int] | None:
+    """Return (pid, parent, resident bytes) of one folder of /proc; None when the process is gone or dead."""
+    try:
+        fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else (int(folder.name), int(fields[1]), int(fields[21]) * PAGE)
+
+
+def tree(pid: int) -> list[tuple[int, int, int]]:
+    """Return the rows of a process and of all that descend from it."""
+    rows = processes()
+    found = {pid}
+    while True:
+        more = {row[0] for row in rows if row[1] in found} - found
+        if not more:
+            return [row for row in rows if row[0] in found]
+        found |= more
+
+
+def marked(mark: str) -> set[int]:
+    """Return the processes that carry our mark in their environment, those that left the tree included."""
+    found = set()
+    if HAS_PROC:
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if f"{MARK}={mark}".encode() in (folder / "environ").read_bytes():
+                        found.add(int(folder.name))
+        return found
+    listed = subprocess.run(["ps", "-axEwwo", "pid=,command="], capture_output=True, text=True, check=False).stdout
+    return {int(line.split(None, 1)[0]) for line in listed.splitlines() if f"{MARK}={mark}" in line}
+
+
+def end_tree(pid: int, mark: str) -> None:
+    """End a process, its descendants and whatever carries its mark: first asked, then killed."""
+    for sign, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
+        deadline = time.monotonic() + patience
+        while True:
+            running = {row[0] for row in processes()}
+            alive = ({row[0] for row in tree(pid)} | marked(mark)) & running - {os.getpid()}
+            if not alive:
+                return
+            for number in alive:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(number, sign)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(0.05)

@@ -1,0 +1,65 @@
+"""What verify hands on: the runs, their verdicts, what was compared, and the words for how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict
+from mpslint.verify.record import to_data
+from mpslint.verify.spec import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One verify of one file: the run as written, as rewritten where there is a rewrite,
+    and whether both train the same."""
+
+    subject: str
+    machine: Machine
+    runs: tuple[RunResult, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    comparison: tuple[Check, ...] = ()
+    """Whether the rewrite is the same training."""
+    estimates: tuple[Estimate, ...] = ()
+    problem: str = ""
+    """Why nothing was run, in one line."""
+    seconds: float = 0.0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> Status:
+        """The answer for the run that the user would do: as rewritten where there is a rewrite, else as written."""
+        if self.problem or not self.verdicts:
+            return "not run"
+        last = self.verdicts[-1].status
+        if any(check.status == "fail" for check in self.comparison):
+            return "fail"
+        if last == "pass" and any(check.status == "inconclusive" for check in self.comparison):
+            return "inconclusive"
+        return last
+
+    def exit_code(self, *, strict: bool = False) -> int:
+        """0 pass, 1 fail, 3 not run; inconclusive is 0, or 1 when `strict`."""
+        return {"pass": 0, "fail": 1, "not run": 3, "inconclusive": int(strict)}[self.status]
+
+    @property
+    def basis(self) -> str:
+        """Return what the numbers rest on, in words that promise no more than was run."""
+        backends = list(dict.fromkeys(run.backend for run in self.runs))
+        if "mps" in backends:
+            run = next(run for run in self.runs if run.backend == "mps")
+            return f"measured on MPS ({run.versions.get('chip', 'Apple silicon')}, torch {run.versions.get('torch', '?')})"
+        if "cuda" in backends:
+            return "measured on CUDA: values and peaks of CUDA, not of MPS"
+        if "emulated" in backends:
+            values = " Values were computed on the CPU." if "cpu" in backends else ""
+            return f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
+        return "values computed on the CPU; memory of MPS not measured" if backends else "nothing was run"
+
+
+def to_export(report: Report) -> dict[str, Any]:
+    """Return a report as JSON holds it, with its status and basis spelled out."""
+    data: dict[str, Any] = to_data(report)
+    return {"schema": 1, "status": report.status, "basis": report.basis, **data}

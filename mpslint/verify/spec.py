@@ -1,0 +1,177 @@
+"""What a run is: the model, its data and its settings, as verify needs them.
+The check engine's plan is turned into this."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from mpslint.finding import ReadError
+from mpslint.verify.record import from_data, to_json
+
+Task = Literal[
+    "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",
+    "image_classification", "speech_seq2seq", "ctc",
+]  # fmt: skip
+Padding = Literal["longest", "max_length", "none"]
+Precision = Literal["no", "fp16", "bf16"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long the samples are: as observed in the user's data, or drawn from a log-normal distribution,
+    cut at `limit`."""
+
+    limit: int
+    median: float = 0.0
+    """0 means that every sample has the length `limit`."""
+    sigma: float = 0.65
+    observed: tuple[int, ...] = ()
+    origin: str = "assumed"
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every sample has the same length."""
+        if self.observed:
+            return len({min(length, self.limit) for length in self.observed}) == 1
+        return self.median <= 0 or self.sigma <= 0
+
+
+@dataclass(frozen=True, slots=True)
+class DataSource:
+    """The user's own data set where it is local: its lengths are taken instead of assumed ones.
+
+    `kind` says how it is opened: `files` (csv, json, jsonl, parquet, text), `disk` (save_to_disk),
+    or `cache` (the Hugging Face cache).
+    """
+
+    kind: Literal["files", "disk", "cache"]
+    path: str
+    """A file, a folder, or the name of a data set."""
+    column: str
+    target_column: str = ""
+    split: str = "train"
+    name: str = ""
+    """The configuration of a data set in the cache."""
+    prefix: str = ""
+    """What the run puts before each source text."""
+    tokenizer: str = ""
+    """A folder or checkpoint; empty is the run's model."""
+    most: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What happens between training steps: batches of samples without gradient."""
+
+    batch: int
+    samples: int
+    every: int = 0
+    """Optimizer steps between two evaluations; 0 is once at the end."""
+    keeps_logits: bool = False
+    """compute_metrics is given (or predict() called) and nothing reduces the logits before they are collected."""
+    accumulation_steps: int | None = None
+    """eval_accumulation_steps: kept logits leave the device after so many batches; None keeps them all."""
+    generates: bool = False
+    generation_limit: int = 0
+    beams: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """One training run, as written or as rewritten. Every field is a fact about the run,
+    none about how it is checked."""
+
+    model: str
+    """A checkpoint name, or a folder with a config.json; a mere name for reports when `config` is given."""
+    task: Task
+    source: Lengths
+    config: Mapping[str, Any] | None = None
+    target: Lengths | None = None
+    data: DataSource | None = None
+    name: str = "as written"
+    train_batch: int = 8
+    accumulation: int = 1
+    padding: Padding = "longest"
+    pad_to_multiple_of: int | None = None
+    group_by_length: bool = False
+    drop_last: bool = False
+    train_samples: int | None = None
+    """How many samples the training set has; None when unknown."""
+    precision: Precision = "no"
+    weights_dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    optimizer: str = "adamw_torch"
+    learning_rate: float = 5e-5
+    max_grad_norm: float = 1.0
+    gradient_checkpointing: bool = False
+    dropout: float | None = None
+    """None leaves the dropout of the model's config."""
+    lora_rank: int = 0
+    evaluation: Evaluation | None = None
+    empty_cache_steps: int | None = None
+    steps: int = 2000
+    """Optimizer steps that the user means to do."""
+    attention: Literal["sdpa", "eager"] = "sdpa"
+    seed: int = 0
+
+    @property
+    def effective_batch(self) -> int:
+        """Samples that go into one optimizer step."""
+        return self.train_batch * self.accumulation
+
+    def digest(self) -> str:
+        """Return a short name for exactly this run, equal for equal specs."""
+        return hashlib.sha256(to_json(self).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The Mac that the verdict is about: its memory, and the versions in force there."""
+
+    torch: str = "2.13"
+    memory_gb: int = 16
+    transformers: str = ""
+    accelerate: str = ""
+    macos: str = ""
+    origin: str = "assumed"
+
+    def versions(self) -> dict[str, tuple[int, ...]]:
+        """Return the versions that are known, as number tuples."""
+        from mpslint.versions import parse_version
+
+        named = {
+            "torch": self.torch,
+            "transformers": self.transformers,
+            "accelerate": self.accelerate,
+            "macos": self.macos,
+        }
+        parsed = {name: parse_version(text) for name, text in named.items() if text}
+        return {name: version for name, version in parsed.items() if version is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The content of a spec file: the run as written, as rewritten where there is a rewrite, and the Mac."""
+
+    before: RunSpec
+    after: RunSpec | None = None
+    machine: Machine = field(default_factory=Machine)
+
+
+def read_pair(path: Path) -> Pair:
+    """Return what a spec file describes. Raises ReadError when it is no JSON, UsageError when a key is wrong."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ReadError(f"{path}: cannot be read as a run specification: {error}") from None
+    if isinstance(data, dict) and "before" not in data:
+        data = {"before": data}
+    pair = from_data(Pair, data)
+    if pair.after is not None and pair.after.name == "as written":
+        return dataclasses.replace(pair, after=dataclasses.replace(pair.after, name="as rewritten"))
+    return pair

@@ -1,0 +1,131 @@
+"""A report as text in the terminal: what was found, the numbers before and after, and small curves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdict
+from mpslint.verify.report import Report
+from mpslint.verify.verdict import size
+
+BARS = "▁▂▃▄▅▆▇█"
+COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow", "not run": "dim"}
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Return a curve as one line of bars, the highest of each stretch."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    edges = [round(place * len(values) / count) for place in range(count + 1)]
+    tops = [max(values[start:end]) for start, end in itertools.pairwise(edges)]
+    low, high = min(0.0, *tops), max(tops)
+    span = (high - low) or 1.0
+    return "".join(BARS[min(len(BARS) - 1, int((top - low) / span * len(BARS)))] for top in tops)
+
+
+def print_report(report: Report, console: Console) -> None:
+    """Print a whole report."""
+    console.print(Text(report.subject, style="bold"), Text(f"  {report.basis}", style="dim"))
+    if report.problem:
+        console.print(Text(f"not run: {report.problem}", style="yellow"))
+        return
+    for verdict in report.verdicts:
+        _print_verdict(verdict, console)
+    if report.comparison:
+        console.print(Text("rewrite", style="bold"))
+        for check in report.comparison:
+            _print_check(check, console)
+    if any(run.steps for run in report.runs):
+        console.print(numbers(report))
+    for run in report.runs:
+        _print_notes(run, console)
+    style = COLOURS[report.status]
+    console.print(Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim"))
+
+
+def _print_verdict(verdict: Verdict, console: Console) -> None:
+    head = Text(f"{verdict.name}: ", style="bold")
+    head.append(verdict.status.upper(), style=f"bold {COLOURS[verdict.status]}")
+    console.print(head)
+    for check in verdict.checks:
+        _print_check(check, console)
+
+
+def _print_check(check: Check, console: Console) -> None:
+    line = Text("  ")
+    line.append(f"{check.status:<12}", style=COLOURS[check.status])
+    line.append(f"{check.name}: ", style="bold")
+    line.append(check.reason)
+    if check.line:
+        line.append(f"  ({check.line})", style="cyan")
+    console.print(line)
+
+
+def numbers(report: Report) -> Table:
+    """Return the numbers of all runs side by side."""
+    runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [run for run in report.runs if run.steps]
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.name)
+    rows = [_row(run) for run in runs]
+    for place, name in enumerate(label for label, _ in rows[0]):
+        table.add_row(name, *(row[place][1] for row in rows))
+    return table
+
+
+def _row(run: RunResult) -> list[tuple[str, str]]:
+    """Return the numbers of one run, each with its name."""
+    trained = [record for record in run.steps if record.what == "train"]
+    predicted = " (predicted)" if run.backend == "emulated" else ""
+    return [
+        ("optimizer steps", str(len(trained))),
+        ("batch shapes", str(run.shapes or len({record.shapes for record in trained}))),
+        ("peak of a step", _curve(trained, "peak")),
+        ("peak, longest samples", size(run.largest_peak) if run.largest_peak >= 0 else "not known"),
+        (f"driver memory{predicted}", _curve(trained, "driver")),
+        ("new compiled graphs", _curve(trained, "new_graph_keys")),
+        ("loss", _losses(trained)),
+    ]
+
+
+def _curve(trained: Sequence[StepRecord], name: str) -> str:
+    values = [getattr(record, name) for record in trained]
+    if not values or values[0] < 0:
+        return "not known"
+    if name == "new_graph_keys":
+        return f"{values[0]} → {values[-1]}  {sparkline(values, 24)}"
+    return f"{size(values[0])} → {size(values[-1])}, at most {size(max(values))}  {sparkline(values, 24)}"
+
+
+def _losses(trained: Sequence[StepRecord]) -> str:
+    losses = [record.loss for record in trained if record.loss is not None]
+    return f"{losses[0]:.4f} → {losses[-1]:.4f}" if losses else "no values"
+
+
+def _print_notes(run: RunResult, console: Console) -> None:
+    for note in (*run.notes, *(f"changed to shorten the run: {change}" for change in run.changes)):
+        console.print(Text(f"  note ({run.name}, {run.backend}): {note}", style="dim"))
+
+
+def estimate_table(estimate: Estimate) -> Table:
+    """Return the memory estimate as a table of Macs, the breakdown above it."""
+    parts = ", ".join(f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1]))
+    title = f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch {estimate.batch}: {parts}"
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    for name in ("Mac", "recommended", "this run", "largest micro-batch"):
+        table.add_column(name, justify="left")
+    for fit in estimate.fits:
+        table.add_row(
+            f"{fit.memory_gb} GB",
+            size(fit.recommended),
+            fit.status,
+            str(fit.largest_batch) if fit.largest_batch else "none",
+        )
+    return table

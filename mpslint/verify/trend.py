@@ -1,0 +1,135 @@
+"""Whether a curve grows: jumps taken apart from slopes, judged by what the growth comes to over the run that the user
+means to do."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+Kind = Literal["flat", "growth", "slowing", "step", "short"]
+FLOOR = 256 * 2**20
+SHARE = 0.10
+SIGNIFICANT = 0.01
+MOST_POINTS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """What a curve does: its kind, its slope a step, its level, what the growth comes to by the end, and its jumps."""
+
+    kind: Kind
+    slope: float
+    base: float
+    projected: float
+    """Growth from here to the end of the run that the user means to do."""
+    jumps: tuple[tuple[int, float], ...] = ()
+    """Index and height of lasting upward jumps."""
+    reason: str = ""
+
+
+def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: float = SHARE) -> Trend:
+    """Return what a curve of one value a step does; `horizon` is the number of steps that the user means to do."""
+    if len(values) < 8:
+        return Trend("short", 0.0, median(values) if values else 0.0, 0.0, reason="fewer than 8 steps")
+    warm = max(5, len(values) // 5) if len(values) >= 15 else 2
+    body, jumps = without_jumps(list(values[warm:]))
+    base = median(body)
+    jumps = tuple((index + warm, height) for index, height in jumps)
+    limit = max(floor, share * base)
+    raw, third = values[warm:], len(body) // 3
+    if third > 1 and min(raw[-third:]) <= min(raw[:-third]) + 1e-3 * abs(base):
+        return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")
+    period = sawtooth_period(body)
+    if period and len(body) < 3 * period:
+        return Trend(
+            "short",
+            0.0,
+            base,
+            0.0,
+            jumps,
+            f"it falls back every {period:.0f} steps: {3 * period:.0f} steps are needed to tell",
+        )
+    slope = theil_sen(body)
+    envelope = lower_envelope(body)
+    low = theil_sen(envelope[1]) / envelope[0]
+    rises = slope > 0 and low > 0 and mann_kendall(body) < SIGNIFICANT
+    late = theil_sen(body[len(body) // 2 :])
+    left = max(horizon - len(values), len(values))
+    projected = min(slope, low) * left
+    if rises and projected > limit:
+        if late < 0.5 * slope:
+            return Trend("slowing", late, base, max(late, 0.0) * left, jumps)
+        return Trend("growth", slope, base, projected, jumps)
+    if jumps and sum(height for _, height in jumps) > limit:
+        return Trend("step", max(slope, 0.0), base, 0.0, jumps)
+    return Trend("flat", slope if rises else 0.0, base, max(projected, 0.0) if rises else 0.0, jumps)
+
+
+def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, float], ...]]:
+    """Return a curve with its lasting upward jumps taken out, and the jumps. Drops stay:
+    without them a sawtooth is a ramp."""
+    changes = [after - before for before, after in itertools.pairwise(values)]
+    middle = median(changes)
+    spread = 1.4826 * median(abs(change - middle) for change in changes)
+    least = max(8 * spread, 1e-3 * max(abs(value) for value in values), 1.0)
+    found = []
+    for index, change in enumerate(changes, start=1):
+        if change - middle > least:
+            before, after = values[max(0, index - 5) : index], values[index:]
+            if min(after) > max(before) and min(after) - max(before) > 0.5 * change:
+                found.append((index, median(after[:10]) - median(values[max(0, index - 10) : index])))
+    if len(found) > 2:
+        return values, ()
+    flat = list(values)
+    for index, height in found:
+        flat[index:] = [value - height for value in flat[index:]]
+    return flat, tuple(found)
+
+
+def theil_sen(values: Sequence[float]) -> float:
+    """Return the median of the slopes between all pairs of points."""
+    step = max(1, len(values) // MOST_POINTS)
+    points = list(enumerate(values))[::step]
+    if len(points) < 2:
+        return 0.0
+    return median((b - a) / (j - i) for place, (i, a) in enumerate(points) for j, b in points[place + 1 :])
+
+
+def lower_envelope(values: Sequence[float]) -> tuple[int, list[float]]:
+    """Return the width of a block, and the least value of each block."""
+    width = max(3, len(values) // 10)
+    blocks = [values[start : start + width] for start in range(0, len(values) - width + 1, width)]
+    return width, [min(block) for block in blocks]
+
+
+def mann_kendall(values: Sequence[float]) -> float:
+    """Return the probability that a curve without trend looks this much like a rising one (ties counted)."""
+    step = max(1, len(values) // MOST_POINTS)
+    points = list(values)[::step]
+    size = len(points)
+    score = sum((b > a) - (b < a) for place, a in enumerate(points) for b in points[place + 1 :])
+    ties: dict[float, int] = {}
+    for value in points:
+        ties[value] = ties.get(value, 0) + 1
+    variance = size * (size - 1) * (2 * size + 5) - sum(count * (count - 1) * (2 * count + 5) for count in ties.values())
+    if variance <= 0:
+        return 1.0
+    z = (score - (score > 0) + (score < 0)) / math.sqrt(variance / 18)
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def sawtooth_period(values: Sequence[float]) -> float:
+    """Return the mean distance between large drops, 0 when there are none."""
+    changes = [after - before for before, after in itertools.pairwise(values)]
+    height = max(values) - min(values)
+    spread = 1.4826 * median(abs(change - median(changes)) for change in changes)
+    drops = [index for index, change in enumerate(changes) if -change > 0.5 * height and -change > 8 * spread and height > 0]
+    if not drops:
+        return 0.0
+    if len(drops) == 1:
+        return float(max(drops[0] + 1, len(values) - drops[0]))
+    return (drops[-1] - drops[0]) / (len(drops) - 1)

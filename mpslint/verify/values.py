@@ -1,0 +1,81 @@
+"""Whether the losses are what a training should give, and whether the rewrite gives the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from mpslint.verify.outcome import Check, Evidence, RunResult
+
+TOLERANCE = 2e-3
+"""Relative difference of losses that the order of additions explains, in float32."""
+MEAN_TOLERANCE = 3e-2
+"""The same for models that average over each micro-batch: micro-batches with few labels then weigh as much as those
+with many."""
+
+
+def judge_values(runs: Sequence[RunResult]) -> tuple[list[list[Check]], list[Check]]:
+    """Return the checks of each run by itself, and those that compare the second with the first."""
+    return [[alone(run)] for run in runs], [same(runs[0], runs[1])] if len(runs) == 2 else []
+
+
+def alone(run: RunResult) -> Check:
+    """Return whether the losses of one run are finite, and whether it learns."""
+    losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
+    evidence = (Evidence("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
+    bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
+    if bad is not None:
+        return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
+    lost = next(
+        (record.step for record in run.steps if record.gradient_norm is not None and not math.isfinite(record.gradient_norm)),
+        None,
+    )
+    if lost is not None:
+        return Check("values", "fail", f"the gradient is not finite at step {lost}", evidence, lost)
+    if run.moved is False:
+        return Check(
+            "values",
+            "fail",
+            "no weight changes its value: the learning rate is too small, or nothing is trained",
+            evidence,
+        )
+    if not losses:
+        return Check("values", "not run", "no loss was seen")
+    if len(losses) > 3 and losses[-1] > 3 * losses[0] and losses[-1] > losses[0] + 5:
+        return Check(
+            "values",
+            "fail",
+            f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges",
+            evidence,
+        )
+    return Check("values", "pass", f"the loss is finite in {len(losses)} steps and the weights move", evidence)
+
+
+def same(before: RunResult, after: RunResult) -> Check:
+    """Return whether two runs give the same losses within the tolerance."""
+    pairs = [
+        (old.step, old.loss, new.loss)
+        for old, new in zip(before.steps, after.steps, strict=False)
+        if old.loss is not None and new.loss is not None
+    ]
+    if not pairs:
+        return Check("same training", "not run", "there are no losses to compare")
+    apart = [(abs(old - new) / max(abs(old), 1e-6), step, old, new) for step, old, new in pairs]
+    worst, step, old, new = max(apart, key=lambda item: item[0] if math.isfinite(item[0]) else math.inf)
+    evidence = (
+        Evidence("losses before", ", ".join(f"{old:.4f}" for _, old, _ in pairs[:8])),
+        Evidence("losses after", ", ".join(f"{new:.4f}" for _, _, new in pairs[:8])),
+    )
+    notes = tuple(Evidence("note", note) for run in (before, after) for note in run.notes[1:])
+    is_mean = bool(before.uncertain or after.uncertain)
+    if math.isfinite(worst) and worst <= (MEAN_TOLERANCE if is_mean else TOLERANCE):
+        why = ", because each micro-batch is averaged by itself" if worst > TOLERANCE else ""
+        said = f"the losses before and after differ by at most {worst * 100:.3f} % on a reduced model on the CPU{why}"
+        return Check("same training", "pass", said, (*evidence, *notes))
+    return Check(
+        "same training",
+        "fail",
+        f"the losses differ by {worst * 100:.2f} % at step {step} ({old:.4f} before, {new:.4f} after)",
+        evidence,
+        step,
+    )

@@ -1,0 +1,292 @@
+"""From the records of a run to a verdict: one check for each question, each with its reason and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from mpslint.verify.outcome import RANK, Check, Evidence, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.verify.platform import Limits, is_at_least, limits, precision_outcome, table
+from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
+
+GROWN = 1.5
+"""Driver memory over live peak past which the allocator's cache is the larger part."""
+FULL = 0.95
+"""Share of the low watermark past which torch collects its cache at every turn: about where the Mac's memory ends."""
+CHURN = 1.0
+"""New graph keys a step, in the last half, past which shapes never settle."""
+
+
+def size(count: float) -> str:
+    """Return bytes as people read them."""
+    for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")):
+        if abs(count) >= unit:
+            return f"{count / unit:.1f} {name}"
+    return f"{count:.0f} B"
+
+
+def decide(name: str, checks: Sequence[Check]) -> Verdict:
+    """Return the verdict that some checks amount to: the worst of them, and the first reason for it."""
+    never_ran = any(check.name == "starts" and check.status == "not run" for check in checks)
+    told = [check.status for check in checks if check.status != "not run"]
+    status = "not run" if never_ran else worst(told)
+    ranked = sorted(checks, key=lambda check: RANK[check.status])
+    reasons = [check.reason for check in ranked if check.status == status]
+    reason = "every check passes" if status == "pass" else reasons[0] if reasons else "nothing was run"
+    return Verdict(name, status, reason, tuple(ranked))
+
+
+def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
+    """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
+    bounds = limits(machine.memory_gb)
+    trained = [record for record in result.steps if record.what == "train"]
+    if result.failure:
+        yield Check("starts", "fail", result.failure, line=result.failure_line)
+    elif not trained and not result.steps:
+        yield Check("starts", "not run", "no training step was seen")
+    else:
+        yield Check("starts", "pass", f"{len(trained)} optimizer steps {_did(result)} without an exception")
+    yield from _operators(result)
+    if spec is not None:
+        yield from _settings(result, spec, machine)
+    if len(trained) >= 2 and trained[0].live >= 0:
+        yield _live(trained, horizon, result)
+    if trained and trained[-1].driver >= 0:
+        yield from _driver(trained, result, bounds, machine)
+    if trained and trained[0].new_graph_keys >= 0:
+        yield _graphs(trained, result, machine, horizon)
+    if result.largest_peak >= 0:
+        yield _fits(result, bounds)
+    yield from _evaluation(result, trained, bounds)
+    yield from _sure(result)
+
+
+def _did(result: RunResult) -> str:
+    return "emulated" if result.backend == "emulated" else f"run on {result.backend}"
+
+
+def _operators(result: RunResult) -> Iterator[Check]:
+    wrong = [trouble for trouble in result.troubles if trouble.severity == "error"]
+    for trouble in wrong:
+        yield Check("operators", "fail", trouble.message, line=trouble.line)
+    if not wrong and result.steps:
+        slow = tuple(Evidence(trouble.name, trouble.message) for trouble in result.troubles)
+        yield Check("operators", "pass", "every operator has an MPS kernel that takes its input", slow)
+
+
+def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Check]:
+    """Yield what the spec's settings lead to on the machine, where no operator shows it."""
+    if spec.precision != "no":
+        outcome = precision_outcome("trainer", spec.precision, machine)
+        versions = ", ".join(f"{name} {text}" for name, text in _known(machine))
+        if outcome.does == "works":
+            yield Check("precision", "pass", f"{outcome.message} ({versions})")
+        else:
+            said = "silently computes in float32: " if outcome.does == "ignored" else ""
+            yield Check("precision", "fail", f"{spec.precision} {said}{outcome.message} ({versions})")
+    if spec.gradient_checkpointing and result.dropout > 0:
+        yield Check(
+            "gradients",
+            "fail",
+            f"gradient checkpointing with dropout {result.dropout:g}: on MPS the recomputed forward draws another "
+            "mask, "
+            "so the gradients are silently wrong (every torch up to 2.15)",
+        )
+    if spec.weights_dtype == "float16" and not spec.lora_rank:
+        yield Check(
+            "gradients",
+            "fail",
+            "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity",
+        )
+    if spec.weights_dtype == "bfloat16" and not spec.lora_rank:
+        yield Check(
+            "gradients",
+            "fail",
+            "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves",
+        )
+
+
+def _known(machine: Machine) -> list[tuple[str, str]]:
+    pairs = [("torch", machine.torch), ("transformers", machine.transformers), ("accelerate", machine.accelerate)]
+    return [(name, text) for name, text in pairs if text]
+
+
+def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Check:
+    values = [float(record.live) for record in trained]
+    if len(values) < 8:
+        grows = all(after > before for before, after in pairwise(values))
+        if grows and len(values) > 2 and (values[-1] - values[1]) / (len(values) - 2) * horizon > max(FLOOR, SHARE * values[-1]):
+            return Check(
+                "live memory",
+                "inconclusive",
+                f"grows at each of {len(values)} steps; more are needed to tell a leak from a start",
+            )
+        return Check("live memory", "pass", f"does not grow over {len(values)} steps")
+    trend = judge(values, horizon)
+    evidence = (Evidence("after the first step", size(values[0])), Evidence("after the last step", size(values[-1])))
+    if trend.kind == "growth":
+        return Check(
+            "live memory",
+            "fail",
+            _leak(trend, horizon),
+            (*evidence, Evidence("growth a step", size(trend.slope))),
+            _first_rise(values),
+        )
+    if trend.kind == "slowing":
+        return Check(
+            "live memory",
+            "inconclusive",
+            f"grows, slower and slower: {size(trend.slope)} a step at the end; run more steps",
+            evidence,
+        )
+    if trend.kind == "short":
+        return Check("live memory", "inconclusive", trend.reason, evidence)
+    if trend.kind == "step":
+        at, height = max(trend.jumps, key=lambda jump: jump[1])
+        return Check(
+            "live memory",
+            "fail",
+            f"jumps by {size(height)} at step {at + 1} and stays there: something is kept",
+            evidence,
+            at + 1,
+        )
+    return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
+
+
+def _leak(trend: Trend, horizon: int) -> str:
+    return (
+        f"grows by {size(trend.slope)} a step: tensors are kept from step to step; "
+        f"that is {size(trend.projected)} more over the {horizon} steps of the run"
+    )
+
+
+def _first_rise(values: Sequence[float]) -> int | None:
+    return next((place + 2 for place, (before, after) in enumerate(pairwise(values)) if after > before and place), None)
+
+
+def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, machine: Machine) -> Iterator[Check]:
+    predicted = "predicted " if result.backend == "emulated" else ""
+    driver = [record.driver for record in trained]
+    live = max(record.peak for record in trained)
+    top = max(max(driver), result.driver_peak)
+    growth = max(driver) - driver[min(1, len(driver) - 1)]
+    evidence = (
+        Evidence(f"{predicted}driver memory after step 1", size(driver[0])),
+        Evidence(f"{predicted}driver memory, highest", size(top)),
+        Evidence("highest live memory", size(live)),
+        Evidence(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
+    )
+    churned = growth > max(FLOOR, SHARE * live) and max(driver) > GROWN * live
+    cause = (
+        " because buffers of ever new sizes are cached and not joined (torch up to 2.13)" if not is_at_least(machine.torch, "2.14") else ""
+    )
+    first = next((record.step for record in trained if record.driver > FULL * bounds.low), None)
+    grown = (
+        f"{predicted}driver memory grows from {size(driver[0])} to {size(top)}"
+        if churned
+        else f"{predicted}driver memory reaches {size(top)}"
+    )
+    because = cause if churned else ""
+    if top > FULL * bounds.low:
+        yield Check(
+            "driver memory",
+            "fail",
+            f"{grown}: a {machine.memory_gb} GB Mac is out of memory at about {size(bounds.low)}{because}",
+            evidence,
+            first,
+        )
+    elif top > bounds.recommended:
+        said = (
+            f"{grown}: more than the {size(bounds.recommended)} that Metal recommends on a {machine.memory_gb} "
+            "GB Mac, so other programs may make it swap"
+        )
+        yield Check("driver memory", "pass", said, evidence, first)
+    else:
+        yield Check("driver memory", "pass", f"{grown}{because}", evidence)
+
+
+def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, horizon: int) -> Check:
+    last = trained[len(trained) // 2 :]
+    rate = sum(record.new_graph_keys for record in last) / len(last)
+    per_key = table("graph_cache")["bytes_per_key"]
+    carried_on = 0 if result.planned_graph_keys else int(rate * max(horizon - len(trained), 0))
+    planned = max(result.planned_graph_keys, result.graph_keys + carried_on)
+    growth = (planned - result.graph_keys + sum(record.new_graph_keys for record in last)) * per_key
+    evidence = (
+        Evidence("compiled graphs in the first step", str(trained[0].new_graph_keys)),
+        Evidence(f"compiled graphs after {len(trained)} steps", str(result.graph_keys)),
+        Evidence("new a step in the last half", f"{rate:.1f}"),
+        Evidence(f"by the end of {horizon} steps", f"{planned} (about {size(planned * per_key)})"),
+    )
+    if len(trained) < 8:
+        return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence)
+    if rate > CHURN and growth > FLOOR:
+        return Check(
+            "compiled graphs",
+            "fail",
+            (
+                f"{rate:.1f} new compiled graphs a step still in the last half: batch shapes keep changing, and torch "
+                f"{machine.torch} keeps a graph for each"
+            ),
+            evidence,
+        )
+    said = f"{rate:.1f} new a step, about {size(planned * per_key)} by the end" if rate > CHURN else "they settle"
+    return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; {said}", evidence)
+
+
+def _fits(result: RunResult, bounds: Limits) -> Check:
+    peak = result.largest_peak
+    parts = result.composition.parts if result.composition is not None else {}
+    evidence = tuple(Evidence(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
+    mac = f"a {bounds.memory_gb} GB Mac, which recommends at most {size(bounds.recommended)}"
+    if peak > bounds.high:
+        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
+    if peak > bounds.recommended:
+        return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac}: it swaps", evidence)
+    return Check("fits", "pass", f"the peak of {size(peak)} fits {mac}", evidence)
+
+
+def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Limits) -> Iterator[Check]:
+    between = [record for record in result.steps if record.what != "train"]
+    if not between or not trained:
+        return
+    top = max(between, key=lambda record: max(record.peak, record.driver) + record.host)
+    need = max(top.peak, 0) + top.host
+    plain = max(record.peak for record in trained)
+    evidence = (
+        Evidence("peak in training", size(plain)),
+        Evidence(f"peak in {top.what}", size(top.peak)),
+        Evidence("kept in the process's own memory", size(top.host)),
+    )
+    whole = bounds.memory_gb * 2**30 - bounds.reserve
+    name = "evaluation" if top.what == "evaluate" else "generation"
+    if top.peak > bounds.recommended and plain <= bounds.recommended:
+        yield Check(
+            name,
+            "fail",
+            f"{name} needs {size(top.peak)} at its peak, training {size(plain)}: {_why(top)}",
+            evidence,
+            top.step,
+        )
+    elif need > whole:
+        yield Check(
+            name,
+            "fail",
+            f"{name} collects {size(top.host)} in memory beside {size(top.peak)}: {_why(top)}",
+            evidence,
+            top.step,
+        )
+    else:
+        yield Check(name, "pass", f"{name} peaks at {size(top.peak)}", evidence)
+
+
+def _why(record: StepRecord) -> str:
+    return "the logits of every batch are kept" if record.what == "evaluate" else "the generation limit is too long for its batch"
+
+
+def _sure(result: RunResult) -> Iterator[Check]:
+    if result.uncertain and result.backend == "emulated":
+        status: Status = "pass"
+        said = "; ".join(dict.fromkeys(result.uncertain))
+        yield Check("certainty", status, f"emulated tensors carry no values, and the run asks for some: {said}")

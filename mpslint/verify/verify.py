@@ -1,0 +1,117 @@
+"""verify: runs of a spec, before and after, and the report on them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from mpslint.verify.cache import Cache
+from mpslint.verify.job import Backend, Job, Kind
+from mpslint.verify.outcome import Check, Evidence, RunResult, Verdict
+from mpslint.verify.process import Limits
+from mpslint.verify.record import from_data
+from mpslint.verify.report import Report
+from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.values import judge_values
+from mpslint.verify.verdict import check_run, decide
+from mpslint.verify.work import Answer, Progress, do_job
+
+EXTENDED = 3
+"""A run that was too short to tell is done once more, so many times longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much is run, and where."""
+
+    machine: Machine = field(default_factory=Machine)
+    backend: Backend = "emulated"
+    falls_back: bool = False
+    """Whether a run is emulated when its backend turns out not to be there."""
+    steps: int = 200
+    values: bool = True
+    value_steps: int = 4
+    limits: Limits = field(default_factory=Limits)
+    use_cache: bool = True
+
+
+def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progress: Progress | None = None) -> Report:
+    """Return the report on a run as written and, where there is one, as rewritten."""
+    start = time.monotonic()
+    specs = [spec for spec in (before, after) if spec is not None]
+    with ThreadPoolExecutor(max_workers=max(1, min(3, os.cpu_count() or 1))) as pool:
+        runs = [pool.submit(run_spec, spec, options, progress) for spec in specs]
+        values = pool.submit(_values, specs, options, progress) if options.values else None
+        done = [future.result() for future in runs]
+        compared = values.result() if values is not None else []
+    results = [result for result, _ in done]
+    verdicts = [decide(result.name, checks) for result, checks in done]
+    verdicts, comparison = _with_values(verdicts, compared)
+    return Report(
+        before.model,
+        options.machine,
+        (*results, *(run for run in compared if isinstance(run, RunResult))),
+        tuple(verdicts),
+        tuple(comparison),
+        seconds=time.monotonic() - start,
+    )
+
+
+def run_spec(spec: RunSpec, options: Options, progress: Progress | None) -> tuple[RunResult, list[Check]]:
+    """Return one run and its checks; a run too short to tell is extended once by itself."""
+    result = _run(spec, options, options.steps, progress)
+    checks = list(check_run(result, options.machine, spec, spec.steps))
+    if any(check.status == "inconclusive" for check in checks) and not result.failure:
+        result = _run(spec, options, options.steps * EXTENDED, progress)
+        checks = list(check_run(result, options.machine, spec, spec.steps))
+    return result, checks
+
+
+def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None) -> RunResult:
+    kind: Kind = "emulate" if options.backend == "emulated" else "device"
+    job = Job(kind, options.machine, (spec,), steps, options.backend)
+    answer = _cached(job, options, progress, spec.name)
+    if answer.problem and kind == "device" and options.falls_back:
+        run = _run(spec, replace(options, backend="emulated", falls_back=False), steps, progress)
+        return replace(run, notes=(f"emulated: {answer.problem}", *run.notes))
+    if answer.problem:
+        return RunResult(spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,))
+    return replace(from_data(RunResult, answer.data), name=spec.name)
+
+
+def _cached(job: Job, options: Options, progress: Progress | None, name: str) -> Answer:
+    """Have a job done, unless the same was done before with the same versions."""
+    cache = Cache.here() if options.use_cache and job.backend in ("emulated", "cpu") else None
+    known = cache.get(job) if cache is not None else None
+    if known is not None:
+        return Answer(known)
+    answer = do_job(job, options.limits, progress, name)
+    if cache is not None and not answer.problem:
+        cache.put(job, answer.data)
+    return answer
+
+
+def _values(specs: Sequence[RunSpec], options: Options, progress: Progress | None) -> list[RunResult | str]:
+    """Return the runs of reduced models on the CPU, or the line that says why there are none."""
+    job = Job("values", options.machine, tuple(specs), options.value_steps, "cpu")
+    answer = _cached(job, options, progress, "values")
+    if answer.problem:
+        return [answer.problem]
+    return [from_data(RunResult, data) for data in answer.data["runs"]]
+
+
+def _with_values(verdicts: list[Verdict], compared: Sequence[RunResult | str]) -> tuple[list[Verdict], list[Check]]:
+    """Return the verdicts with what the values add to each, and the checks that compare both runs."""
+    runs = [run for run in compared if isinstance(run, RunResult)]
+    if not runs:
+        said = [Check("values", "not run", str(line), (Evidence("backend", "cpu"),)) for line in compared]
+        return [_joined(verdict, said) for verdict in verdicts], []
+    own, both = judge_values(runs)
+    return [_joined(verdict, checks) for verdict, checks in zip(verdicts, own, strict=False)], both
+
+
+def _joined(verdict: Verdict, more: list[Check]) -> Verdict:
+    return decide(verdict.name, [*verdict.checks, *more])

@@ -1,0 +1,194 @@
+"""What came out of one file, as plain values: no syntax trees, no document. Reports are made of it, caches and processes pass it on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mpslint.finding import Finding, Span
+from mpslint.session import FileResult
+from mpslint.source.document import Document, Place
+from mpslint.target import Target
+from mpslint.versions import format_version
+
+SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
+LONGEST_LINE = 160
+"""Characters of a source line that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditView:
+    """Replace the text between two places by another."""
+
+    place: Place
+    end: Place
+    start_offset: int
+    end_offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixView:
+    """How a finding is mended."""
+
+    safety: str
+    summary: str
+    reason: str
+    edits: tuple[EditView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """One finding with its places and the source around it."""
+
+    rule: str
+    name: str
+    severity: str
+    message: str
+    why: str
+    place: Place
+    end: Place
+    start_offset: int
+    end_offset: int
+    text: str
+    """The source that is meant."""
+    frame: tuple[tuple[int, str], ...]
+    """(line number, line) of what stands before, and of the line itself."""
+    mark: tuple[int, int]
+    """From which column, counted from 0, and how many characters are meant on that line."""
+    related: tuple[tuple[str, Place], ...]
+    fix: FixView | None
+    anchor: str
+    """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """One file: its findings, what of it was not read, or the one line that says why nothing was."""
+
+    path: str
+    kind: str = ""
+    target: str = ""
+    """The Target in words, with the packages that the file speaks of."""
+    findings: tuple[FindingView, ...] = ()
+    unread: tuple[tuple[Place, str], ...] = ()
+    silenced: int = 0
+    problem: str = ""
+
+
+def view(result: FileResult) -> FileView:
+    """Return what came out of a file as plain values."""
+    checked = result.checked
+    if checked is None:
+        return FileView(result.path, problem=result.problem)
+    document = checked.document
+    return FileView(
+        document.path,
+        document.kind.value,
+        target_line(checked.target, document) if checked.findings else "",
+        tuple(_finding(document, finding) for finding in checked.findings),
+        tuple((document.place(part.span.start), part.reason) for part in checked.unread),
+        len(checked.silenced),
+    )
+
+
+def target_line(target: Target, document: Document) -> str:
+    """Return the Target in words, with the packages that the file speaks of."""
+    named = tuple(name for name in SHOWN_PACKAGES if name in document.text)
+    if "transformers" in named or "trl" in named:
+        named = tuple(name for name in SHOWN_PACKAGES if name in named or name in ("torch", "transformers", "accelerate"))
+    return target.describe(named or ("torch",))
+
+
+def _finding(document: Document, finding: Finding) -> FindingView:
+    span = finding.span
+    fix = finding.fix
+    line = document.line_at(span.start)
+    column = span.start - document.line_starts[line - 1]
+    last = min(span.end - document.line_starts[line - 1], len(document.line_text(line)))
+    return FindingView(
+        finding.rule,
+        finding.name,
+        finding.severity.value,
+        finding.message,
+        finding.why,
+        document.place(span.start),
+        document.end_place(span),
+        span.start,
+        span.end,
+        document.text[span.start : span.end],
+        tuple(_frame(document, span)),
+        (column, max(1, last - column)),
+        tuple((related.message, document.place(related.span.start)) for related in finding.related),
+        None
+        if fix is None
+        else FixView(
+            fix.safety.value,
+            fix.summary,
+            fix.reason,
+            tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
+        ),
+        _anchor(document, span),
+    )
+
+
+def _anchor(document: Document, span: Span) -> str:
+    last = document.line_at(max(span.start, span.end - 1))
+    lines = ["".join(document.line_text(line).split()) for line in range(document.line_at(span.start), last + 1)]
+    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _frame(document: Document, span: Span) -> list[tuple[int, str]]:
+    """Return the line before a place, where its cell has one, and the line itself, numbered within the cell."""
+    line = document.line_at(span.start)
+    cell = document.cell_at(span.start)
+    first = document.line_at(cell.span.start) if cell is not None else 1
+    return [(number - first + 1, _cut(document.line_text(number).replace("\t", " "))) for number in (line - 1, line) if number >= first]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."
+
+
+def to_data(file: FileView) -> dict[str, Any]:
+    """Return a FileView as plain data, for JSON."""
+    return asdict(file)
+
+
+def from_data(data: dict[str, Any]) -> FileView:
+    """Return the FileView that `to_data` made this of. Raises KeyError or TypeError for anything else."""
+    findings = []
+    for row in data["findings"]:
+        fix = row["fix"]
+        if fix is not None:
+            edits = tuple(EditView(**{**e, "place": Place(**e["place"]), "end": Place(**e["end"])}) for e in fix["edits"])
+            fix = FixView(**{**fix, "edits": edits})
+        changed = {
+            "place": Place(**row["place"]),
+            "end": Place(**row["end"]),
+            "frame": tuple((number, line) for number, line in row["frame"]),
+            "mark": tuple(row["mark"]),
+            "related": tuple((message, Place(**place)) for message, place in row["related"]),
+            "fix": fix,
+        }
+        findings.append(FindingView(**{**row, **changed}))
+    unread = tuple((Place(**place), reason) for place, reason in data["unread"])
+    return FileView(**{**data, "findings": tuple(findings), "unread": unread})
+
+
+def exit_code(files: Iterable[FileView]) -> int:
+    """Return 3 when something could not be read, 1 when there are errors or warnings, else 0: a note breaks nothing."""
+    code = 0
+    for file in files:
+        if file.problem:
+            return 3
+        if any(finding.severity != "note" for finding in file.findings):
+            code = 1
+    return code
+
+
+def versions_of(target: Target) -> dict[str, dict[str, str]]:
+    """Return each version of a Target and where it was read, as plain data."""
+    return {name: {"version": format_version(choice.version), "source": choice.source} for name, choice in target.choices.items()}

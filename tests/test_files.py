@@ -1,0 +1,72 @@
+"""Folders are walked as ruff walks them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mpslint.source.files import find_files
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with files that matter and files that do not."""
+    for name in (
+        "a.py", "b.ipynb", "notes.txt", ".env", "run.sh", "src/c.py", "src/gen/d.py", "src/keep.gen.py", "src/x.gen.py", ".venv/e.py",
+        "node_modules/f.py", ".ipynb_checkpoints/b.ipynb", "out/checkpoint-10/g.py", "build/h.py", "lib.egg-info/i.py", "ünï cödé/j k.py",
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("*.gen.py\n!keep.gen.py\n/src/gen/\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def found(*paths: str, exclude: tuple[str, ...] = (), force: bool = False) -> list[str]:
+    """Return the files found, with forward slashes and without a leading `./`."""
+    return [os.path.normpath(f.path).replace(os.sep, "/") for f in find_files(paths, exclude, force_exclude=force) if not f.problem]
+
+
+def test_a_folder_gives_the_files_that_matter(tree: Path) -> None:
+    """Virtual environments, checkpoints, build folders and what .gitignore names are left out."""
+    assert found(".") == [".env", "a.py", "b.ipynb", "run.sh", "src/c.py", "src/keep.gen.py", "ünï cödé/j k.py"]
+
+
+def test_a_gitignore_above_the_folder_counts(tree: Path) -> None:
+    """Walking `src` obeys the .gitignore of the repository's root."""
+    assert found("src") == ["src/c.py", "src/keep.gen.py"]
+
+
+def test_a_file_that_is_named_is_read_whatever_it_is(tree: Path) -> None:
+    """Ignored and excluded files too, unless excluding is forced; each file once."""
+    assert found("src/x.gen.py", "a.py", "./a.py", exclude=("a.py",)) == ["src/x.gen.py", "a.py"]
+    assert found("src/x.gen.py", "a.py", exclude=("a.py",), force=True) == ["src/x.gen.py"]
+
+
+def test_exclude_is_written_as_in_gitignore(tree: Path) -> None:
+    """Names, folders and globs."""
+    assert found(".", exclude=("src/", "*.ipynb", "/run.sh")) == [".env", "a.py", "ünï cödé/j k.py"]
+
+
+def test_globs_are_expanded(tree: Path) -> None:
+    """Where the shell has not."""
+    assert found("**/*.py")[:1] == ["a.py"]
+    assert [f.problem for f in find_files(["*.nope"])] == ["no file matches this pattern"]
+
+
+def test_a_missing_path_is_said(tree: Path) -> None:
+    """As a problem of that path, with the rest still found."""
+    results = list(find_files(["gone.py", "a.py"]))
+
+    assert [(f.path, f.problem) for f in results] == [("gone.py", "no such file or folder"), ("a.py", "")]
+
+
+def test_links_to_folders_are_not_followed(tree: Path) -> None:
+    """So a loop of links ends."""
+    (tree / "src" / "loop").symlink_to(tree, target_is_directory=True)
+
+    assert found("src") == ["src/c.py", "src/keep.gen.py"]

@@ -1,0 +1,156 @@
+"""The README cannot lie: its commands are run and its output is compared; what is generated is generated again.
+
+`MPSLINT_UPDATE=1 python -m pytest tests/test_readme.py` writes the outputs and the generated files anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+UPDATE = os.environ.get("MPSLINT_UPDATE") == "1"
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def command_after(mark: str) -> str:
+    """Return the command in the code block that follows a mark in the README."""
+    found = re.search(rf"<!-- {mark} -->\n```\n(.*?)\n```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None, f"README.md has no <!-- {mark} -->"
+    return found.group(1)
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A copy of what git tracks, with the README's first command run in it: a wheel is built and installed in an empty environment."""
+    copy = tmp_path_factory.mktemp("clone") / "mpslint"
+    copy_of_the_checkout(copy)
+    command = command_after("first command").replace("python3 -m venv", f"{sys.executable} -m venv")
+    done = subprocess.run(["bash", "-c", command], cwd=copy, capture_output=True, text=True, env=environment(copy))
+    return copy, done
+
+
+def copy_of_the_checkout(copy: Path) -> None:
+    """Copy what git tracks, and what it would, into a new folder."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True)
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    if not names:
+        pytest.skip("not a git checkout")
+    for name in names:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, copy / name)
+
+
+def environment(copy: Path) -> dict[str, str]:
+    """Return the environment of a newcomer: no project of ours on the path, no colours, the fresh copy's commands first."""
+    left_out = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR")
+    kept = {key: value for key, value in os.environ.items() if key not in left_out}
+    return {**kept, "PATH": f"{copy / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}", "COLUMNS": "100"}
+
+
+def test_the_first_command_installs_and_reports(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """From the wheel, rules included, with the exit code for findings."""
+    copy, done = fresh
+
+    assert done.returncode == 1, done.stderr
+    assert "samples/summarization.ipynb:cell" in done.stdout
+    where = subprocess.run(
+        ["python", "-c", "import mpslint.knowledge as k; print(k.rules_folder())"],
+        cwd="/",
+        capture_output=True,
+        text=True,
+        env=environment(copy),
+    )
+    assert "site-packages" in where.stdout
+
+
+def test_every_command_of_the_readme_prints_what_it_shows(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Each `$ command` of a console block is run, and what follows is what it prints."""
+    copy, _ = fresh
+    text = README.read_text(encoding="utf-8")
+    renewed = BLOCK.sub(lambda block: "```console\n" + _run_block(block.group(1), copy) + "```", text)
+    if UPDATE:
+        README.write_text(renewed, encoding="utf-8")
+
+    assert renewed == text
+
+
+def _run_block(block: str, copy: Path) -> str:
+    """Return a console block with its commands' real output; a line `...` stands for lines that are not shown."""
+    shown = ""
+    for part in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        if not part.startswith("$ "):
+            continue
+        command, _, expected = part.partition("\n")
+        done = subprocess.run(["bash", "-c", command[2:]], cwd=copy, capture_output=True, text=True, env=environment(copy))
+        output = "".join(line.rstrip() + "\n" for line in (done.stdout + done.stderr).splitlines())
+        if "\n...\n" in f"\n{expected}":
+            output = _abridged(output, expected)
+        shown += f"{command}\n{output}"
+    return shown
+
+
+def _abridged(output: str, expected: str) -> str:
+    """Return the output with the lines left out that `...` stands for; the whole output when what is shown is not in it."""
+    parts = re.split(r"^\.\.\.\n", expected, flags=re.MULTILINE)
+    position = 0
+    for part in parts:
+        found = output.find(part, position)
+        if found < 0:
+            return output
+        position = found + len(part)
+    return expected
+
+
+def test_the_rule_index_is_not_stale() -> None:
+    """rules/README.md is what `mpslint rules --format markdown` prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mpslint", "rules", "--format", "markdown"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    index = ROOT / "rules" / "README.md"
+    if UPDATE:
+        index.write_text(done.stdout, encoding="utf-8")
+
+    assert index.read_text(encoding="utf-8") == done.stdout
+
+
+def test_the_picture_is_not_stale(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """docs/check.svg is what a terminal shows."""
+    copy, _ = fresh
+    code = (
+        "import io, sys\n"
+        "from mpslint.report.terminal import Terminal\n"
+        "from mpslint.report.text import print_report\n"
+        "from mpslint.session import Options, check_paths\n"
+        "from mpslint.view import view\n"
+        "from rich.console import Console\n"
+        "out = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False,\n"
+        "              highlight=False, soft_wrap=True, emoji=False, markup=False)\n"
+        "print_report(Terminal(sys.stdout, out, 112), [view(r) for r in check_paths(['samples/summarization.ipynb'], Options())])\n"
+        "sys.stdout.write(out.export_svg(title='mpslint check samples/summarization.ipynb', unique_id='mpslint'))\n"
+    )
+    done = subprocess.run(["python", "-c", code], cwd=copy, capture_output=True, text=True, check=True, env=environment(copy))
+    picture = ROOT / "docs" / "check.svg"
+    if UPDATE:
+        picture.parent.mkdir(exist_ok=True)
+        picture.write_text(done.stdout, encoding="utf-8")
+
+    assert _words(picture.read_text(encoding="utf-8")) == _words(done.stdout)
+
+
+def _words(svg: str) -> list[str]:
+    """Return the words that a picture shows; how it draws them is the library's matter."""
+    return re.sub(r"<[^>]*>", " ", svg.split("</style>")[-1]).split()
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    """The script reads the command from the README, so they cannot differ; the command runs pytest."""
+    assert "README.md" in (ROOT / ".ci" / "run").read_text()
+    assert "-m pytest" in command_after("test command")
