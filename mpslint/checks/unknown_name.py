@@ -10,7 +10,6 @@ from mpslint.knowledge import platform_data
 from mpslint.settings.evidence import Evidence
 from mpslint.versions import Version, format_version, parse_version
 
-
 WORDS = ("mps", "accelerator")
 """One of these stands in every function, and file, in which it finds something."""
 
