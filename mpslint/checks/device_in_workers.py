@@ -15,6 +15,8 @@ from mpslint.settings.evidence import Evidence
 
 IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
 """Methods that run in the workers."""
+WORDS = ("workers",)
+"""One of these stands in every function, and file, in which it finds something."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

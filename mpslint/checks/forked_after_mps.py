@@ -11,6 +11,8 @@ from mpslint.program.values import Known
 from mpslint.settings.evidence import Evidence
 
 CHOOSERS = frozenset({"trainer", "lightning_trainer"})
+WORDS = ("num_proc",)
+"""One of these stands in every function, and file, in which it finds something."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

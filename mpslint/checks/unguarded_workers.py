@@ -12,6 +12,9 @@ from mpslint.program.values import Instance, Value, alternatives_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
 
+WORDS = ("workers",)
+"""One of these stands in every function, and file, in which it finds something."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the loaders with workers that a script goes through outside `if __name__ == "__main__"`."""

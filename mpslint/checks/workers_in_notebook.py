@@ -13,6 +13,8 @@ from mpslint.source.document import Kind
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
+WORDS = ("workers",)
+"""One of these stands in every function, and file, in which it finds something."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
