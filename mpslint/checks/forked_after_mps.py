@@ -37,6 +37,6 @@ def _uses_of_mps(evidence: Evidence) -> Iterator[Call]:
     for matched in evidence.file_plans.matched:
         devices = [value for setting in matched.settings if setting.name == "device.name" for value in setting.constants]
         if (
-            matched.pattern.role == "placement" and any(str(device).startswith("mps") for device in devices)
+            matched.pattern.role in ("placement", "default_device") and any(str(device).startswith("mps") for device in devices)
         ) or matched.pattern.role in CHOOSERS:
             yield matched.call
