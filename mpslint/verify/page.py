@@ -9,7 +9,7 @@ from pathlib import Path
 from mpslint import __version__
 from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
-from mpslint.verify.platform import limits
+from mpslint.verify.platform import limits_of
 from mpslint.verify.report import Report
 from mpslint.verify.verdict import size
 
@@ -65,7 +65,7 @@ def _check(check: Check) -> str:
 
 
 def _charts(report: Report) -> Iterator[str]:
-    bounds = limits(report.machine.memory_gb)
+    bounds = limits_of(report.machine)
     limit = (f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended))
     runs = [run for run in report.runs if run.backend != "cpu"]
     predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from mpslint.knowledge import platform_data
+from mpslint.macs import Limits
 from mpslint.verify.outcome import RANK, Check, Evidence, RunResult, Status, StepRecord, Verdict, worst
-from mpslint.verify.platform import Limits, is_at_least, limits, precision_outcome, table
+from mpslint.verify.platform import is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
@@ -39,7 +41,7 @@ def decide(name: str, checks: Sequence[Check]) -> Verdict:
 
 def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
     """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
-    bounds = limits(machine.memory_gb)
+    bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
     if result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
@@ -209,7 +211,7 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
 def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, horizon: int) -> Check:
     last = trained[len(trained) // 2 :]
     rate = sum(record.new_graph_keys for record in last) / len(last)
-    per_key = table("graph_cache")["bytes_per_key"]
+    per_key = platform_data("graph_cache")["bytes_per_key"]
     carried_on = 0 if result.planned_graph_keys else int(rate * max(horizon - len(trained), 0))
     planned = max(result.planned_graph_keys, result.graph_keys + carried_on)
     growth = (planned - result.graph_keys + sum(record.new_graph_keys for record in last)) * per_key

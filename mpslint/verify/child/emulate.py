@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
 from mpslint.verify.child.lengths import with_own_lengths
@@ -18,7 +19,7 @@ from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
 from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
-from mpslint.verify.platform import heap_rules, is_at_least, limits, precision_outcome, table
+from mpslint.verify.platform import heap_rules, is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Evaluation, Machine, RunSpec
 
 Progress = Callable[[int, int, StepRecord], None]
@@ -62,7 +63,7 @@ class EmulatedRun:
         self.spec, self.machine = spec, machine
         self.rig = Rig(spec, machine)
         self.keys = Keys()
-        bounds = limits(machine.memory_gb)
+        bounds = limits_of(machine)
         self.replay = Replay(AllocatorModel(heap_rules(machine.torch, bounds.low)))
 
     def run(self, steps: int, progress: Progress) -> RunResult:
@@ -148,7 +149,7 @@ class EmulatedRun:
     def _empty_cache(self) -> None:
         if self.replay.model is not None:
             self.replay.model.empty_cache()
-        if is_at_least(self.machine.torch, table("graph_cache")["cleared_by_empty_cache"]):
+        if is_at_least(self.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
             self.keys.graphs.clear()
 
     def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:

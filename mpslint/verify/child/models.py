@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from mpslint.finding import ReadError
-from mpslint.knowledge import knowledge_files, read_yaml
-from mpslint.verify.platform import table
+from mpslint.knowledge import knowledge_files, platform_data, read_yaml
 from mpslint.verify.spec import RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
@@ -145,7 +144,7 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
     adapters and checkpointing as the spec says."""
     import transformers
 
-    entry: Mapping[str, Any] = table("models/tasks")[spec.task]
+    entry: Mapping[str, Any] = platform_data("models/tasks")[spec.task]
     auto = getattr(transformers, entry["class"])
     with torch.device(device):
         try:

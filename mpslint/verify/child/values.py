@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import dimensions, has_targets, pad, samples
 from mpslint.verify.child.models import make_config, make_model, set_dropout
 from mpslint.verify.child.rig import make_optimizer, takes_label_count
 from mpslint.verify.outcome import RunResult, StepRecord
-from mpslint.verify.platform import table
 from mpslint.verify.spec import Lengths, RunSpec
 
 LONGEST = 96
@@ -147,7 +147,7 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
     vocabulary = getattr(config, "vocab_size", 512) or 512
     sizes = dimensions(config, (1, *lengths))
     sample: Sample = {}
-    for name, dims in table("models/tasks")[spec.task]["batch"].items():
+    for name, dims in platform_data("models/tasks")[spec.task]["batch"].items():
         shape = tuple(sizes[dim] for dim in dims[1:])
         if name in ("pixel_values", "input_features", "input_values"):
             generator = torch.Generator().manual_seed(seed)
