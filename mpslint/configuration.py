@@ -30,6 +30,8 @@ class Configuration:
     target: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Path, ...] = ()
     """Folders of the user's own rule files."""
+    written: frozenset[str] = frozenset()
+    """The keys that the file says; the others have their defaults."""
 
     @property
     def folder(self) -> Path:
@@ -47,6 +49,17 @@ KEYS: Mapping[str, type] = {
     "target": dict,
     "rules": list,
 }
+MEANINGS: Mapping[str, str] = {
+    "select": "Only these rules: ids, names or beginnings of ids (MPS3). Every rule by default.",
+    "ignore": "Not these rules.",
+    "exclude": "Not these files: patterns as in .gitignore, from the folder of this file.",
+    "per-file-ignores": "Not these rules in files that match a pattern.",
+    "severity": "Nothing below this severity: error, warning or note.",
+    "unsafe": "mpslint fix also makes changes that change the run.",
+    "target": "What the code will run on: versions of packages and of macOS, the Mac's memory and chip.",
+    "rules": "Folders of your own rule files.",
+}
+"""What each key means, for `mpslint config` and for editors."""
 
 
 def find_configuration(start: Path) -> Configuration:
@@ -110,6 +123,7 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
         bool(data.get("unsafe", False)),
         {str(key): str(value) for key, value in data.get("target", {}).items()},
         tuple((path.parent / folder) for folder in _words(path, "rules", data.get("rules", []))),
+        frozenset(data),
     )
 
 

@@ -107,7 +107,7 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
                 if _setting_holds(setting, condition) and _is_taken(setting, evidence):
-                    match = _match_of(setting, plan, evidence)
+                    match = match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
 
@@ -120,7 +120,7 @@ def _is_taken(setting: Setting, evidence: Evidence) -> bool:
     return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
 
 
-def _match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
+def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
     """Return the place of a setting: where it is written, else the name of the call whose default it is."""
     span = setting.span
     if span is None and setting.call is not None:
@@ -159,9 +159,9 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
         if product is None or not _compare_all((product,), condition.comparisons):
             continue
         place = factors[0]
-        match = _match_of(place, plan, evidence) if place is not None else None
+        match = match_of(place, plan, evidence) if place is not None else None
         if match is not None:
-            more = [_match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
+            more = [match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
             related = [Related(other.span, f"{other.values['spelling']} is {other.values['value']} here") for other in more if other]
             values = {**match.values, "product": product}
             yield Match(
@@ -344,6 +344,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "versions": _nowhere,
     "suppression": _after_the_others,
     "runs_on": _nowhere,
+    "program": _nowhere,
 }
 
 
@@ -358,6 +359,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "program":
+        return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
@@ -372,13 +375,18 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:
-    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run."""
+    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run.
+
+    A default of the call counts less than what is written for the run elsewhere than in a call (`model.config.max_length = 64`).
+    """
     if match.plan is None:
         return bool(condition.missing)
     if condition.plan and match.plan.kind not in condition.plan:
         return False
     own = [s for s in match.plan.settings.get(name, ()) if match.call is not None and s.call is match.call]
-    setting = own[-1] if own else match.plan.get(name)
+    counts = match.plan.get(name)
+    is_overruled = counts is not None and counts.is_written and counts.call is None
+    setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts
     if setting is None:
         return bool(condition.missing)
     return _setting_holds(setting, condition)

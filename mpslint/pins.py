@@ -129,9 +129,14 @@ def _newest_in(name: str, spec: str) -> str | None:
     newest = format_version(newest_versions()[name])
     if admitted.contains(newest):
         return None
-    releases = str(read_yaml(rules_folder() / "platform" / "versions.yaml").get("released", {}).get(name, "")).split()
-    fitting = [release for release in releases if admitted.contains(release)]
+    fitting = [release for release in releases_of(name) if admitted.contains(release)]
     return fitting[-1] if fitting else None
+
+
+@functools.lru_cache(maxsize=64)
+def releases_of(name: str) -> tuple[str, ...]:
+    """Return the known releases of a package, oldest first."""
+    return tuple(str(read_yaml(rules_folder() / "platform" / "versions.yaml").get("released", {}).get(name, "")).split())
 
 
 def _known(pins: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
     {chip: [m1, m2]}                                  which Mac the Target is
+    {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
     {suppression: unused}                             a comment that silences nothing, judged after all other rules
@@ -57,6 +58,7 @@ SUBJECTS = (
     "versions",
     "suppression",
     "runs_on",
+    "program",
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
@@ -369,3 +371,9 @@ def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> li
 def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
     """Return every package whose version some rule asks about."""
     return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)
+
+
+def rule_keys() -> Mapping[str, frozenset[str]]:
+    """Return the keys of a rule file by the part of it that they stand in."""
+    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
+    return {part: frozenset(names) for part, names in keys.items()}

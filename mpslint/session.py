@@ -7,7 +7,7 @@ import fnmatch
 import functools
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,10 +18,12 @@ from mpslint.finding import Finding, ReadError, Severity, UsageError
 from mpslint.gate import looks_broken, may_matter
 from mpslint.knowledge import knowledge_digest
 from mpslint.rewrite.apply import Fixed, fix
+from mpslint.rewrite.ignores import Ignored, add_ignores
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
+from mpslint.target import Target
 from mpslint.targeting import base_target, target_for
 
 LARGEST_FILE = 100_000_000
@@ -39,6 +41,8 @@ class Options:
     force_exclude: bool = False
     target: Mapping[str, str] = field(default_factory=dict)
     """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -115,7 +119,7 @@ def check_file(found: Found, options: Options) -> FileResult:
         document = open_document(found, data, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
@@ -128,12 +132,30 @@ def check_file(found: Found, options: Options) -> FileResult:
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
+    document, target, rules, is_asked = _prepared(found, options)
+    return fix(document, target, rules, unsafe, is_asked)
+
+
+def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
+    """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
+    document, target, rules, is_asked = _prepared(found, options)
+    return add_ignores(document, target, rules, reason, is_asked)
+
+
+def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
     document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target)
+    target = target_for(document, configuration, options.target, options.observed)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
-    return fix(document, target, rules, unsafe, lambda finding: finding.severity.rank <= threshold.rank)
+    return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
+
+
+def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
+    """Return every rule that some of the files are judged by."""
+    rules = {rule.id: rule for found in files for rule in rules_for(found.path, configuration_for(found.path, options), options)}
+    return tuple(sorted(rules.values(), key=lambda rule: rule.id))
 
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:

@@ -17,19 +17,23 @@ from mpslint.target import Target, default_target, with_mac, with_versions
 
 OPTIONS = "option"
 CONFIGURATION = "configuration"
+OBSERVED = "the error text"
 THIS_MAC = "this Mac"
 
 
-def target_for(document: Document, configuration: Configuration, options: Mapping[str, str]) -> Target:
+def target_for(
+    document: Document, configuration: Configuration, options: Mapping[str, str], observed: Mapping[str, str] | None = None
+) -> Target:
     """Return what a Document is checked for, each version from the first place that says it.
 
-    `options` holds versions by package, and `memory` and `chip`. Raises UsageError for a value that cannot be read.
+    `options` holds versions by package, and `memory` and `chip`; `observed` holds what an error text gives away, which counts for more
+    than what a project or an environment says. Raises UsageError for a value that cannot be read.
     """
     target = base_target(document.path)
     installed = _installed(document)
     for where, versions in installed.items():
         target = with_versions(target, versions, where)
-    for given, source in ((configuration.target, CONFIGURATION), (options, OPTIONS)):
+    for given, source in ((observed or {}, OBSERVED), (configuration.target, CONFIGURATION), (options, OPTIONS)):
         target = with_versions(target, {name: text for name, text in given.items() if name not in TARGET_KEYS}, source)
         target = with_mac(target, given.get("memory", ""), given.get("chip", ""))
     return target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -59,6 +60,8 @@ class FindingView:
     """From which column, counted from 0, and how many characters are meant on that line."""
     related: tuple[tuple[str, Place], ...]
     fix: FixView | None
+    anchor: str
+    """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ def _finding(document: Document, finding: Finding) -> FindingView:
         finding.message,
         finding.why,
         document.place(span.start),
-        document.place(span.end),
+        document.end_place(span),
         span.start,
         span.end,
         document.text[span.start : span.end],
@@ -125,9 +128,16 @@ def _finding(document: Document, finding: Finding) -> FindingView:
             fix.safety.value,
             fix.summary,
             fix.reason,
-            tuple(EditView(document.place(e.span.start), document.place(e.span.end), e.span.start, e.span.end, e.text) for e in fix.edits),
+            tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
         ),
+        _anchor(document, span),
     )
+
+
+def _anchor(document: Document, span: Span) -> str:
+    last = document.line_at(max(span.start, span.end - 1))
+    lines = ["".join(document.line_text(line).split()) for line in range(document.line_at(span.start), last + 1)]
+    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _frame(document: Document, span: Span) -> list[tuple[int, str]]:

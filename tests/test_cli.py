@@ -213,8 +213,9 @@ def test_a_check_loads_nothing_heavy(folder: Path) -> None:
         "print(*sorted(name for name in sys.modules if '.' not in name))\n"
     )
     loaded = {}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     for name in ("bad.py", "clean.py"):
-        done = subprocess.run([sys.executable, "-c", code, name], cwd=folder, capture_output=True, text=True, check=True)
+        done = subprocess.run([sys.executable, "-c", code, name], cwd=folder, env=environment, capture_output=True, text=True, check=True)
         loaded[name] = set(done.stdout.splitlines()[-1].split())
 
     assert not loaded["bad.py"] & {"torch", "transformers", "datasets", "numpy", "nbformat", "jsonschema"}

@@ -80,6 +80,28 @@ def test_places_in_a_notebook_are_those_of_the_cell_and_of_the_file() -> None:
     assert b"b = 4" in data.splitlines()[place.physical_line - 1]
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        notebook("x = 1\n", code_cell(["a = 2\n", "\n", 'd = {"é": [\n', "  'tab\t']}"])),
+        notebook("x = 1\n", code_cell("a = 2\n\nd = {\"é\": [\n  'tab\t']}"), indent=None),
+        notebook("x = 1\n", code_cell(['a = 2\n\nd = {"é', "\": [\n  'tab\t']", "", "}"]), ensure_ascii=False),
+    ],
+    ids=["lines", "one line", "odd"],
+)
+def test_every_character_of_a_notebook_has_its_place_in_the_json(data: bytes) -> None:
+    """Written out there as it is read here; a range ends behind its last character, not in the next string."""
+    document = read("n.ipynb", data)
+    lines = data.decode().split("\n")
+    for offset, character in enumerate(document.text):
+        start, end = document.place(offset), document.end_place(Span(offset, offset + 1))
+        if offset == document.cells[0].span.end:
+            continue  # the line end that joins the cells is in no string
+        assert start.physical_line == end.physical_line
+        written = lines[start.physical_line - 1][start.physical_column - 1 : end.physical_column - 1]
+        assert json.loads(f'"{written}"') == character
+
+
 def test_old_and_odd_notebooks_are_read() -> None:
     """Format 3, a source that is one string, and cells that nbformat calls invalid but Jupyter opens."""
     old = {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "language": "python", "input": ["x = 1"], "outputs": []}]}]}

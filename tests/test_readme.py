@@ -31,6 +31,14 @@ def command_after(mark: str) -> str:
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
     """A copy of what git tracks, with the README's first command run in it: a wheel is built and installed in an empty environment."""
     copy = tmp_path_factory.mktemp("clone") / "mpslint"
+    copy_of_the_checkout(copy)
+    command = command_after("first command").replace("python3 -m venv", f"{sys.executable} -m venv")
+    done = subprocess.run(["bash", "-c", command], cwd=copy, capture_output=True, text=True, env=environment(copy))
+    return copy, done
+
+
+def copy_of_the_checkout(copy: Path) -> None:
+    """Copy what git tracks, and what it would, into a new folder."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     if not names:
@@ -38,9 +46,6 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     for name in names:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, copy / name)
-    command = command_after("first command").replace("python3 -m venv", f"{sys.executable} -m venv")
-    done = subprocess.run(["bash", "-c", command], cwd=copy, capture_output=True, text=True, env=environment(copy))
-    return copy, done
 
 
 def environment(copy: Path) -> dict[str, str]:

@@ -29,7 +29,15 @@ def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--force-exclude", is_flag=True, help="Exclude also files that are named on the command line."),
         click.option("--stdin-filename", default="", metavar="NAME", help="What `-` (standard input) is called."),
     ]
-    for decorator in reversed([*decorators, *_target_options(), *_configuration_options()]):
+    function = target_options(function)
+    for decorator in reversed(decorators):
+        function = decorator(function)
+    return function
+
+
+def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which Mac and versions a check is for, and which configuration holds."""
+    for decorator in reversed([*_target_options(), *_configuration_options()]):
         function = decorator(function)
     return function
 
@@ -54,19 +62,23 @@ def options_of(values: dict[str, Any]) -> Options:
     paths = values["paths"]
     if not paths:
         raise UsageError("no file given; name files or folders, or - for standard input")
-    target = {name: values[name] for name in (*PACKAGES, "memory", "chip") if values[name] is not None}
     return Options(
         tuple(_split(values["select"])),
         tuple(_split(values["ignore"])),
         Severity(values["severity"]) if values["severity"] else None,
         tuple(values["exclude"]),
         values["force_exclude"],
-        target,
-        values["config"],
-        values["isolated"],
-        sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
-        values["stdin_filename"],
+        target_of(values),
+        config=values["config"],
+        isolated=values["isolated"],
+        stdin=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
+        stdin_filename=values["stdin_filename"],
     )
+
+
+def target_of(values: dict[str, Any]) -> dict[str, str]:
+    """Return the versions, and the Mac's memory and chip, that the command line gave."""
+    return {name: values[name] for name in (*PACKAGES, "memory", "chip") if values[name] is not None}
 
 
 def _split(words: tuple[str, ...]) -> list[str]:

@@ -3,26 +3,67 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
 
+from mpslint.cli import EXIT_CLEAN, EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of
+from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
-from mpslint.session import Options, check_file, configuration_for, dependencies, files_of
+from mpslint.finding import UsageError
+from mpslint.report.formats import format_names
+from mpslint.report.records import Report, repository_root
+from mpslint.report.terminal import terminal
+from mpslint.report.text import print_problems, print_statistics
+from mpslint.session import Options, check_file, configuration_for, dependencies, files_of, rules_of
 from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
+TEXT, JSON = "text", "json"
 
-@click.command(short_help="Say what will go wrong on a Mac, and why.")
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to become of what is found, as the command line says it."""
+
+    output_format: str | None
+    output: str | None
+    quiet: bool
+    statistics: bool
+    exit_zero: bool
+    baseline: Path | None
+    write_baseline: Path | None
+    add_ignore: str | None
+    jobs: int | None
+    no_cache: bool
+
+
+class _Check(click.Command):
+    """A command in which `--add-ignore` takes a reason only after an equals sign, so that it never swallows a path."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line."""
+        return super().parse_args(ctx, [f"{argument}=" if argument == "--add-ignore" else argument for argument in args])
+
+
+@click.command(cls=_Check, short_help="Say what will go wrong on a Mac, and why.")
 @file_options
-@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
+@click.option("--format", "output_format", type=click.Choice(format_names()), help="How to report: as text by default.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report to a file.")
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")
 @click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
+@click.option(
+    "--write-baseline", type=click.Path(path_type=Path), help="Write everything that is found into this file, and report nothing."
+)
+@click.option("--add-ignore", metavar="[=REASON]", help="Write a comment that silences each finding, and report nothing.")
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes; by default one a core where there is work enough.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache (.mpslint_cache).")
-def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, jobs: int | None, no_cache: bool, **values: Any) -> None:
+def command(**values: Any) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
     PATH is a script, a notebook, a shell script or .env file, or a folder of them; - is standard input. Nothing of it is run.
@@ -34,30 +75,57 @@ def command(output_format: str, quiet: bool, statistics: bool, exit_zero: bool, 
       mpslint check train.py --torch 2.9 --transformers 4.57 --memory 16GB
       cat train.py | mpslint check - --stdin-filename train.py
       mpslint check . --select MPS1,MPS5 --format json
+      mpslint check . --format sarif --output mpslint.sarif
+      mpslint check . --write-baseline mpslint-baseline.json
+      mpslint check . --baseline mpslint-baseline.json
+
+    Inside GitHub Actions the findings also become annotations, unless a format is asked for.
 
     \b
     Exit codes: 0 nothing wrong (notes do not count), 1 errors or warnings, 2 usage or configuration, 3 something could not be read.
     """
+    asked = Asked(**{name: values.pop(name) for name in Asked.__slots__})
+    _refuse_contradictions(asked)
     options = options_of(values)
     files = list(files_of(values["paths"], options))
-    if output_format == "json":
-        import json
+    if asked.add_ignore is not None:
+        from mpslint.cli._add_ignore import add_ignores
 
-        from mpslint.report.machine import as_json
+        sys.exit(add_ignores(files, options, asked.add_ignore))
+    report = _checked(files, options, asked)
+    if asked.write_baseline is not None:
+        from mpslint.cli._baseline import write
 
-        results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
-        click.echo(json.dumps(as_json(results), indent=2, ensure_ascii=False))
-        sys.exit(0 if exit_zero else exit_code(view(result) for result in results))
-    from mpslint.report.terminal import terminal
-    from mpslint.report.text import print_problems, print_report, print_statistics
+        write(asked.write_baseline, report)
+        sys.exit(EXIT_UNREADABLE if any(file.problem for file in report.files) else EXIT_CLEAN)
+    if asked.baseline is not None:
+        from mpslint.cli._baseline import without_known
 
-    views = _views(files, options, jobs, no_cache)
-    if statistics:
-        print_statistics(terminal(), views)
+        report = without_known(asked.baseline, report, options)
+    if asked.statistics:
+        print_statistics(terminal(), report.files)
     else:
-        print_report(terminal(), views, quiet)
-    print_problems(views)
-    sys.exit(0 if exit_zero else exit_code(views))
+        show(report, asked.output_format, asked.output)
+    print_problems(report.files)
+    sys.exit(EXIT_CLEAN if asked.exit_zero else exit_code(report.files))
+
+
+def _refuse_contradictions(asked: Asked) -> None:
+    """Raise UsageError for options that ask for two reports at once."""
+    if asked.baseline is not None and asked.write_baseline is not None:
+        raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
+    if asked.statistics and (asked.output is not None or asked.output_format not in (None, TEXT)):
+        raise UsageError("--statistics is a report of its own: give it without --format and --output")
+
+
+def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
+    """Check files and return what a report needs: with training plans for JSON, with rules for every format but text."""
+    root = str(repository_root(Path.cwd()))
+    rules = () if asked.output_format in (None, TEXT) else rules_of(files, options)
+    if asked.output_format != JSON:
+        return Report(_views(files, options, asked.jobs, asked.no_cache), rules, root, quiet=asked.quiet)
+    results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
+    return Report([view(result) for result in results], rules, root, results)
 
 
 def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from mpslint.diagnose.diagnosis import Diagnosis, Outcome
-from mpslint.finding import UsageError
+from mpslint.diagnose.joining import Source
+from mpslint.finding import ReadError, UsageError
 
 _EXIT_CODES = {Outcome.EXPLAINED: 0, Outcome.UNCERTAIN: 1, Outcome.UNKNOWN: 1}
 
@@ -25,16 +26,21 @@ _EXIT_CODES = {Outcome.EXPLAINED: 0, Outcome.UNCERTAIN: 1, Outcome.UNKNOWN: 1}
     show_default=True,
     help="How to print the diagnosis.",
 )
-def command(file: Path | None, message: str | None, form: str) -> None:
+@click.option(
+    "--source", "sources", multiple=True, metavar="FILE", help="A script or notebook that ran: its findings are joined. Repeatable."
+)
+def command(file: Path | None, message: str | None, form: str, sources: tuple[str, ...]) -> None:
     """Say what an error text means on MPS, what it does not mean, and what to change.
 
     FILE is a log, a pasted traceback, a step-by-step memory log, or a notebook whose stored outputs are read; - is
-    standard input.
+    standard input. With --source, or for a notebook, what `mpslint check` says of the code is joined: the findings that explain the
+    error, and the command that mends them.
 
     \b
     Examples:
       mpslint diagnose train.log
       mpslint diagnose train.ipynb
+      mpslint diagnose error.log --source train.py
       python train.py 2>&1 | tee train.log | mpslint diagnose -
       mpslint diagnose --message "Placeholder storage has not been allocated on MPS device!"
       mpslint diagnose memory.csv --format json
@@ -43,8 +49,23 @@ def command(file: Path | None, message: str | None, form: str) -> None:
     Exit codes: 0 explained, 1 known but nothing certain (or not known), 2 usage, 3 unreadable.
     """
     diagnosis = _diagnosis(file, message)
-    _show(diagnosis, form)
+    _show(diagnosis, _joined(diagnosis, file, sources), form)
     sys.exit(_EXIT_CODES[diagnosis.outcome])
+
+
+def _joined(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) -> list[Source]:
+    """Check the sources that are named, and a notebook that is its own source. Raises ReadError for one that cannot be read."""
+    from mpslint.diagnose.joining import join, observed_versions
+    from mpslint.session import Options, check_file
+    from mpslint.source.files import find_files
+
+    own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" and not sources else []
+    options = Options(observed=observed_versions(diagnosis))
+    joined = [join(diagnosis, check_file(found, options)) for found in find_files([*sources, *own])]
+    for source in joined:
+        if source.problem and source.path in sources:
+            raise ReadError(source.problem)
+    return [source for source in joined if not source.problem]
 
 
 def _diagnosis(file: Path | None, message: str | None) -> Diagnosis:
@@ -62,17 +83,23 @@ def _diagnosis(file: Path | None, message: str | None) -> Diagnosis:
     return diagnose(log_of_bytes(sys.stdin.buffer.read(), "<stdin>"))
 
 
-def _show(diagnosis: Diagnosis, form: str) -> None:
+def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
     if form == "json":
         from mpslint.report.diagnosis_json import diagnosis_json
+        from mpslint.report.joined import sources_json
 
-        click.echo(json.dumps(diagnosis_json(diagnosis), indent=2, ensure_ascii=False))
+        data = {**diagnosis_json(diagnosis), "sources": sources_json(sources)}
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
     elif form == "markdown":
         from mpslint.report.diagnosis import markdown
+        from mpslint.report.joined import sources_markdown
 
-        click.echo(markdown(diagnosis), nl=False)
+        click.echo(markdown(diagnosis) + sources_markdown(sources), nl=False)
     else:
         from mpslint.report.console import console
         from mpslint.report.diagnosis import print_diagnosis
+        from mpslint.report.joined import print_sources
+        from mpslint.report.terminal import terminal
 
         print_diagnosis(diagnosis, console())
+        print_sources(terminal(), sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -87,7 +88,7 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
     out.line(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):
-        out.line(f"See what changed with: git diff -- {' '.join(changed[:3])}{' ...' if len(changed) > 3 else ''}")
+        out.line(f"See what changed with: git diff -- {shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}")
 
 
 def _in_git(path: str) -> bool:

@@ -13,10 +13,17 @@ from mpslint.configuration import find_configuration
 @click.option(
     "--format", "output_format", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True, help="How to list."
 )
-def command(output_format: str) -> None:
+@click.option("--schema", is_flag=True, help="Print the JSON schema of rule files instead, for editors.")
+def command(output_format: str, schema: bool) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about."""
+    if schema:
+        from mpslint.schema import rule_schema, schema_text
+
+        click.echo(schema_text(rule_schema()), nl=False)
+        return
     from mpslint.report.console import console
-    from mpslint.report.rules import fix_word, rules_table
+    from mpslint.report.rule_page import fix_word, rules_markdown
+    from mpslint.report.rules import rules_table
     from mpslint.rule import load_rules
 
     rules = load_rules(find_configuration(Path.cwd()).rules)
@@ -24,8 +31,6 @@ def command(output_format: str) -> None:
         console().print(rules_table(rules))
         return
     if output_format == "markdown":
-        from mpslint.report.rules import rules_markdown
-
         click.echo(rules_markdown(rules), nl=False)
         return
     import json

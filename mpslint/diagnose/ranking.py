@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mpslint.diagnose.catalogue import Role
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
+from mpslint.diagnose.frames import Frame
 from mpslint.finding import Finding
 
 
@@ -39,26 +40,57 @@ def reading_order(symptoms: Sequence[tuple[int, Symptom]]) -> tuple[Symptom, ...
 
 
 def rank_findings(
-    diagnosis: Diagnosis, findings: Sequence[Finding], line_of: Callable[[Finding], SourceLine | None]
+    diagnosis: Diagnosis,
+    findings: Sequence[Finding],
+    line_of: Callable[[Finding], SourceLine | None],
+    settings_of: Callable[[Finding], frozenset[str]] = lambda finding: frozenset(),
+    file: str = "",
 ) -> tuple[RankedFinding, ...]:
     """Return the findings, those that explain the diagnosis first.
 
-    A finding explains a symptom when the message names its rule. Of two that do, the one on the line where the
-    traceback leaves the user's code comes first, then the worse one. `line_of` tells where a finding stands.
+    A finding explains a symptom when the message names its rule, or when it is about a setting that the message says to change
+    (`settings_of`). Of two that do, the one on the line where the traceback leaves the user's code comes first, then the worse one.
+    `line_of` tells where a finding stands, `file` in which file: frames of other files do not count.
     """
     causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
-    explained = {rule: symptom.message.id for symptom in reversed(causes) for rule in symptom.message.rules}
-    order = [symptom.message.id for symptom in causes]
-    ends = [symptom.frame for symptom in causes] + [error.frame for error in diagnosis.unknown]
-    frames = {(frame.cell, frame.line) for frame in ends if frame is not None}
+    order = [symptom.message.id for symptom in causes] + [MEMORY_LOG]
+    frames = {(frame.cell, frame.line) for frame in _frames(diagnosis) if not frame.file or not file or _same_file(frame.file, file)}
 
     def ranked(finding: Finding) -> RankedFinding:
         line = line_of(finding)
         in_traceback = line is not None and (line.cell, line.line) in frames
-        return RankedFinding(finding, explained.get(finding.rule, ""), in_traceback)
+        return RankedFinding(finding, _explained(diagnosis, finding, settings_of(finding)), in_traceback)
 
     def rank(item: RankedFinding) -> tuple[int, bool, int, int]:
         place = order.index(item.explains) if item.explains else len(order)
         return place, not item.in_traceback, item.finding.severity.rank, item.finding.span.start
 
     return tuple(sorted(map(ranked, findings), key=rank))
+
+
+MEMORY_LOG = "memory-log"
+"""What a finding explains that a step-by-step memory log speaks of."""
+
+
+def _frames(diagnosis: Diagnosis) -> list[Frame]:
+    ends = [symptom.frame for symptom in diagnosis.symptoms if symptom.is_cause] + [error.frame for error in diagnosis.unknown]
+    return [frame for frame in ends if frame is not None]
+
+
+def _same_file(frame: str, file: str) -> bool:
+    return frame.replace("\\", "/").rsplit("/", 1)[-1] == file.replace("\\", "/").rsplit("/", 1)[-1] or frame.startswith(("<", "Cell"))
+
+
+def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str]) -> str:
+    """Return the id of the message that a finding explains, or ''."""
+    causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
+    for symptom in causes:
+        if finding.rule in symptom.message.rules:
+            return symptom.message.id
+    for symptom in causes:
+        if any(settings & set(change.settings) for change in symptom.explanation.changes):
+            return symptom.message.id
+    explanation = diagnosis.memory_explanation
+    if explanation is not None and any(settings & set(change.settings) for change in explanation.changes):
+        return MEMORY_LOG
+    return ""

@@ -64,7 +64,8 @@ def evaluate_call(m: Machine, node: ast.Call) -> Value:
         callee = m.value(node.func)
     arguments = evaluate_arguments(m, node)
     if isinstance(callee, OneOf):
-        return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
+        with m.guarded(node.func, True):  # which of them is called is not decided
+            return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
     return call_value(m, callee, receiver, arguments, node)
 
 

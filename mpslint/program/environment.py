@@ -17,15 +17,16 @@ SETTERS = frozenset({"dotenv.set_key"})
 NOT_HERE = Unknown("environment")
 
 
-def write(m: Machine, name: Value, value: Value, node: ast.AST, value_node: ast.AST) -> None:
-    """Record that an environment variable is set."""
+def write(m: Machine, name: Value, value: Value, node: ast.AST, value_node: ast.AST, style: str = "python") -> None:
+    """Record that an environment variable is set; in a copy (style `child`) it is set for processes that are started with that."""
     if not (isinstance(name, Known) and isinstance(name.value, str)):
         return
-    m.store.write(m.module.slots, ("environment", name.value), value)
+    if style == "python":
+        m.store.write(m.module.slots, ("environment", name.value), value)
     if not m.is_silent:
         start, end = m.span_of(node)
         value_start, value_end = m.span_of(value_node)
-        m.facts.environment.append(EnvironmentWrite(name.value, value, start, end, value_start, value_end, m.context))
+        m.facts.environment.append(EnvironmentWrite(name.value, value, start, end, value_start, value_end, m.context, style))
 
 
 def read(m: Machine, name: Value | None, default: Value | None) -> Value:

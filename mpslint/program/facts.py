@@ -116,8 +116,8 @@ class EnvironmentWrite:
     value_end: int
     context: Context | None = None
     style: str = "python"
-    """How it is set, and so what it reaches: `python`, `magic` (%env), `shell` (the rest of a script), `inline` (one command),
-    `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
+    """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
+    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,7 +101,7 @@ def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: as
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
     ):
-        environment.write(m, index, value, statement, value_node)
+        environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
             m.store.write(receiver.slots, index.value, Entry(value, value_node))

@@ -9,8 +9,9 @@
      "problems": [{"path", "message"}],
      "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
 
-A place is {"cell", "cell_id", "line", "column", "physical_line"}: cell and cell_id only in notebooks, line and column from 1 and within
-the cell, physical_line the line of the file itself. A range is [start, end) in characters of the joined text of the cells.
+A place is {"cell", "cell_id", "line", "column", "physical_line", "physical_column"}: cell and cell_id only in notebooks, line and column
+from 1 and within the cell, the physical ones those of the file itself. A range is [start, end) in characters of the joined text of the
+cells.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from mpslint.program.values import Known, OneOf
 from mpslint.session import FileResult
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.source.document import Document
+from mpslint.source.document import Document, Place
 from mpslint.view import versions_of
 
 SCHEMA = 1
@@ -91,7 +92,7 @@ def _finding(document: Document, finding: Finding) -> dict[str, Any]:
 def _span(document: Document, span: Span) -> dict[str, Any]:
     return {
         "place": place_as_json(document, span.start),
-        "end": place_as_json(document, span.end),
+        "end": _place(document.end_place(span)),
         "range": [span.start, span.end],
     }
 
@@ -102,9 +103,13 @@ def _edit(document: Document, edit: Edit) -> dict[str, Any]:
 
 def place_as_json(document: Document, offset: int) -> dict[str, Any]:
     """Return a place as plain data."""
-    place = document.place(offset)
+    return _place(document.place(offset))
+
+
+def _place(place: Place) -> dict[str, Any]:
     cell = {"cell": place.cell, "cell_id": place.cell_id or None} if place.cell is not None else {}
-    return {**cell, "line": place.line, "column": place.column, "physical_line": place.physical_line}
+    physical = {"physical_line": place.physical_line, "physical_column": place.physical_column}
+    return {**cell, "line": place.line, "column": place.column, **physical}
 
 
 def plan_as_json(document: Document, plan: TrainingPlan) -> dict[str, Any]:

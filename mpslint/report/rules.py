@@ -1,15 +1,14 @@
-"""One rule, or all of them, for people."""
+"""One rule, or all of them, in a terminal."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpslint.finding import Safety
+from mpslint.report.rule_page import first_bad, fix_word, in_general, outcome_versions, recipe_words, worst_of
 from mpslint.report.text import COLOURS
 from mpslint.rule import Example, Rule
 
@@ -20,18 +19,18 @@ def print_rule(out: Console, rule: Rule) -> None:
     out.print(rule.title)
     out.print()
     for outcome in rule.outcomes:
-        versions = str(outcome.versions) or ("otherwise" if len(rule.outcomes) > 1 else "every version")
+        versions = outcome_versions(rule, outcome)
         out.print(Text.assemble("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity.value]), (versions, "bold")))
-        out.print(f"           {_in_general(outcome.message)}")
+        out.print(f"           {in_general(outcome.message)}")
     out.print()
     out.print(rule.why)
     for recipe in rule.fixes:
-        words = recipe.advice or recipe.summary or ", ".join(f"{name} = {value}" for name, value in recipe.set.items()) or recipe.compute
+        words = recipe_words(recipe)
         versions = f" ({recipe.versions})" if str(recipe.versions) else ""
         out.print(Text.assemble("\n", (f"Fix, {recipe.safety.value}{versions}", "bold"), f": {words}" if words else ""))
         if recipe.reason:
             out.print(f"  {recipe.reason}")
-    example = next((example for example in rule.examples if example.bad and not example.known_miss), None)
+    example = first_bad(rule)
     if example is not None:
         _print_example(out, example)
     silent = next((example for example in rule.examples if example.ok), None)
@@ -41,11 +40,6 @@ def print_rule(out: Console, rule: Rule) -> None:
     out.print(Text("\nSources", style="bold"))
     for source in rule.sources:
         out.print(f"  {source}")
-
-
-def _in_general(message: str) -> str:
-    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate."""
-    return re.sub(r"\{(\w+)\}", "...", re.sub(r"\b([\w-]+) \{\1\}", r"\1", message))
 
 
 def _print_example(out: Console, example: Example) -> None:
@@ -68,44 +62,6 @@ def rules_table(rules: Sequence[Rule]) -> Table:
     for column in ("id", "name", "severity", "fix", "title"):
         table.add_column(column, overflow="fold", no_wrap=column in ("id", "severity", "fix"))
     for rule in rules:
-        worst = min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
+        worst = worst_of(rule)
         table.add_row(rule.id, rule.name, Text(worst.value, style=COLOURS[worst.value]), fix_word(rule), rule.title)
     return table
-
-
-def fix_word(rule: Rule) -> str:
-    """Return how a rule's findings can be mended: safe, unsafe, by hand, or not at all."""
-    safeties = {recipe.safety for recipe in rule.fixes}
-    for safety, word in ((Safety.SAFE, "safe"), (Safety.UNSAFE, "unsafe"), (Safety.MANUAL, "by hand")):
-        if safety in safeties:
-            return word
-    return ""
-
-
-FAMILIES = {
-    "1": "Precision",
-    "2": "Memory and batch",
-    "3": "Shapes and padding",
-    "4": "Evaluation and generation",
-    "5": "Device and CUDA-only code",
-    "6": "Data loading",
-    "7": "Environment",
-    "8": "Silently wrong results",
-    "9": "Operators and API names",
-}
-
-
-def rules_markdown(rules: Sequence[Rule]) -> str:
-    """Return the index of the rules as Markdown."""
-    lines = ["# Rules", "", "Generated from the rule files by `mpslint rules --format markdown`; `mpslint explain ID` shows one whole.", ""]
-    for digit, title in FAMILIES.items():
-        family = [rule for rule in rules if rule.id[-3] == digit]
-        if not family:
-            continue
-        lines += [f"## {digit}xx {title}", "", "| id | name | what | worst | fix |", "| --- | --- | --- | --- | --- |"]
-        for rule in family:
-            worst = min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
-            link = f"[{rule.id}]({rule.path.name})"
-            lines.append(f"| {link} | {rule.name} | {rule.title} | {worst.value} | {fix_word(rule) or 'none'} |")
-        lines.append("")
-    return "\n".join(lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -83,7 +84,7 @@ def print_summary(out: Terminal, files: Sequence[FileView]) -> None:
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     paths = [file.path for file in files if file.findings]
-    command = f"mpslint fix {paths[0]}" if len(paths) == 1 else "mpslint fix"
+    command = f"mpslint fix {shlex.quote(paths[0])}" if len(paths) == 1 else "mpslint fix"
     parts = [f"{safe} can be fixed safely: {command}"] if safe else []
     parts += [f"{unsafe} {'more ' if safe else ''}with --unsafe, which changes the run"] if unsafe else []
     if parts:

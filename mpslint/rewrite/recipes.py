@@ -46,19 +46,20 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
 def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
-    if any(_loses_comment(edit, evidence) for edit in written.edits):
+    if _loses_comment(written.edits, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))
 
 
-def _loses_comment(edit: Edit, evidence: Evidence) -> bool:
-    old = evidence.document.text[edit.span.start : edit.span.end]
-    if "#" not in old:
+def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
+    """Return whether a comment that edits take away is in none of the texts that they write."""
+    old = [evidence.document.text[edit.span.start : edit.span.end] for edit in edits]
+    if not any("#" in text for text in old):
         return False
     from mpslint.program.lossless import comments_in
 
-    kept = comments_in(edit.text)
-    return any(comment not in kept for comment in comments_in(old))
+    kept = [comment for edit in edits for comment in comments_in(edit.text)]
+    return any(comment not in kept for text in old for comment in comments_in(text))
 
 
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
@@ -202,6 +203,8 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     statement, siblings = found
     document = evidence.document
     span = evidence.span_of(statement)
+    if span not in match.span:
+        return None  # the statement does more than what was found
     if len(siblings) == 1 and statement not in evidence.parsed.body:
         return Edit(span, "pass")
     first, last = document.line_at(span.start), document.line_at(span.end)

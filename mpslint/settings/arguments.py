@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,42 +31,67 @@ class ArgumentFact:
     """By its value as text: what to write instead; '' for nothing."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Whose facts hold for the calls of a dialect's role, besides those under a call's own name."""
+
+    owner: str
+    names: tuple[str, ...]
+    not_names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """The facts by the call's name, then by argument; and the families, by role."""
+
+    facts: Mapping[str, Mapping[str, ArgumentFact]]
+    families: Mapping[str, Family]
+
+
 @functools.lru_cache(maxsize=1)
-def load_arguments() -> Mapping[str, Mapping[str, ArgumentFact]]:
-    """Return the facts by the call's name, then by argument. Raises RuleError naming the file and the key."""
+def load_arguments() -> Arguments:
+    """Return everything that is known of arguments. Raises RuleError naming the file and the key."""
     path = rules_folder() / "platform" / "arguments.yaml"
+    data = dict(read_yaml(path))
+    families = {
+        role: Family(row["owner"], tuple(row.get("names", ["*"])), tuple(row.get("not_names", ())))
+        for role, row in data.pop("families").items()
+    }
     found: dict[str, dict[str, ArgumentFact]] = {}
-    for owner, arguments in read_yaml(path).items():
+    for owner, arguments in data.items():
         found[owner] = {}
-        for name, data in arguments.items():
-            if unknown := set(data) - _KEYS:
+        for name, fact in arguments.items():
+            if unknown := set(fact) - _KEYS:
                 raise RuleError(f"{path}: {owner}: {name}: unknown key {sorted(unknown)[0]!r}")
             found[owner][name] = ArgumentFact(
                 owner,
                 name,
-                VersionRange.parse(data["exists"]),
-                data.get("use", ""),
-                data.get("before", ""),
-                data.get("drop", False),
-                data.get("note", ""),
-                data.get("rewrite", {}),
+                VersionRange.parse(fact["exists"]),
+                fact.get("use", ""),
+                fact.get("before", ""),
+                fact.get("drop", False),
+                fact.get("note", ""),
+                fact.get("rewrite", {}),
             )
-    return found
-
-
-OWNER_BY_ROLE = {
-    "arguments": "transformers.TrainingArguments",
-    "trainer": "transformers.Trainer",
-    "model": "transformers.from_pretrained",
-    "accelerator": "accelerate.Accelerator",
-}
-"""Whose facts hold for every call of a dialect's role: what derives from TrainingArguments takes its arguments."""
+    return Arguments(found, families)
 
 
 def fact_of(role: str, names: tuple[str, ...], argument: str) -> ArgumentFact | None:
-    """Return what is known of an argument of a call that a dialect reads in this role."""
-    owners = [*names, OWNER_BY_ROLE.get(role, "")]
-    return next((fact for owner in owners if (fact := load_arguments().get(owner, {}).get(argument)) is not None), None)
+    """Return what is known of an argument of a call that a dialect reads in this role: under its own name, else of its family."""
+    known = load_arguments()
+    for name in names:
+        fact = known.facts.get(name, {}).get(argument)
+        if fact is not None:
+            return fact
+    family = known.families.get(role)
+    if family is None or not any(_is_of(family, name) for name in names):
+        return None
+    return known.facts.get(family.owner, {}).get(argument)
+
+
+def _is_of(family: Family, name: str) -> bool:
+    fits = any(fnmatch.fnmatchcase(name, glob) for glob in family.names)
+    return fits and not any(fnmatch.fnmatchcase(name, glob) for glob in family.not_names)
 
 
 def exists(role: str, names: tuple[str, ...], argument: str, versions: Mapping[str, Version]) -> bool:

@@ -29,6 +29,7 @@ def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
     for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
         if found is not None:
             yield found
+    yield from _padding_limits(plan, family)
     yield from _shapes(plan, family)
 
 
@@ -118,6 +119,24 @@ def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
     if bound is None or (bound.entry is not None and bound.entry.setting == "length.truncation" and not _is_padded(plan)):
         return None
     return dataclasses.replace(bound, name="length.reached")
+
+
+def _padding_limits(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
+    """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, None where it has none."""
+    if family is None or (family.length is None and family.tokenizer_length is None):
+        return
+    for setting in plan.settings.get("padding.strategy", ()):
+        lengths = (*plan.settings.get("length.source", ()), *plan.settings.get("padding.length", ()))
+        given = any(other.call is setting.call and not (other.is_known and other.constant is None) for other in lengths)
+        is_open = setting.call is None or setting.call.is_open
+        if (
+            _role(setting) in ("tokenizer", "collator")
+            and setting.is_known
+            and setting.constant == "max_length"
+            and not given
+            and not is_open
+        ):
+            yield dataclasses.replace(setting, name="padding.limit", value=Known(family.tokenizer_length))
 
 
 def _is_padded(plan: TrainingPlan) -> bool:

@@ -48,6 +48,11 @@ class Evidence:
         return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
 
     @functools.cached_property
+    def is_program(self) -> bool:
+        """Whether the file is started by itself, rather than imported: a notebook, what has a main guard, what trains."""
+        return bool(self.document.cells) or self.trains or any(call.context.under_main for call in self.facts.calls)
+
+    @functools.cached_property
     def devices(self) -> frozenset[str]:
         """The devices that something of the program is put on: those it names, and the Mac's where a Trainer chooses."""
         settings = [setting for matched in self.file_plans.matched for setting in matched.settings]

@@ -91,6 +91,11 @@ class FilePlans:
     plans: tuple[TrainingPlan, ...]
     matched: tuple[Matched, ...]
 
+    @functools.cached_property
+    def by_result(self) -> Mapping[int, Matched]:
+        """The calls that some dialect reads, by the id of the object that each makes."""
+        return {id(m.call.result): m for m in self.matched if m.call.result is not None}
+
 
 def gather(
     facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span], dialects: Dialects | None = None
@@ -157,7 +162,7 @@ class _Gatherer:
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
         given = bound_arguments(run.call, run.pattern)
-        parts = [part for argument in given.values() for part in _behind(argument.value, self._by_result) if part is not run]
+        parts = [part for argument in given.values() for part in behind(argument.value, self._by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
         collators = [m for m in self.matched if m.pattern.role == "collator"]
@@ -179,7 +184,7 @@ class _Gatherer:
                 dataclasses.replace(setting, name="batch.train")
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
-                for part in _behind(iterated, self._by_result)
+                for part in behind(iterated, self._by_result)
                 if part.pattern.role == "loader"
                 for setting in part.settings
                 if setting.name == "loader.batch"
@@ -201,22 +206,22 @@ class _Gatherer:
         return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
 
 
-def _behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
+def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
     """Yield the matched calls that made an object, and those that made what it was made of."""
     for one in alternatives_of(value):
         if isinstance(one, Items):
             for item in one.values():
-                yield from _behind(item, by_result, depth - 1)
+                yield from behind(item, by_result, depth - 1)
         if not isinstance(one, Instance) or depth <= 0:
             continue
         found = by_result.get(id(one))
         if found is not None:
             yield found
         if one.owner is not None:
-            yield from _behind(one.owner, by_result, depth - 1)
+            yield from behind(one.owner, by_result, depth - 1)
         if one.call is not None and (found is None or found.pattern.role != "trainer"):
             for argument in (*one.call.arguments, *one.call.keywords.values()):
-                yield from _behind(argument.value, by_result, depth - 1)
+                yield from behind(argument.value, by_result, depth - 1)
 
 
 def _called(call: Call) -> str:

@@ -80,6 +80,8 @@ class Place:
     cell_id: str = ""
     physical_line: int = 0
     """The line in the file itself: for a notebook, the line of the JSON text."""
+    physical_column: int = 0
+    """The column there: for a notebook, inside the JSON string."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,10 @@ class Document:
     unread: tuple[Unread, ...] = ()
     write_back: Callable[[Sequence[Edit]], bytes] | None = None
     """Return the bytes of the file with these edits of `text` made (sorted, not overlapping), everything else as it was."""
-    physical_line: Callable[[int, int], int] | None = None
-    """For a notebook: the line of the JSON text for an index into `cells` and an offset in that cell."""
+    physical: Callable[[int, int], tuple[int, int]] | None = None
+    """For a notebook: the line and column of the JSON text for an index into `cells` and an offset in that cell."""
+    physical_end: Callable[[int, int], tuple[int, int]] | None = None
+    """The same for the end of a range, which lies right behind the character before the offset."""
 
     @functools.cached_property
     def line_starts(self) -> list[int]:
@@ -139,11 +143,18 @@ class Document:
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset: line and column, in its cell where there are cells."""
+        return self._place(offset, self.physical)
+
+    def end_place(self, span: Span) -> Place:
+        """Return the place at which a span ends; in the JSON of a notebook that is never in the string after its last character."""
+        return self._place(span.end, self.physical_end if span.end > span.start else self.physical)
+
+    def _place(self, offset: int, physical: Callable[[int, int], tuple[int, int]] | None) -> Place:
         line = self.line_at(offset)
         column = offset - self.line_starts[line - 1] + 1
         index = bisect.bisect_right(self._cell_starts, offset) - 1
-        if index < 0 or self.physical_line is None:
-            return Place(line, column, physical_line=line)
+        if index < 0 or physical is None:
+            return Place(line, column, physical_line=line, physical_column=column)
         cell = self.cells[index]
-        physical = self.physical_line(index, offset - cell.span.start)
-        return Place(line - self.line_at(cell.span.start) + 1, column, cell.number, cell.id, physical)
+        cell_line = line - self.line_at(cell.span.start) + 1
+        return Place(cell_line, column, cell.number, cell.id, *physical(index, offset - cell.span.start))

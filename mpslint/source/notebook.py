@@ -120,14 +120,31 @@ class NotebookText:
         lengths = [len(json.loads(self.raw[start:end], strict=False)) for start, end in self.sources[index].literals]
         return [0, *itertools.accumulate(lengths)]
 
-    def physical_line(self, index: int, offset: int) -> int:
-        """Return the line of the JSON text (from 1) that holds an offset in a cell."""
+    def physical(self, index: int, offset: int) -> tuple[int, int]:
+        """Return the line and column of the JSON text (from 1) at which the character at an offset in a cell is written."""
         source = self.sources[index]
         if not source.literals:
-            return bisect.bisect_left(self._line_ends, source.start) + 1
-        literal = bisect.bisect_right(self._offsets(index), offset) - 1
-        start, _ = source.literals[min(literal, len(source.literals) - 1)]
-        return bisect.bisect_left(self._line_ends, start) + 1
+            return self._line_and_column(source.start)
+        literal = min(bisect.bisect_right(self._offsets(index), offset) - 1, len(source.literals) - 1)
+        return self._line_and_column(self._written_until(index, literal, offset))
+
+    def physical_end(self, index: int, offset: int) -> tuple[int, int]:
+        """Return the line and column right behind the character before an offset: the end of a range that ends there."""
+        source = self.sources[index]
+        if not source.literals or not offset:
+            return self.physical(index, offset)
+        literal = min(bisect.bisect_left(self._offsets(index), offset) - 1, len(source.literals) - 1)
+        return self._line_and_column(self._written_until(index, literal, offset))
+
+    def _written_until(self, index: int, literal: int, offset: int) -> int:
+        """Return where in the JSON text the characters of one string of a source, up to an offset in the cell, are written out."""
+        start, end = self.sources[index].literals[literal]
+        characters = _characters(self.raw[start + 1 : end - 1])[: offset - self._offsets(index)[literal]]
+        return start + 1 + sum(len(written) for _, written in characters)
+
+    def _line_and_column(self, position: int) -> tuple[int, int]:
+        line = bisect.bisect_left(self._line_ends, position)
+        return line + 1, position - (self._line_ends[line - 1] + 1 if line else 0) + 1
 
     def write(self, edits: Sequence[tuple[int, Edit]]) -> str:
         """Return the JSON text with edits made: pairs of an index into the cells and an Edit counted from the cell's start."""

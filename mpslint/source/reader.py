@@ -22,6 +22,8 @@ _SUFFIXES = {
     ".bash": Kind.SHELL,
     ".zsh": Kind.SHELL,
     ".env": Kind.ENV,
+    ".yaml": Kind.YAML,
+    ".yml": Kind.YAML,
 }
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -169,7 +171,8 @@ class _Joined:
             cells=tuple(self.cells),
             unread=tuple(unread),
             write_back=self.write_back,
-            physical_line=self.layout.physical_line,
+            physical=self.layout.physical,
+            physical_end=self.layout.physical_end,
         )
 
     def write_back(self, edits: Sequence[Edit]) -> bytes:

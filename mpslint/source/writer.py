@@ -39,6 +39,28 @@ def write_file(path: str, before: bytes, after: bytes, backup: bool = False) -> 
     return kept
 
 
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file of our own, such as a report: nobody ever sees half of it. Raises WriteError.
+
+    A symbolic link is followed, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    """
+    real = os.path.realpath(path)
+    try:
+        if os.path.exists(real) and not os.path.isfile(real):
+            with open(path, "wb") as stream:
+                stream.write(data)
+            return
+        _replace(real, data, stat.S_IMODE(os.stat(real).st_mode) if os.path.exists(real) else 0o666 & ~_umask())
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def _backup(real: str, data: bytes, mode: int) -> str:
     kept = real + ".orig"
     _replace(kept, data, mode)

@@ -1,0 +1,32 @@
+"""What several checks need to know of a Trainer: what the program does with it, and its functions."""
+
+from __future__ import annotations
+
+from mpslint.program.facts import Argument, Call
+from mpslint.program.values import Bound, Function
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.translate import bound_arguments
+
+
+def trainer_of(plan: TrainingPlan) -> Call | None:
+    """Return the call that makes a run's Trainer, or None."""
+    return next(iter(plan.calls.get("trainer", ())), None)
+
+
+def is_asked(plan: TrainingPlan, method: str, evidence: Evidence) -> bool:
+    """Return whether the program calls a method of a run's Trainer."""
+    trainer = trainer_of(plan)
+    return trainer is not None and any(call.method == method and call.receiver is trainer.result for call in evidence.facts.calls)
+
+
+def function_given(plan: TrainingPlan, name: str, evidence: Evidence) -> Function | None:
+    """Return the function of the program that a run's Trainer is given under a name, or None."""
+    trainer = trainer_of(plan)
+    if trainer is None:
+        return None
+    pattern = next((matched.pattern for matched in evidence.file_plans.matched if matched.call is trainer), None)
+    given: dict[str, Argument] = bound_arguments(trainer, pattern) if pattern is not None else trainer.keywords
+    value = given[name].value if name in given else None
+    function = value.function if isinstance(value, Bound) else value
+    return function if isinstance(function, Function) else None

@@ -1,0 +1,89 @@
+"""Arguments that a call does not take in the Target's versions, from `rules/platform/arguments.yaml`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit, Span
+from mpslint.judge import Match
+from mpslint.program.facts import Argument, Call
+from mpslint.program.values import Function, Known
+from mpslint.settings.arguments import ArgumentFact, fact_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
+from mpslint.settings.spell import Written, remove_argument
+from mpslint.versions import Version, format_version
+
+WORDS = ("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator")
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""
+    for matched in evidence.file_plans.matched:
+        for name, argument in matched.call.keywords.items():
+            fact = fact_of(matched.pattern.role, matched.call.names, name)
+            if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(matched.call, name):
+                continue
+            node = _node_of(argument, evidence)
+            if node is not None and _kind(fact, evidence.target.versions) == options["kind"]:
+                yield _match(matched, fact, node, argument, evidence)
+
+
+def _kind(fact: ArgumentFact, versions: Mapping[str, Version]) -> str:
+    later = any(compare in (">=", ">") and versions.get(package, ()) < number for package, compare, number in fact.exists.terms)
+    return "later" if later else "renamed" if fact.use else "removed"
+
+
+def _is_own(call: Call, name: str) -> bool:
+    """Return whether a class of the program takes the argument itself, as a field or in its own constructor."""
+    cls = call.result.cls if call.result is not None else None
+    if cls is None:
+        return False
+    return name in cls.fields or isinstance(cls.lookup("__init__"), Function) or name in call.inherited
+
+
+def _node_of(argument: Argument, evidence: Evidence) -> ast.AST | None:
+    """Return the keyword, or the key of the dict, that names an argument."""
+    if argument.keyword is not None:
+        return argument.keyword
+    parent = evidence.parents.get(argument.node) if argument.node is not None else None
+    if isinstance(parent, ast.Dict):
+        return next((key for key, value in zip(parent.keys, parent.values, strict=True) if value is argument.node), None)
+    return parent if isinstance(parent, ast.keyword) else None
+
+
+def _match(matched: Matched, fact: ArgumentFact, node: ast.AST, argument: Argument, evidence: Evidence) -> Match:
+    package = next(iter(fact.exists.packages))
+    values = {
+        "written": fact.name,
+        "value": argument.value.value if isinstance(argument.value, Known) else None,
+        "called": matched.call.names[0].rsplit(".", 1)[-1] if matched.call.names else matched.call.method,
+        "library": f"{package} {format_version(evidence.target.versions[package])}",
+        "use": fact.use if fact.use else fact.before,
+        "note": f" {fact.note}" if fact.note else "",
+        "since": next((format_version(number) for _, compare, number in fact.exists.terms if compare in (">=", ">")), ""),
+        "fact": fact,
+    }
+    place = evidence.span_of(node)
+    return Match(place, values, call=matched.call, context=matched.call.context, node=node)
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that gives the argument its new name, writes what replaces its value, or takes it away."""
+    fact: ArgumentFact = match.values["fact"]
+    replaced = fact.rewrite.get(str(match.values["value"]).lower())
+    if replaced == "" or (replaced is None and fact.drop):
+        return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
+    if replaced is not None:
+        return Written((Edit(match.span, replaced),), replaced) if isinstance(match.node, ast.keyword) else None
+    new = match.values["use"]
+    if not new or (match.call is not None and new in match.call.keywords):
+        return None
+    shift = 1 if isinstance(match.node, ast.Constant) else 0
+    start = match.span.start + shift
+    if evidence.document.text[start : start + len(fact.name)] != fact.name:
+        return None
+    return Written((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")

@@ -1,0 +1,103 @@
+"""Environment variables that are set when PyTorch has read them already: at its import, or when the GPU was first used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit, Related, Span
+from mpslint.judge import Match
+from mpslint.knowledge import platform_data
+from mpslint.program.facts import EnvironmentWrite, Import
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
+from mpslint.settings.spell import Written
+
+
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever it finds something."""
+    yield from options["names"]
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each variable of `names` that is set too late. Option `after`: import (of torch) or use (of the GPU)."""
+    for write in evidence.facts.environment:
+        if write.name not in options["names"] or write.style not in ("python", "magic"):
+            continue
+        earlier = _import_before(evidence, write) if options["after"] == "import" else _use_before(evidence, write)
+        if earlier is not None:
+            line = evidence.document.place(evidence.span_of(earlier).start)
+            where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
+            related = (Related(evidence.span_of(earlier), "PyTorch reads it here"),)
+            values = {"written": write.name, "where": where, "write": write, "earlier": earlier}
+            yield Match(Span(write.start, write.end), values, context=write.context, related=related)
+
+
+def _import_before(evidence: Evidence, write: EnvironmentWrite) -> ast.stmt | None:
+    """Return the first import that brings torch, where it stands above a write."""
+    imports = [fact for fact in evidence.facts.imports if _brings_torch(fact) and not fact.context.functions]
+    first = min(imports, key=lambda fact: evidence.span_of(fact.node).start, default=None)
+    return first.node if first is not None and evidence.span_of(first.node).start < write.start else None
+
+
+def _brings_torch(fact: Import) -> bool:
+    known = platform_data("environment")
+    package = fact.name.split(".")[0]
+    return package in known["import_torch"] or (package in known["import_torch_by_name"] and isinstance(fact.node, ast.ImportFrom))
+
+
+def _use_before(evidence: Evidence, write: EnvironmentWrite) -> ast.AST | None:
+    """Return the first call of the module itself that puts something on the GPU, where it stands above a write."""
+    placed = [m for m in evidence.file_plans.matched if m.pattern.role in ("placement", "factory") and _takes_mps(m)]
+    calls = [m.call for m in placed if not m.call.context.functions and not m.call.context.guards]
+    first = min(calls, key=lambda call: evidence.span_of(call.node).start, default=None)
+    return first.node if first is not None and evidence.span_of(first.node).end < write.start else None
+
+
+def _takes_mps(matched: Matched) -> bool:
+    devices = [s for s in matched.settings if s.name == "device.name"]
+    return bool(devices) and all(s.constants and all(str(c).split(":")[0] == "mps" for c in s.constants) for s in devices)
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edits that move the line of a variable above the import."""
+    write: EnvironmentWrite = match.values["write"]
+    document, earlier = evidence.document, match.values["earlier"]
+    line = document.line_at(write.start)
+    text = document.line_text(line)
+    statement = text.strip()
+    if document.line_at(write.end) != line or text[:1].isspace() or (write.context is not None and write.context.functions):
+        return None
+    if write.style == "python" and write.start != document.line_starts[line - 1]:
+        return None
+    if earlier not in evidence.parsed.body:
+        return None
+    newline = "\r\n" if "\r\n" in document.text else "\n"
+    target = document.line_starts[earlier.lineno - 1]
+    module = statement.split(".")[0]
+    needs = "" if write.style == "magic" or _is_bound(evidence, module, target) else f"import {module}{newline}"
+    moved = Edit(Span(target, target), f"{needs}{statement}{newline}")
+    return Written((moved, Edit(_line(evidence, line), "")), f"above the import, {match.values['where']}")
+
+
+def _is_bound(evidence: Evidence, module: str, before: int) -> bool:
+    """Return whether `import module` stands above a place."""
+    return any(
+        isinstance(statement, ast.Import)
+        and evidence.span_of(statement).start < before
+        and any(alias.name.split(".")[0] == module and alias.asname is None for alias in statement.names)
+        for statement in evidence.parsed.body
+    )
+
+
+def _line(evidence: Evidence, line: int) -> Span:
+    """Return the span of a whole line, with the line end that belongs to it in its cell."""
+    document = evidence.document
+    start = document.line_starts[line - 1]
+    end = document.line_starts[line] if line < len(document.line_starts) else len(document.text)
+    cell = document.cell_at(start)
+    if cell is not None and end > cell.span.end:
+        end = cell.span.end
+        start = start if start == cell.span.start else start - 1
+    return Span(start, end)

@@ -1,0 +1,81 @@
+"""Collate functions of the program that pad each batch to its longest sample."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.judge import Match
+from mpslint.program.values import Bound, Function, Instance, Value, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+
+SHORT = 256
+"""A collate function that cuts below this makes few shapes."""
+BY_HAND = "pad_sequence"
+"""Pads tensors, and takes no multiple to pad to."""
+PADS = ("tokenizer", "processor", "pad", "tok")
+EVALUATES = re.compile(r"eval|valid|test|predict", re.IGNORECASE)
+"""Names of functions that collate for something else than training."""
+TO_LONGEST = (True, "longest")
+
+WORDS = ("pad_sequence", "padding", ".pad(", "max(")
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = ("DataLoader", "Trainer")
+"""One of these stands in every such file."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the first call, in each function that collates for training, that pads to the longest sample."""
+    for function, plan in _collate_functions(evidence):
+        padding = [node for node in ast.walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node)]
+        if not padding or EVALUATES.search(function.name):
+            continue
+        node = min(padding, key=lambda call: call.lineno)
+        fact = next((call for call in evidence.facts.calls if call.node is node and _name(node) != BY_HAND), None)
+        place = next((keyword for keyword in node.keywords if keyword.arg == "padding"), node.func)
+        values = {"written": ast.unparse(node.func), "function": function.name}
+        yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
+
+
+def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, TrainingPlan | None]]:
+    """Yield the functions that loaders and Trainers collate with, with the run they do it for."""
+    for matched in evidence.file_plans.matched:
+        if matched.pattern.role not in ("loader", "trainer"):
+            continue
+        name = "collate_fn" if matched.pattern.role == "loader" else "data_collator"
+        given = {**dict(zip(matched.pattern.table.positional, matched.call.arguments, strict=False)), **matched.call.keywords}
+        argument = given.get(name)
+        plan = next((plan for plan in evidence.plans if any(matched.call in calls for calls in plan.calls.values())), None)
+        for value in alternatives_of(argument.value) if argument is not None else ():
+            function = _function_of(value)
+            if function is not None:
+                yield function, plan
+
+
+def _function_of(value: Value) -> Function | None:
+    """Return the function that is called when a value is."""
+    if isinstance(value, Bound):
+        return value.function
+    if isinstance(value, Instance) and value.cls is not None:
+        method = value.cls.lookup("__call__")
+        return method if isinstance(method, Function) else None
+    return value if isinstance(value, Function) else None
+
+
+def _name(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _pads_to_longest(node: ast.Call) -> bool:
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    if _name(node) == BY_HAND:
+        return True
+    if not _name(node).endswith(PADS) or "pad_to_multiple_of" in keywords or None in keywords:
+        return False
+    padding, length = keywords.get("padding"), keywords.get("max_length")
+    if isinstance(length, ast.Constant) and isinstance(length.value, int) and length.value < SHORT:
+        return False
+    return isinstance(padding, ast.Constant) and padding.value in TO_LONGEST

@@ -1,0 +1,52 @@
+"""`mpslint check --add-ignore`: comments for what is found, so that only new findings are reported from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from mpslint.finding import Finding, MpslintError, Severity, UsageError
+from mpslint.rewrite.ignores import Ignored
+from mpslint.session import Options, add_ignores_to
+from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.writer import write_file
+
+
+def add_ignores(files: Sequence[Found], options: Options, reason: str) -> int:
+    """Write the comments and say what was done; return the exit code."""
+    if any(found.path == STANDARD_INPUT for found in files):
+        raise UsageError("--add-ignore writes files; name one")
+    if len(reason.splitlines()) > 1:
+        raise UsageError("--add-ignore: the reason is one line")
+    code = done = 0
+    for found in files:
+        try:
+            ignored = add_ignores_to(found, options, reason)
+            if ignored.data != ignored.original:
+                write_file(found.path, ignored.original, ignored.data)
+        except MpslintError as error:
+            click.echo(f"mpslint: {error}", err=True)
+            code = 3
+            continue
+        done += len(ignored.silenced)
+        if ignored.silenced:
+            click.echo(f"{found.path}: {_findings(len(ignored.silenced))} ignored")
+        for finding in ignored.left:
+            click.echo(_left(ignored, finding))
+            code = max(code, 0 if finding.severity is Severity.NOTE else 1)
+    click.echo(f"Ignored {_findings(done)}." if done else "Nothing to ignore.")
+    return code
+
+
+def _findings(number: int) -> str:
+    return f"{number} finding{'' if number == 1 else 's'}"
+
+
+def _left(ignored: Ignored, finding: Finding) -> str:
+    place = ignored.document.place(finding.span.start)
+    if place.cell is not None:
+        where, instead = f"cell {place.cell}:{place.line}", f"tag the cell mpslint-ignore-{finding.rule}"
+    else:
+        where, instead = str(place.line), "name the file in per-file-ignores"
+    return f"{ignored.document.path}:{where}: {finding.rule} cannot be silenced by a comment here; {instead}"

@@ -1,0 +1,50 @@
+"""`--baseline` and `--write-baseline`: leave known findings out, and write them down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from mpslint.baseline import baseline_text, compare, load_baseline
+from mpslint.report.records import Report
+from mpslint.report.text import counted, print_problems
+from mpslint.session import FileResult, Options
+from mpslint.source.writer import write_whole
+
+
+def write(path: Path, report: Report) -> None:
+    """Write every finding of a report into a baseline file."""
+    write_whole(str(path), baseline_text(path, report.files).encode())
+    number = sum(len(file.findings) for file in report.files)
+    touched = sum(1 for file in report.files if file.findings)
+    click.echo(f"Wrote {counted(number, 'finding')} in {counted(touched, 'file')} to {path}.")
+    print_problems(report.files)
+
+
+def without_known(path: Path, report: Report, options: Options) -> Report:
+    """Return a report without the findings that a baseline holds, and say, on standard error, what the baseline did."""
+    compared = compare(path, load_baseline(path), report.files, options)
+    if compared.known:
+        click.echo(f"{counted(compared.known, 'finding')} left out: in the baseline {path}", err=True)
+    if compared.gone:
+        per_file = Counter(entry.path for entry in compared.gone)
+        named = ", ".join(f"{name} ({number})" for name, number in sorted(per_file.items())[:5])
+        more = ", ..." if len(per_file) > 5 else ""
+        entries = (
+            "1 entry of the baseline no longer occurs"
+            if len(compared.gone) == 1
+            else f"{len(compared.gone)} entries of the baseline no longer occur"
+        )
+        click.echo(f"{entries}: {named}{more}; --write-baseline {path} writes it anew", err=True)
+    results = [_only(result, kept) for result, kept in zip(report.results, compared.new, strict=bool(report.results))]
+    return replace(report, files=compared.files, results=results)
+
+
+def _only(result: FileResult, kept: tuple[int, ...]) -> FileResult:
+    checked = result.checked
+    if checked is None:
+        return result
+    return replace(result, checked=replace(checked, findings=tuple(checked.findings[index] for index in kept)))

@@ -1,0 +1,49 @@
+"""`mpslint config`: what is in force, and from where."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from mpslint.cli._options import target_of, target_options
+from mpslint.session import Options
+from mpslint.source.files import STANDARD_INPUT
+
+
+@click.command(short_help="Show what is in force for a path, and from where.")
+@click.argument("path", default=".")
+@click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show it.")
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead, for editors.")
+@target_options
+def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
+    """Show the configuration that holds for a file or folder: each key with the file that says it, the rules, and the Target.
+
+    The Target is what a file is checked for: versions of packages and of macOS, each with where it was read, and the Mac.
+
+    \b
+    Examples:
+      mpslint config
+      mpslint config notebooks/train.ipynb
+      mpslint config train.py --torch 2.9 --format json
+      mpslint config --schema > mpslint.schema.json
+    """
+    if schema:
+        from mpslint.schema import configuration_schema, schema_text
+
+        click.echo(schema_text(configuration_schema()), nl=False)
+        return
+    from mpslint.in_force import in_force
+    from mpslint.report.in_force import as_data, print_in_force
+
+    stdin = sys.stdin.buffer.read() if path == STANDARD_INPUT else b""
+    found = in_force(path, Options(target=target_of(values), config=values["config"], isolated=values["isolated"], stdin=stdin))
+    if output_format == "json":
+        import json
+
+        click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        return
+    from mpslint.report.terminal import terminal
+
+    print_in_force(terminal(), found)

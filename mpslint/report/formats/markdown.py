@@ -1,0 +1,99 @@
+"""Markdown for a comment on a pull request: a table of the findings, the reasons folded away."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from mpslint.report.records import LEVELS, Notice, Record, Report, cell_words, notices, records
+from mpslint.report.text import counted
+from mpslint.source.document import Place
+from mpslint.view import FindingView
+
+MARK = "<!-- mpslint -->"
+"""The first line, by which a workflow finds its own comment again."""
+LONGEST = 60_000
+"""Characters; GitHub takes 65,536."""
+_CODE = re.compile(r"(`[^`]*`)")
+
+
+def render(report: Report) -> str:
+    """Return the report, cut where a comment could not hold it."""
+    found, unread = list(records(report)), list(notices(report))
+    lines = [MARK, f"### mpslint: {_headline(report, found)}", ""]
+    if found:
+        lines += _table(found)
+    if unread:
+        lines += ["**Not read**", "", *_fitting([_unread(notice) for notice in unread], LONGEST // 4), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _headline(report: Report, found: list[Record]) -> str:
+    read = sum(1 for file in report.files if not file.problem)
+    if not found:
+        return f"nothing wrong for MPS in {counted(read, 'file')}"
+    severities = Counter(record.finding.severity for record in found)
+    counts = ", ".join(counted(severities[level], level) for level in LEVELS if severities[level])
+    touched = len({record.path for record in found})
+    return f"{counts} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "")
+
+
+def _table(found: list[Record]) -> list[str]:
+    worst_first = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))
+    rows = [_row(record) for record in worst_first]
+    whys = {record.finding.rule: record.finding for record in worst_first if record.finding.why}
+    reasons = [f"- **{rule}** {finding.name}: {_text(finding.why)}" for rule, finding in sorted(whys.items())]
+    head = ["| | where | rule | what happens on a Mac | fix |", "| --- | --- | --- | --- | --- |"]
+    lines = [*head, *_fitting(rows, LONGEST // 2), ""]
+    if reasons:
+        lines += ["<details><summary>Why</summary>", "", *_fitting(reasons, LONGEST // 4), "", "</details>", ""]
+    return lines
+
+
+def _fitting(lines: list[str], room: int) -> list[str]:
+    """Return as many lines as there is room for, and how many are left out."""
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return [*kept, "", f"... and {len(lines) - len(kept)} more."]
+        kept.append(line)
+    return kept
+
+
+def _row(record: Record) -> str:
+    finding = record.finding
+    cells = (finding.severity, _where(record.path, finding.place), f"{finding.rule} {finding.name}", _text(finding.message), _fix(finding))
+    return f"| {' | '.join(cells)} |"
+
+
+def _where(path: str, place: Place) -> str:
+    words = cell_words(place)
+    return f"{_code(path)} {words}" if words else _code(f"{path}:{place.line}")
+
+
+def _fix(finding: FindingView) -> str:
+    fix = finding.fix
+    if fix is None:
+        return ""
+    return f"by hand: {_text(fix.summary)}" if fix.safety == "manual" else f"{_code(fix.summary)} ({fix.safety})"
+
+
+def _unread(notice: Notice) -> str:
+    return f"- {_where(notice.path, notice.place)}: {_text(notice.message)}"
+
+
+def _code(text: str) -> str:
+    """Return a text as code inside a table."""
+    plain = " ".join(text.split()).replace("|", "\\|")
+    fence = "``" if "`" in plain else "`"
+    return f"{fence} {plain} {fence}" if "`" in plain else f"{fence}{plain}{fence}"
+
+
+def _text(text: str) -> str:
+    """Return prose with what Markdown would take for markup escaped outside code, and no mention of anybody."""
+    pieces = _CODE.split(" ".join(text.split()))
+    for index in range(0, len(pieces), 2):
+        plain = re.sub(r"([\\*_\[\]~])", r"\\\1", pieces[index]).replace("&", "&amp;").replace("<", "&lt;")
+        pieces[index] = plain.replace("@", "@\u200b").replace("`", "\\`")
+    return "".join(pieces).replace("|", "\\|")

@@ -1,0 +1,122 @@
+"""SARIF 2.1.0, for code scanning: findings with their rules explained, their fixes as replacements, and fingerprints.
+
+Regions are those of the file itself: in a notebook the line and column of the JSON text, so that a viewer of the .ipynb file shows the
+right line, with the cell and its line as the logical location. Replacements of a notebook are therefore written as JSON writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from mpslint import __version__
+from mpslint.report.records import Notice, Record, Report, advice, notice_words, notices, records, sentence
+from mpslint.report.rule_page import FAMILIES, rule_page, worst_of
+from mpslint.rule import Rule
+from mpslint.source.document import Place
+from mpslint.view import EditView
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+FINGERPRINT = "mpslint/v1"
+NOTEBOOK = "notebook"
+KINDS_OF_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
+
+
+def render(report: Report) -> str:
+    """Return one SARIF log with one run."""
+    found, unread = list(records(report)), list(notices(report))
+    indexes = {rule.id: index for index, rule in enumerate(report.rules)}
+    run = {
+        "tool": {"driver": {"name": "mpslint", "semanticVersion": __version__, "rules": [_rule(rule) for rule in report.rules]}},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not any(notice.is_whole_file for notice in unread),
+                "toolExecutionNotifications": [_notification(notice) for notice in unread],
+            }
+        ],
+        "results": [_result(record, indexes) for record in found],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    worst = worst_of(rule).value
+    page = rule_page(rule)
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": " ".join(rule.why.split())},
+        "help": {"text": page, "markdown": page},
+        "defaultConfiguration": {"level": worst},
+        "properties": {
+            "tags": ["mps", FAMILIES.get(rule.id[-3], "mpslint")],
+            "precision": "high",
+            "problem.severity": KINDS_OF_PROBLEM[worst],
+        },
+    }
+
+
+def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
+    finding = record.finding
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        **({"ruleIndex": indexes[finding.rule]} if finding.rule in indexes else {}),
+        "level": finding.severity,
+        "message": {"text": sentence(finding)},
+        "locations": [_location(record.path, finding.place, finding.end)],
+        "partialFingerprints": {FINGERPRINT: record.fingerprint},
+    }
+    if finding.related:
+        result["relatedLocations"] = [
+            {"id": number, "message": {"text": message}, **_location(record.path, place, None)}
+            for number, (message, place) in enumerate(finding.related)
+        ]
+    if finding.fix is not None and finding.fix.edits:
+        replacements = [_replacement(edit, record.file.kind) for edit in finding.fix.edits]
+        change = {"artifactLocation": {"uri": _uri(record.path)}, "replacements": replacements}
+        result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
+        result["properties"] = {"fixSafety": finding.fix.safety}
+    return result
+
+
+def _notification(notice: Notice) -> dict[str, Any]:
+    return {
+        "level": "error" if notice.is_whole_file else "warning",
+        "message": {"text": notice_words(notice)},
+        "locations": [_location(notice.path, notice.place, None)],
+    }
+
+
+def _location(path: str, start: Place, end: Place | None) -> dict[str, Any]:
+    location: dict[str, Any] = {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": _region(start, end)}}
+    if start.cell is not None:
+        properties = {
+            "cell": start.cell,
+            "line": start.line,
+            "column": start.column,
+            **({"cellId": start.cell_id} if start.cell_id else {}),
+        }
+        name = f"cell {start.cell}"
+        location["logicalLocations"] = [
+            {"name": name, "fullyQualifiedName": f"{name}, line {start.line}", "kind": "cell", "properties": properties}
+        ]
+    return location
+
+
+def _region(start: Place, end: Place | None) -> dict[str, int]:
+    region = {"startLine": start.physical_line, "startColumn": start.physical_column}
+    return region if end is None else {**region, "endLine": end.physical_line, "endColumn": end.physical_column}
+
+
+def _replacement(edit: EditView, kind: str) -> dict[str, Any]:
+    text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
+    return {"deletedRegion": _region(edit.place, edit.end), "insertedContent": {"text": text}}
+
+
+def _uri(path: str) -> str:
+    """Return a path as a URI: relative where the path is, so that it counts from the root of the repository."""
+    return f"file://{quote(path)}" if path.startswith("/") else quote(path)

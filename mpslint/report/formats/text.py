@@ -1,0 +1,16 @@
+"""The report for people, without colours."""
+
+from __future__ import annotations
+
+import io
+
+from mpslint.report.records import Report
+from mpslint.report.terminal import Terminal
+from mpslint.report.text import print_report
+
+
+def render(report: Report) -> str:
+    """Return every finding with its source, cause and fix, and the summary."""
+    stream = io.StringIO()
+    print_report(Terminal(stream), report.files, report.quiet)
+    return stream.getvalue()

@@ -1,0 +1,121 @@
+"""What was found, as programs want it: one record a finding, with a path that counts from the root of the repository."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpslint.fingerprint import fingerprints
+from mpslint.rule import Rule
+from mpslint.session import FileResult
+from mpslint.source.document import Place
+from mpslint.source.files import STANDARD_INPUT
+from mpslint.view import FileView, FindingView
+
+_PROBLEM = re.compile(r"(?::(\d+))?(?::(\d+))?: (.*)", re.DOTALL)
+LEVELS = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run of mpslint, as the formats get it."""
+
+    files: Sequence[FileView]
+    rules: Sequence[Rule] = ()
+    """The rules that were asked, for formats that explain them."""
+    root: str = ""
+    """The folder that paths count from, such as the root of the repository."""
+    results: Sequence[FileResult] = ()
+    """The same files with their training plans, for formats that show them."""
+    quiet: bool = False
+    """One line a finding, in the format for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finding."""
+
+    path: str
+    file: FileView
+    finding: FindingView
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A part of a file, or a whole file, that could not be read."""
+
+    path: str
+    place: Place
+    message: str
+    is_whole_file: bool
+
+
+def records(report: Report) -> Iterator[Record]:
+    """Yield every finding, in the order of the files."""
+    for file in report.files:
+        path = path_from(report.root, file.path)
+        for finding, fingerprint in zip(file.findings, fingerprints(path, file.findings), strict=True):
+            yield Record(path, file, finding, fingerprint)
+
+
+def notices(report: Report) -> Iterator[Notice]:
+    """Yield everything that could not be read."""
+    for file in report.files:
+        path = path_from(report.root, file.path)
+        for place, reason in file.unread:
+            yield Notice(path, place, f"not read: {reason}", False)
+        if file.problem:
+            yield _problem(path, file)
+
+
+def _problem(path: str, file: FileView) -> Notice:
+    """Return a problem, which is one line that begins with the path and often the line and column, as a Notice."""
+    match = _PROBLEM.fullmatch(file.problem.removeprefix(file.path)) if file.problem.startswith(file.path) else None
+    if match is None:
+        return Notice(path, Place(1, 1, physical_line=1, physical_column=1), file.problem, True)
+    line, column = int(match.group(1) or 1), int(match.group(2) or 1)
+    return Notice(path, Place(line, column, physical_line=line, physical_column=column), match.group(3), True)
+
+
+def path_from(root: str, path: str) -> str:
+    """Return a path as it counts from the root, with slashes; an absolute one where it lies outside."""
+    if path == STANDARD_INPUT:
+        return path
+    absolute = os.path.abspath(path)
+    relative = os.path.relpath(absolute, root or os.getcwd())
+    return Path(absolute if relative.startswith(os.pardir + os.sep) else relative).as_posix()
+
+
+def repository_root(folder: Path) -> Path:
+    """Return the root of the git repository that a folder lies in, or the folder itself outside of one."""
+    return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), folder)
+
+
+def cell_words(place: Place) -> str:
+    """Return `cell 3, line 2` for a place in a notebook, whose lines in the file say nothing to people; '' elsewhere."""
+    return f"cell {place.cell}, line {place.line}" if place.cell is not None else ""
+
+
+def advice(finding: FindingView) -> str:
+    """Return in a sentence how a finding is mended, or ''."""
+    fix = finding.fix
+    if fix is None:
+        return ""
+    if fix.safety == "manual":
+        return f"Do: {fix.summary}"
+    return f"Fix ({fix.safety}{': ' + fix.reason if fix.reason else ''}): {fix.summary}"
+
+
+def sentence(finding: FindingView) -> str:
+    """Return a finding in one line: the cell where there are cells, what happens, and how it is mended."""
+    where = cell_words(finding.place)
+    return " ".join(filter(None, (f"{where[0].upper()}{where[1:]}:" if where else "", finding.message, advice(finding))))
+
+
+def notice_words(notice: Notice) -> str:
+    """Return what was not read in one line, with the cell where there are cells."""
+    return ": ".join(filter(None, (cell_words(notice.place), notice.message)))

@@ -1,0 +1,98 @@
+"""A rule as a page of Markdown, the index of all rules, and the words for the parts of a rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mpslint.finding import Safety, Severity
+from mpslint.rule import Example, FixRecipe, Outcome, Rule
+
+FAMILIES = {
+    "1": "Precision",
+    "2": "Memory and batch",
+    "3": "Shapes and padding",
+    "4": "Evaluation and generation",
+    "5": "Device and CUDA-only code",
+    "6": "Data loading",
+    "7": "Environment",
+    "8": "Silently wrong results",
+    "9": "Operators and API names",
+}
+
+
+def worst_of(rule: Rule) -> Severity:
+    """Return the worst that a rule's findings can be."""
+    return min((outcome.severity for outcome in rule.outcomes), key=lambda severity: severity.rank)
+
+
+def outcome_versions(rule: Rule, outcome: Outcome) -> str:
+    """Return the versions in which something happens, in words."""
+    return str(outcome.versions) or ("otherwise" if len(rule.outcomes) > 1 else "every version")
+
+
+def in_general(message: str) -> str:
+    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate."""
+    return re.sub(r"\{(\w+)\}", "...", re.sub(r"\b([\w-]+) \{\1\}", r"\1", message))
+
+
+def recipe_words(recipe: FixRecipe) -> str:
+    """Return in words what a fix does."""
+    return recipe.advice or recipe.summary or ", ".join(f"{name} = {value}" for name, value in recipe.set.items()) or recipe.compute
+
+
+def fix_word(rule: Rule) -> str:
+    """Return how a rule's findings can be mended: safe, unsafe, by hand, or not at all."""
+    safeties = {recipe.safety for recipe in rule.fixes}
+    for safety, word in ((Safety.SAFE, "safe"), (Safety.UNSAFE, "unsafe"), (Safety.MANUAL, "by hand")):
+        if safety in safeties:
+            return word
+    return ""
+
+
+def first_bad(rule: Rule) -> Example | None:
+    """Return the example that shows what a rule finds."""
+    return next((example for example in rule.examples if example.bad and not example.known_miss), None)
+
+
+def rule_page(rule: Rule) -> str:
+    """Return one rule as Markdown: what happens in which versions, why, how it is mended, before and after, and the sources."""
+    parts = [f"**{rule.title}**", _outcomes(rule), rule.why]
+    for recipe in rule.fixes:
+        versions = f" ({recipe.versions})" if str(recipe.versions) else ""
+        words = " ".join(filter(None, (recipe_words(recipe), recipe.reason)))
+        parts.append(f"**Fix, {recipe.safety.value}**{versions}{': ' + words if words else ''}")
+    example = first_bad(rule)
+    if example is not None:
+        parts += ["Before:", _fenced(example.bad)]
+        parts += ["After:", _fenced(example.good)] if example.good else []
+    parts.append("\n".join(["Sources:", "", *(f"- {source}" for source in rule.sources)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _outcomes(rule: Rule) -> str:
+    rows = ["| versions | severity | what happens |", "| --- | --- | --- |"]
+    for outcome in rule.outcomes:
+        cells = (outcome_versions(rule, outcome), outcome.severity.value, in_general(outcome.message))
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(rows)
+
+
+def _fenced(code: str) -> str:
+    fence = "````" if "```" in code else "```"
+    return f"{fence}\n{code.rstrip()}\n{fence}"
+
+
+def rules_markdown(rules: Sequence[Rule]) -> str:
+    """Return the index of the rules as Markdown."""
+    lines = ["# Rules", "", "Generated from the rule files by `mpslint rules --format markdown`; `mpslint explain ID` shows one whole.", ""]
+    for digit, title in FAMILIES.items():
+        family = [rule for rule in rules if rule.id[-3] == digit]
+        if not family:
+            continue
+        lines += [f"## {digit}xx {title}", "", "| id | name | what | worst | fix |", "| --- | --- | --- | --- | --- |"]
+        for rule in family:
+            link = f"[{rule.id}]({rule.path.name})"
+            lines.append(f"| {link} | {rule.name} | {rule.title} | {worst_of(rule).value} | {fix_word(rule) or 'none'} |")
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,202 @@
+"""What other people's CI takes from this repository: the action does what it says, and the documented snippets are true."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mpslint import __version__
+from mpslint.knowledge import parse_toml
+from mpslint.report.formats import format_names
+from tests.notebooks import notebook
+from tests.test_cli import BAD, CLEAN
+
+ROOT = Path(__file__).parents[1]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+PAGES = [path for path in (ROOT / "README.md", ROOT / "docs" / "ci.md") if "OWNER/mpslint" in path.read_text(encoding="utf-8")]
+SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci", "action": "vendor.github-actions"}
+
+
+def snippets(mark: str) -> list[str]:
+    """Return the YAML blocks of the pages that stand after a mark."""
+    found = []
+    for page in PAGES:
+        found += re.findall(rf"<!-- {mark} -->\n```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return found
+
+
+def assert_valid(kind: str, path: Path) -> None:
+    """Assert that a file is valid by the schema of the service that reads it; nothing is fetched for it."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[kind], str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_action_and_the_workflow_are_valid() -> None:
+    """By the schemas that editors use for them."""
+    assert_valid("action", ROOT / "action.yml")
+    assert_valid("workflow", WORKFLOW)
+
+
+@pytest.mark.parametrize("path", [ROOT / "action.yml", WORKFLOW], ids=["action", "workflow"])
+def test_foreign_actions_are_pinned_by_commit(path: Path) -> None:
+    """With the version beside it."""
+    used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+
+    assert used
+    for line in used:
+        assert line == "./" or re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), line
+
+
+def test_ci_runs_what_maintainers_run_on_every_python_and_system() -> None:
+    """The Pythons of pyproject.toml, Linux and Apple silicon, and `.ci/run`."""
+    job = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["test"]
+    classifiers = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["classifiers"]
+    minor = [match.group(1) for text in classifiers if (match := re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", text))]
+
+    assert job["strategy"]["matrix"]["python"] == minor
+    assert {system.split("-")[0] for system in job["strategy"]["matrix"]["os"]} == {"ubuntu", "macos"}
+    assert "bash .ci/run" in [step.get("run") for step in job["steps"]]
+
+
+@pytest.mark.parametrize("mark", ["workflow", "gitlab-ci"])
+def test_documented_snippets_are_valid(mark: str, tmp_path: Path) -> None:
+    """As files of the service that they are for."""
+    found = snippets(mark)
+    assert found
+    for number, text in enumerate(found):
+        path = tmp_path / f"{number}.yml"
+        path.write_text(text)
+        assert_valid(mark, path)
+
+
+def test_documented_workflows_use_inputs_that_exist() -> None:
+    """And the version of this checkout."""
+    for text in snippets("workflow"):
+        steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"] if "mpslint" in step["uses"]]
+        assert [step["uses"] for step in steps] == [f"OWNER/mpslint@v{__version__}"]
+        assert set(steps[0].get("with", {})) <= set(ACTION["inputs"])
+
+
+def test_documented_inputs_are_those_of_the_action() -> None:
+    """Each with its description and its default, in the same order."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    table = page.split("<!-- inputs -->\n")[1].split("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in line.strip("|").split(" |")] for line in table]
+
+    assert [(name.strip("`"), text, default.strip("`")) for name, text, default in rows] == [
+        (name, data["description"], data["default"]) for name, data in ACTION["inputs"].items()
+    ]
+
+
+def test_documented_hooks_are_those_of_this_repository() -> None:
+    """By their ids, with the version of this checkout; the arguments are ones that `mpslint check` takes."""
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    found = snippets("pre-commit")
+    assert found
+    for text in found:
+        (repository,) = yaml.safe_load(text)["repos"]
+        assert repository["rev"] == f"v{__version__}"
+        for hook in repository["hooks"]:
+            command = hooks[hook["id"]]["entry"].split()[1]
+            options = [word for word in hook.get("args", []) if word.startswith("--")]
+            shown = subprocess.run([sys.executable, "-m", "mpslint", command, "--help"], cwd=ROOT, capture_output=True, text=True).stdout
+            assert all(re.search(rf"{option}\b", shown) for option in options), options
+
+
+def test_the_formats_are_documented() -> None:
+    """Each in the table."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^\| `(\w+)` \|", page.split("## Formats")[1].split("\n## ")[0], re.MULTILINE)) == set(format_names())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A repository with findings, and an `mpslint` command for the shell."""
+    (tmp_path / "notebooks dir").mkdir()
+    (tmp_path / "train.py").write_text(CLEAN)
+    (tmp_path / "notebooks dir" / "bäd.ipynb").write_bytes(notebook("x = 1\n", BAD))
+    (tmp_path / "mpslint.toml").write_text('select = ["MPS101"]\n')
+    command = tmp_path / "temp" / "mpslint" / "bin" / "mpslint"
+    command.parent.mkdir(parents=True)
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -m mpslint "$@"\n')
+    command.chmod(0o755)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("/temp/\n")
+    return tmp_path
+
+
+def shell(script: str, project: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as CI does."""
+    path = f"{project / 'temp' / 'mpslint' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "RUNNER_TEMP": str(project / "temp"), **variables}
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
+
+
+def step(name: str) -> str:
+    """Return the script of a step of the action."""
+    (found,) = [one["run"] for one in ACTION["runs"]["steps"] if one.get("name") == name]
+    return str(found)
+
+
+def test_the_action_checks_annotates_and_writes_sarif(project: Path) -> None:
+    """Paths one a line, with spaces; arguments over several lines; the exit code is that of the findings."""
+    done = shell(
+        step("Check"),
+        project,
+        PATHS="train.py\nnotebooks dir\n",
+        ARGS="--severity warning\n--torch 2.9\n",
+        SARIF="true",
+        GITHUB_ACTIONS="true",
+    )
+
+    assert done.returncode == 1, done.stderr
+    assert "notebooks dir/bäd.ipynb:cell 2:2:33  warning MPS101" in done.stdout
+    assert re.search(r"^::warning file=notebooks dir/bäd\.ipynb,line=\d+", done.stdout, re.MULTILINE)
+    assert "torch 2.9" in done.stdout
+    assert len(json.loads((project / "temp" / "mpslint.sarif").read_text())["runs"][0]["results"]) == 1
+
+
+def test_the_action_passes_where_nothing_is_wrong(project: Path) -> None:
+    """And writes no SARIF unasked."""
+    done = shell(step("Check"), project, PATHS="train.py", ARGS="", SARIF="false")
+
+    assert done.returncode == 0, done.stderr
+    assert not (project / "temp" / "mpslint.sarif").exists()
+
+
+def test_the_action_installs_its_own_repository(project: Path) -> None:
+    """Into an environment of its own, so that the job's Python stays as it is."""
+    done = shell(step("Install mpslint"), project, PYTHON=sys.executable, VERSION="", ACTION=str(ROOT), RUNNER_TEMP=str(project / "other"))
+
+    assert done.returncode == 0, done.stderr
+    version = subprocess.run([project / "other" / "mpslint" / "bin" / "mpslint", "--version"], capture_output=True, text=True, cwd="/")
+    assert version.stdout == f"mpslint {__version__}\n"
+
+
+def test_the_documented_commands_do_what_they_say(project: Path) -> None:
+    """Those of GitLab's job, less the installation, and every command line of the page in its order."""
+    (text,) = snippets("gitlab-ci")
+    (job,) = yaml.safe_load(text).values()
+    assert shell("\n".join(job["script"][1:]), project).returncode == 1
+    rows: list[dict[str, Any]] = json.loads((project / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert [row["location"]["path"] for row in rows] == ["notebooks dir/bäd.ipynb"]
+
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    codes = {line: shell(line, project, GITHUB_STEP_SUMMARY=str(project / "summary.md")).returncode for line in lines}
+    assert codes == {line: 1 if "markdown" in line else 0 for line in lines}
+    assert (project / "summary.md").read_text().startswith("<!-- mpslint -->")
