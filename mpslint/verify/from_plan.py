@@ -236,7 +236,7 @@ def _weights(source: _Source) -> WeightsType:
     found = source.known("precision.weights", str)
     if found == "auto":
         return "auto"
-    return found if found in ("float16", "bfloat16") else "float32"  # type: ignore[return-value]
+    return found if found in ("float16", "bfloat16") else "float32"
 
 
 def _optimizer(source: _Source) -> str:

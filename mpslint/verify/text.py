@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from statistics import median
 
 from rich.console import Console
 from rich.table import Table
@@ -32,21 +33,41 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def print_report(report: Report, console: Console) -> None:
     """Print a whole report."""
     console.print(Text(report.subject, style="bold"), Text(f"  {report.basis}", style="dim"))
+    _print_reading(report, console)
     if report.problem:
         console.print(Text(f"not run: {report.problem}", style="yellow"))
+        for verdict in report.verdicts:
+            _print_verdict(verdict, console)
         return
     for verdict in report.verdicts:
         _print_verdict(verdict, console)
     if report.comparison:
-        console.print(Text("rewrite", style="bold"))
+        console.print(Text("cause" if report.settings.get("matrix") else "rewrite", style="bold"))
         for check in report.comparison:
             _print_check(check, console)
+    _print_rewrite(report, console)
     if any(run.steps for run in report.runs):
         console.print(numbers(report))
     for run in report.runs:
         _print_notes(run, console)
     style = COLOURS[report.status]
     console.print(Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim"))
+
+
+def _print_reading(report: Report, console: Console) -> None:
+    """Print which run of the file is meant, for what it is verified, and what was assumed."""
+    assumed = report.reading.assumptions if report.reading is not None else report.assumptions
+    rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
+    labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
+    for label, line in labels:
+        console.print(Text(f"  {label:<9}", style="dim"), Text(line, style="dim"), sep="")
+
+
+def _print_rewrite(report: Report, console: Console) -> None:
+    """Print what the rewrite mends."""
+    for one in report.reading.findings if report.reading is not None else ():
+        if one.is_mended:
+            console.print(Text("  "), Text("rewritten   ", style="cyan"), Text(f"{one.rule} {one.name}, {one.place}: {one.fix}"), sep="")
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
@@ -65,6 +86,9 @@ def _print_check(check: Check, console: Console) -> None:
     if check.line:
         line.append(f"  ({check.line})", style="cyan")
     console.print(line)
+    for item in check.evidence:
+        if item.label == "predicted by":
+            console.print(Text(f"              predicted by {item.value}", style="dim"))
 
 
 def numbers(report: Report) -> Table:
@@ -92,7 +116,17 @@ def _row(run: RunResult) -> list[tuple[str, str]]:
         (f"driver memory{predicted}", _curve(trained, "driver")),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
         ("loss", _losses(trained)),
+        *_measured(trained),
     ]
+
+
+def _measured(trained: Sequence[StepRecord]) -> list[tuple[str, str]]:
+    """Return what only a run that really computes can show: the time of a step, and the memory of its process."""
+    seconds = [record.seconds for record in trained if record.seconds >= 0 and record.resident >= 0]
+    if not seconds:
+        return []
+    held = max(record.resident for record in trained)
+    return [("time of a step", f"{median(seconds):.3f} s"), ("memory of the process", f"at most {size(held)}")]
 
 
 def _curve(trained: Sequence[StepRecord], name: str) -> str:
@@ -112,6 +146,13 @@ def _losses(trained: Sequence[StepRecord]) -> str:
 def _print_notes(run: RunResult, console: Console) -> None:
     for note in (*run.notes, *(f"changed to shorten the run: {change}" for change in run.changes)):
         console.print(Text(f"  note ({run.name}, {run.backend}): {note}", style="dim"))
+
+
+def print_estimate(estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:
+    """Print what a run needs at its peak and which Macs take it, and what was assumed for that."""
+    console.print(estimate_table(estimate))
+    for note in (*estimate.notes, *(f"assumed: {line}" for line in assumptions)):
+        console.print(Text(f"  {note}", style="dim"))
 
 
 def estimate_table(estimate: Estimate) -> Table:

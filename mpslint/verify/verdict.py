@@ -80,7 +80,7 @@ def _operators(result: RunResult) -> Iterator[Check]:
 def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Check]:
     """Yield what the spec's settings lead to on the machine, where no operator shows it."""
     if spec.precision != "no":
-        outcome = precision_outcome("trainer", spec.precision, machine)
+        outcome = precision_outcome(spec.precision_by, spec.precision, machine)
         versions = ", ".join(f"{name} {text}" for name, text in _known(machine))
         if outcome.does == "works":
             yield Check("precision", "pass", f"{outcome.message} ({versions})")
@@ -95,18 +95,21 @@ def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Ch
             "mask, "
             "so the gradients are silently wrong (every torch up to 2.15)",
         )
-    if spec.weights_dtype == "float16" and not spec.lora_rank:
-        yield Check(
-            "gradients",
-            "fail",
-            "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity",
-        )
-    if spec.weights_dtype == "bfloat16" and not spec.lora_rank:
-        yield Check(
-            "gradients",
-            "fail",
-            "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves",
-        )
+    yield from _half_weights(result, spec)
+
+
+def _half_weights(result: RunResult, spec: RunSpec) -> Iterator[Check]:
+    """Yield what becomes of weights that are trained in half precision."""
+    dtype = result.weights_dtype or spec.weights_dtype
+    if spec.lora_rank or dtype not in ("float16", "bfloat16"):
+        return
+    loaded = "the checkpoint was published, and is loaded, in {0}: ask for float32. {1}" if spec.weights_dtype == "auto" else "{1}"
+    if dtype == "float16":
+        why = "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity"
+        yield Check("gradients", "fail", loaded.format(dtype, why))
+    else:
+        why = "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves"
+        yield Check("gradients", "inconclusive" if spec.weights_dtype == "auto" else "fail", loaded.format(dtype, why))
 
 
 def _known(machine: Machine) -> list[tuple[str, str]]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
+from mpslint.verify.child.installed import versions
 from mpslint.verify.child.lengths import with_own_lengths
-from mpslint.verify.child.models import dropout_of
+from mpslint.verify.child.models import dropout_of, weights_dtype
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import Call
@@ -54,7 +55,7 @@ class EmulatedRun:
         spec, said = with_own_lengths(spec)
         if said:
             self.remarks.append(said)
-        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in (
+        if spec.precision != "no" and precision_outcome(spec.precision_by, spec.precision, machine).does in (
             "raises",
             "ignored",
         ):
@@ -102,6 +103,9 @@ class EmulatedRun:
             notes=tuple(self._notes(first)),
             uncertain=tuple(self.uncertain + [f"{name} depends on values" for name in rig.watch.data_dependent]),
             dropout=dropout_of(rig.config),
+            weights_dtype=weights_dtype(spec),
+            versions=versions(),
+            settings_steps=spec.steps,
             seconds=time.perf_counter() - start,
         )
 

@@ -37,7 +37,7 @@ class Rig:
         self.spec = spec
         self.config = make_config(spec, reduced=reduced)
         self.memory = LiveMemory()
-        self.coverage = Coverage(machine.torch)
+        self.coverage = Coverage(machine.torch, is_fallback_on=spec.has_fallback)
         self.watch = Watch(self.memory, GraphCache(graph_operators(machine.torch)), self.coverage.see, keeps_calls=True)
         self.fake = _fake_mode() if spec.precision != "no" else None
         self.watch.device = self.device = "cpu" if self.fake is not None else "meta"

@@ -25,6 +25,7 @@ from mpslint.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
+from mpslint.verify.child.installed import versions
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
@@ -255,6 +256,7 @@ class Stage:
             uncertain=tuple(uncertain),
             failure=self.failure,
             failure_line=self.failure_line,
+            versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
             is_complete=not self.clock.stopped,
