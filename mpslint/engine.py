@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Finding, Fix, Safety, Span
@@ -37,8 +37,7 @@ def check(document: Document, target: Target, rules: Sequence[Rule] | None = Non
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_gate(rules)
-    matters: Callable[[str], bool] = lambda text: words.search(text) is not None  # noqa: E731
-    evidence = [gather_evidence(document, text, target, matters) for text in (document.python, *document.scripts)]
+    evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
     found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)

@@ -62,6 +62,8 @@ def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[str]:
             yield from words_of_pattern(pattern)
         for command in dialect.commands:
             yield from command.has or [literal(glob) for glob in command.globs]
+        for config in dialect.configs:
+            yield from config.words
     for rule in rules:
         for condition in rule.when[:1]:
             yield from words_of_condition(condition, of_checks)

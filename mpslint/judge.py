@@ -125,6 +125,7 @@ def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match 
     span = setting.span
     if span is None and setting.call is not None:
         span = evidence.span_of(setting.call.node.func)
+    span = span or setting.place
     if span is None:
         return None
     value = setting.constant if setting.is_known else None
@@ -188,13 +189,23 @@ def _product(factors: Sequence[Setting | None]) -> float | None:
 
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the calls that a condition is about."""
-    for call in evidence.facts.calls:
+    for call in _named_calls(condition, evidence):
         if _call_holds(call, condition):
             span = evidence.span_of(call.node)
             name = call.name or call.method
             shown = ast.unparse(call.node.func)
             values = {"value": name, "written": shown, "spelling": shown}
             yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+
+
+def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls whose name or method a condition may be about, in order."""
+    if condition.subject == "method":
+        found = [call for name in condition.names for call in evidence.calls_of_method.get(name, ())]
+    else:
+        names = [name for name in evidence.calls_of_name if _fits_any(name, condition.names)]
+        found = [call for name in names for call in evidence.calls_of_name[name]]
+    yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
 
 def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
@@ -299,7 +310,10 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        yield from check_function(name)(evidence, condition.options)
+        module = check_module(name)
+        words = module.words(condition.options) if hasattr(module, "words") else getattr(module, "WORDS", ("",))
+        if any(word.rsplit(".", 1)[-1] in evidence.document.text for word in words):
+            yield from check_function(name)(evidence, condition.options)
 
 
 @functools.lru_cache(maxsize=256)

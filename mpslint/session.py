@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 import functools
 import hashlib
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -183,11 +184,19 @@ def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple
     for word in (*select, *ignore):
         if word != "ALL" and not any(_names(word, rule) for rule in rules):
             known = [name for rule in rules for name in (rule.id, rule.name)]
-            near = difflib.get_close_matches(word, known, 1, 0.5)
-            hint = f"; did you mean {near[0]}?" if near else "; `mpslint rules` lists them"
+            near = _nearest(word, known)
+            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
             raise UsageError(f"unknown rule {word!r}{hint}")
     chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
     return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    close = difflib.get_close_matches(word, known, len(known), 0.5)
+    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+    best = [name for name in close if ratios[name] == max(ratios.values())]
+    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
 
 
 def _names(word: str, rule: Rule) -> bool:

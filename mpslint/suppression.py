@@ -16,6 +16,7 @@ CELL_TAG = "mpslint-ignore"
 _COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
 _NOQA = re.compile(r"#[ \t]*noqa:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
 _MAY_SUPPRESS = re.compile(r"mpslint:|noqa:[^\r\n]*MPS", re.IGNORECASE)
+CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 
 
@@ -120,7 +121,22 @@ def _covered(document: Document, body: Sequence[ast.stmt], comment: Span) -> tup
     following = line + 1
     while following <= len(document.line_starts) and document.line_text(following).lstrip().startswith("#"):
         following += 1
+    if document.kind in CONTINUED_BY_BACKSLASH:
+        return line, last_line_of_command(document, following)
     return line, _end_of_statement(body, following)
+
+
+def last_line_of_command(document: Document, line: int) -> int:
+    """Return the last line of the shell command or Dockerfile instruction that a line is part of."""
+    while line < len(document.line_starts) and document.line_text(line).endswith("\\"):
+        line += 1
+    return line
+
+
+def _first_line_of_command(document: Document, line: int) -> int:
+    while line > 1 and document.line_text(line - 1).endswith("\\"):
+        line -= 1
+    return line
 
 
 def _end_of_statement(body: Sequence[ast.stmt], line: int) -> int:
@@ -180,10 +196,17 @@ def removal_of(document: Document, suppression: Suppression) -> Edit:
 
 
 def ignores_for(document: Document, programs: Programs, findings: Sequence[Finding], reason: str) -> list[Edit]:
-    """Return the edits that write a comment for each finding: beside its line, or above it where nothing may stand beside."""
+    """Return the edits that write a comment for each finding: beside its line, or above it where nothing may stand beside.
+
+    JSON has no comments, so nothing is written there.
+    """
+    if document.kind is Kind.JSON:
+        return []
     rules_of_line: dict[int, list[str]] = {}
     for finding in findings:
-        rules_of_line.setdefault(document.line_at(finding.span.start), []).append(finding.rule)
+        line = document.line_at(finding.span.start)
+        line = _first_line_of_command(document, line) if document.kind in CONTINUED_BY_BACKSLASH else line
+        rules_of_line.setdefault(line, []).append(finding.rule)
     commented = {document.line_at(span.start): span for text, _ in programs for span in _comments(document, text)}
     edits = []
     for line, rules in rules_of_line.items():

@@ -34,6 +34,7 @@ DOORS = {
     "torch": ("verify", "monitor.py"),
     "transformers": ("verify", "monitor.py"),
     "nbformat": ("source", "verify"),
+    "yaml": ("knowledge.py", "config/yaml_source.py"),
 }
 
 

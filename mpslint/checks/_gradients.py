@@ -41,7 +41,8 @@ def _is_on(manager: Value) -> bool:
 
 def switches_off_for_good(evidence: Evidence) -> bool:
     """Return whether the program turns autograd off as a statement, or freezes a model's parameters."""
-    return any(call.name.endswith(".set_grad_enabled") for call in evidence.facts.calls if not _is_with(call, evidence)) or (
+    switches = [call for call in evidence.facts.calls if call.name.endswith(".set_grad_enabled")]
+    return any(not _is_with(call, evidence) for call in switches) or (
         "requires_grad_(False)" in evidence.text or "requires_grad = False" in evidence.text
     )
 

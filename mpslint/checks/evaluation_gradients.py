@@ -24,7 +24,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for loop, _, context in evidence.facts.loops:
         if not isinstance(loop, (ast.For, ast.AsyncFor)) or not has_gradients(context) or not context.called:
             continue
-        if any(word in ast.unparse(loop) for word in WANTS_GRADIENTS):
+        source = evidence.text_of(loop)
+        if any(word in source for word in WANTS_GRADIENTS):
             continue
         models = _in_evaluation_mode(_scope(context, evidence), loop)
         call = next((node for node in _forwards(loop, evidence) if called_name(node) in models), None)

@@ -36,10 +36,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     leaves = LEAVES_GRAPH if wants_graph else LEAVES_DEVICE | {"loss"}
     for kept in evidence.facts.accumulations:
         loop = kept.context.loops[-1] if kept.context.loops else None
-        if loop is None or any(isinstance(outer, ast.comprehension) or _takes_gradients(outer) for outer in kept.context.loops):
-            continue
         forward = _forward_of(kept.value)
-        if forward is None or loop not in forward.context.loops or _is_released(kept, loop, leaves):
+        if loop is None or forward is None or loop not in forward.context.loops or _is_released(kept, loop, leaves):
+            continue
+        if any(not isinstance(outer, ast.stmt) or _takes_gradients(outer, evidence) for outer in kept.context.loops):
             continue
         if not wants_graph and _is_joined_on_device(kept, evidence):
             continue
@@ -50,8 +50,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield Match(span, {"written": written, "target": kept.target}, context=kept.context, node=kept.node)
 
 
-def _takes_gradients(loop: Loop) -> bool:
-    source = ast.unparse(loop)
+def _takes_gradients(loop: ast.stmt, evidence: Evidence) -> bool:
+    source = evidence.text_of(loop)
     return any(word in source for word in WANTS_GRADIENTS)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,11 +12,13 @@ from typing import Any
 from mpslint.finding import RuleError
 from mpslint.judge import Match, calls
 from mpslint.knowledge import platform_data, rules_folder
+from mpslint.program.facts import Call
 from mpslint.rule import Condition, RuleReader
 from mpslint.settings.evidence import Evidence
 from mpslint.versions import VersionRange
 
-_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "source"}
+_ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
+_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +32,8 @@ class KnownCall:
     advice: str
     trains: bool
     """Only where gradients are computed."""
+    inside: tuple[str, ...]
+    """Only in functions of these names; anywhere where there are none."""
 
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -44,12 +50,18 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if entry.trains and not evidence.trains:
             continue
         for match in calls(entry.condition, evidence):
+            if match.call is None or not _is_meant(entry, match.call, evidence):
+                continue
             values = {**match.values, "what": entry.what, "advice": entry.advice}
-            yield replace(match, values=values, span=_place(match, evidence))
+            yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
 
 
-def _place(match: Match, evidence: Evidence) -> Any:
-    return evidence.span_of(match.call.node.func) if match.call is not None else match.span
+def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
+    """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
+    if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
+        return False
+    uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
+    return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
 
 
 @functools.lru_cache(maxsize=16)
@@ -72,6 +84,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 " ".join(row["what"].split()),
                 " ".join(row.get("advice", "").split()),
                 bool(row.get("trains", False)),
+                tuple(platform_data(file)["inside"]) if row.get("inside") else (),
             )
         )
     return tuple(found)

@@ -20,7 +20,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the expressions that keep a tensor whose gradient was taken in the same loop."""
     for kept in evidence.facts.accumulations:
         loop = kept.context.loops[-1] if kept.context.loops else None
-        if loop is None or isinstance(kept.value, Known) or not has_gradients(kept.context):
+        if not isinstance(loop, ast.stmt) or isinstance(kept.value, Known) or not has_gradients(kept.context):
+            continue
+        source = evidence.text_of(loop)
+        if not any(word in source for word in BACKWARD):
             continue
         if _keeps_graph(kept, loop) and not _is_trained_on(kept, evidence):
             span = evidence.span_of(kept.value_node)

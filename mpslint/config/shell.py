@@ -1,47 +1,34 @@
-"""Shell text -> the environment variables it sets and the commands it runs, each word with its place.
-
-It reads what launch scripts and notebooks hold: words, quotes, comments, continuation lines, `NAME=value`, `export`, `$NAME` of the same
-text. What it cannot know (command substitution, unset variables, here documents) is Unknown.
-"""
+"""Shell text -> the environment variables it sets and the commands it runs, each with its place."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Word
 from mpslint.finding import Span
 from mpslint.program.facts import Command, EnvironmentWrite, Flag
 from mpslint.program.values import UNKNOWN, Known, Value
 from mpslint.source.document import Snippet, SnippetKind
 
-_TOKEN = re.compile(
-    r"(?P<blank>[ \t]+|\\\r?\n)|(?P<end>\r?\n|;|&&|\|\||[|&()])|(?P<redirect>\d*(?:<<-?|>>|[<>])&?)|(?P<comment>#[^\r\n]*)"
-    r"|(?P<word>(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\([^()]*\)|\$\{[^}]*\}|`[^`]*`|[^\s;&|()<>\\'\"`])+)|(?P<other>.)",
-    re.DOTALL,
-)
-_PIECE = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"|([^\\'\"]+)", re.DOTALL)
-_VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
-_NOT_KNOWN = re.compile(r"\$\(|`|\$\{[^}]*[^\w}]|\{\{|\{\w+\}")
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
-EXPORTERS = frozenset({"export", "declare", "typeset", "setenv"})
-PREFIXES = frozenset({"env", "nohup", "time", "sudo", "exec", "then", "do", "else", "!"})
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a command: its text as the shell would pass it (None when not known), and its place."""
-
-    text: str | None
-    raw: str
-    start: int
-
-    @property
-    def span(self) -> Span:
-        """Where it stands."""
-        return Span(self.start, self.start + len(self.raw))
+_CLUSTER = re.compile(r"^#(?:SBATCH|PBS|BSUB|COBALT)\b|^#\$ -", re.MULTILINE)
+"""Scripts for the queue of a cluster: what they run does not run on a Mac."""
+EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
+PREFIXES = frozenset({"env", "nohup", "sudo", "exec", "command", "nice", "caffeinate", "-E", "-x"})
+RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pdm", "hatch", "rye", "pixi"})
+"""`uv run --with x python train.py`: the command begins at the first word that can run a training."""
+STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
+LAUNCHERS = re.compile(
+    r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch))"
+)
+SWITCHES = frozenset(
+    "cpu multi_gpu tpu use_deepspeed use_fsdp use_megatron_lm use_parallelism_config debug quiet no_python module standalone use_env "
+    "same_network dynamo_use_dynamic dynamo_use_fullgraph ipex use_xpu enable_cpu_affinity no_local_rank downcast_bf16".split()
+)
+"""Options of launchers that take no value: the word after them is the script."""
 
 
 @dataclass(slots=True)
@@ -57,11 +44,12 @@ def read_shell(text: str, offset: int = 0, style: str = "shell") -> ShellFacts:
 
     `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
     """
-    facts = ShellFacts()
-    variables: dict[str, str | None] = {}
-    for words in _commands(text, offset, variables):
-        _read_command(words, facts, variables, style)
-    return facts
+    reader = _Reader(Shell(text, offset), style)
+    for words in reader.shell.commands():
+        reader.read(reader.shell.follow(words))
+    if _CLUSTER.search(text):
+        reader.facts.commands.clear()
+    return reader.facts
 
 
 def read_dotenv(text: str) -> ShellFacts:
@@ -69,9 +57,7 @@ def read_dotenv(text: str) -> ShellFacts:
     facts = ShellFacts()
     position = 0
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        match = re.match(
-            r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)", line
-        )
+        match = _DOTENV.match(line)
         if match is not None:
             raw = match.group(2)
             text_value = raw[1:-1] if raw[:1] in "\"'" and raw[:1] else raw
@@ -110,91 +96,111 @@ def read_snippets(snippets: Sequence[Snippet]) -> ShellFacts:
     return facts
 
 
-def _commands(text: str, offset: int, variables: dict[str, str | None]) -> Iterator[list[Word]]:
-    """Yield the words of each command. A here document is left out."""
-    words: list[Word] = []
-    position = 0
-    here: str | None = None
-    skip_next = False
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None:
-            break
-        kind, raw = token.lastgroup, token.group()
-        position = token.end()
-        if kind == "end":
-            yield words
-            words = []
-            if here is not None and "\n" in raw:
-                end = re.compile(rf"^[ \t]*{re.escape(here)}[ \t]*$", re.MULTILINE).search(text, position)
-                position, here = (end.end() if end else len(text)), None
-        elif kind == "redirect":
-            skip_next = True
-            here = "" if raw.startswith("<<") or raw.endswith("<<") else here
-        elif kind == "word":
-            if skip_next:
-                here = raw.strip("'\"") if here == "" else here
-                skip_next = False
-            else:
-                words.append(Word(_expanded(raw, variables), raw, offset + token.start()))
-        elif kind == "comment" and words and text[token.start() - 1] not in " \t\n":
-            words.append(Word(raw, raw, offset + token.start()))
-    yield words
+@dataclass(slots=True)
+class _Reader:
+    """Notes what the commands of one shell text do."""
 
+    shell: Shell
+    style: str
+    facts: ShellFacts = field(default_factory=ShellFacts)
+    held: dict[str, EnvironmentWrite] = field(default_factory=dict)
+    """Variables that are set but not exported yet."""
+    exports_all: bool = False
 
-def _expanded(raw: str, variables: dict[str, str | None]) -> str | None:
-    """Return a word with its quotes taken off and its variables put in; None when one of them is not known."""
-    parts = []
-    for escaped, single, double, plain in _PIECE.findall(raw):
-        if escaped:
-            parts.append("" if escaped in "\r\n" else escaped)
-        elif single or (not double and not plain):
-            parts.append(single)
+    def read(self, words: Sequence[Word]) -> None:
+        """Note one command: assignments, exports, or a program with its flags."""
+        rest = list(words)
+        leading: list[Word] = []
+        while rest and (ASSIGNMENT.match(rest[0].raw) or rest[0].raw in PREFIXES):
+            word = rest.pop(0)
+            if ASSIGNMENT.match(word.raw):
+                leading.append(word)
+        exported = bool(rest) and rest[0].raw in EXPORTERS
+        if exported:
+            self._export(rest[1:])
+        for word in leading:
+            self._assign(word, "inline" if rest and not exported else "", is_exported=False)
+        if rest and not exported:
+            self.exports_all = self.exports_all or [word.raw for word in rest[:3]] in (["set", "-a"], ["set", "-o", "allexport"])
+            self.facts.commands.append(_command(_unwrapped(rest), self.shell))
+
+    def _export(self, words: Sequence[Word]) -> None:
+        for word in words:
+            if ASSIGNMENT.match(word.raw):
+                self._assign(word, "", is_exported=True)
+            elif word.raw in self.held:
+                self.facts.environment.append(self.held.pop(word.raw))
+
+    def _assign(self, word: Word, style: str, is_exported: bool) -> None:
+        match = ASSIGNMENT.match(word.raw)
+        assert match is not None
+        name, is_append = match.group(1), bool(match.group(2))
+        variable = self.shell.variable_of(word)
+        if is_append:
+            old = self.shell.variables.get(name)
+            texts = (old.text if old is not None else None), variable.text
+            joined = None if None in texts else "".join(map(str, texts))
+            words = (*(old.words if old is not None else ()), *variable.words)
+            variable = dataclasses.replace(variable, text=joined, words=words, span=None)
+        if not style:
+            self.shell.assign(name, variable, is_append)
+        start = word.start + match.end()
+        known: Value = UNKNOWN if variable.text is None else Known(variable.text, weak=variable.weak)
+        write = EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style or self.style)
+        if style or is_exported or self.exports_all:
+            self.facts.environment.append(write)
         else:
-            text = double or plain
-            if _NOT_KNOWN.search(text):
-                return None
-            for braced, bare in _VARIABLE.findall(text):
-                if variables.get(braced or bare) is None:
-                    return None
-            parts.append(_VARIABLE.sub(lambda match: str(variables[match.group(1) or match.group(2)]), text))
-    return "".join(parts)
+            self.held[name] = write
 
 
-def _read_command(words: Sequence[Word], facts: ShellFacts, variables: dict[str, str | None], style: str) -> None:
-    """Note what one command does: assignments, exports, or a program with its flags."""
-    rest = list(words)
-    leading: list[Word] = []
-    while rest and (_ASSIGNMENT.match(rest[0].raw) or rest[0].raw in PREFIXES):
-        word = rest.pop(0)
-        if _ASSIGNMENT.match(word.raw):
-            leading.append(word)
-    exported = bool(rest) and rest[0].raw in EXPORTERS
-    if exported:
-        leading += [word for word in rest[1:] if _ASSIGNMENT.match(word.raw)]
-    for word in leading:
-        name = word.raw.partition("=")[0]
-        value = word.text.partition("=")[2] if word.text is not None else None
-        variables[name] = value
-        inline = bool(rest) and not exported
-        facts.environment.append(_write(word, name, value, "inline" if inline else style))
-    if rest and not exported:
-        facts.commands.append(_command(rest))
+def _unwrapped(words: list[Word]) -> list[Word]:
+    """Return a command without what starts it in some environment (`uv run`, `poetry run`)."""
+    if words[0].raw not in RUNNERS:
+        return words
+    first = next((index for index, word in enumerate(words[1:], 1) if word.text and STARTERS.fullmatch(word.text)), None)
+    return words[first:] if first is not None else words
 
 
-def _write(word: Word, name: str, value: str | None, style: str) -> EnvironmentWrite:
-    start = word.start + len(name) + 1
-    known: Value = UNKNOWN if value is None else Known(value)
-    return EnvironmentWrite(name, known, word.span.start, word.span.end, start, word.span.end, style=style)
+def _command(words: Sequence[Word], shell: Shell) -> Command:
+    """Return a command with its flags; what a launcher starts is a command of its own."""
+    head = " ".join(word.text or word.raw for word in words[:3])
+    if not LAUNCHERS.match(head):
+        return _plain_command(words, shell)
+    split = _script_at(words)
+    if split is None:
+        return _plain_command(words, shell, is_launcher=True)
+    script = _plain_command(words[split:], shell)
+    return dataclasses.replace(_plain_command(words[:split], shell, is_launcher=True), script=script)
 
 
-def _command(words: Sequence[Word]) -> Command:
+def _script_at(words: Sequence[Word]) -> int | None:
+    """Return the index of the word with which the script of a launcher begins, or None."""
+    is_value = False
+    first = 3 if words[1].text == "-m" else 2 if words[1].text == "launch" else 1
+    for index, word in enumerate(words[first:], first):
+        if word.text is not None and word.text.endswith(".py"):
+            return index
+        if word.raw.startswith("-"):
+            name = word.raw.lstrip("-").replace("-", "_")
+            is_module = name in ("m", "module")
+            if is_module and index + 1 < len(words):
+                return index + 1
+            is_value = "=" not in word.raw and name not in SWITCHES
+        elif not is_value:
+            return index
+        else:
+            is_value = False
+    return None
+
+
+def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = False) -> Command:
     """Return a command with its flags: `--name value`, `--name=value`, `--name`."""
     plain: list[str] = []
     flags: dict[str, Flag] = {}
     index = 0
     while index < len(words):
         word = words[index]
+        before = _end_before(words, index, shell)
         index += 1
         if not word.raw.startswith("--") or len(word.raw) < 3:
             plain.append(word.text or word.raw)
@@ -203,13 +209,28 @@ def _command(words: Sequence[Word]) -> Command:
         key = name.replace("-", "_")
         if equals:
             text = word.text.partition("=")[2] if word.text is not None else None
-            value_span = Span(word.start + len(name) + 3, word.span.end)
-            flags[key] = Flag(UNKNOWN if text is None else Known(text), word.span, value_span)
-        elif index < len(words) and not words[index].raw.startswith("--"):
-            following = words[index]
+            value = word.after(len(name) + 3, text)
+            origin = shell.origin(value.raw, value.start)
+            flags[key] = Flag(_known(value), word.span, value.span, origin, before)
+        elif index < len(words) and not words[index].raw.startswith("--") and not (is_launcher and key in SWITCHES):
+            value = words[index]
             index += 1
-            value: Value = UNKNOWN if following.text is None else Known(following.text)
-            flags[key] = Flag(value, Span(word.start, following.span.end), following.span)
+            span = Span(word.start, value.span.end) if value.start > word.start else word.span
+            flags[key] = Flag(_known(value), span, value.span, value.origin, before)
         else:
-            flags[key] = Flag(Known(True), word.span, None)
-    return Command(tuple(plain), flags, Span(words[0].start, words[-1].span.end))
+            flags[key] = Flag(Known(True), word.span, None, None, before)
+    return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end))
+
+
+def _known(word: Word) -> Value:
+    return UNKNOWN if word.text is None else Known(word.text, weak=word.weak)
+
+
+def _end_before(words: Sequence[Word], index: int, shell: Shell) -> int:
+    """Return where the word before ends, when nothing but blanks and line ends lie between; else where the word itself begins."""
+    start = words[index].start
+    if index == 0:
+        return start
+    end = words[index - 1].span.end
+    between = shell.text[end - shell.offset : start - shell.offset] if end <= start else "x"
+    return end if CONTINUED.fullmatch(between) else start

@@ -272,8 +272,7 @@ def _items_method(m: Machine, receiver: Items, name: str, arguments: Arguments, 
     if name in GROWING and arguments.positional:
         argument = arguments.positional[-1]
         if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
-            target = ast.unparse(node.func.value)
-            m.facts.accumulations.append(Accumulation(node, target, argument.value, argument.node, m.context))
+            m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
         if name == "append" and not receiver.open and not m.context.loops:
             m.store.write(receiver.slots, len(receiver.slots), argument.value)
         else:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from mpslint.program.calls import Arguments, call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
 from mpslint.program.facts import Context, Facts
 from mpslint.program.machine import Machine
 from mpslint.program.platform import load_platform
+from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
-from mpslint.program.values import Function, Instance, Known, Symbol, Value, alternatives_of
+from mpslint.program.values import Function, Instance
 from mpslint.source.document import Document
 from mpslint.versions import Version
 
@@ -29,22 +30,23 @@ def evaluate_program(
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
     how_known: Callable[[str], int] = lambda name: 0,
-    matters: Callable[[str], bool] = lambda text: True,
+    words: re.Pattern[str] | None = None,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. A function that
-    nothing in the file calls is walked only where `matters` says so of its text, or of the class that it is in.
+    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
+    none of the `words` stands are not walked for themselves, and if they are long not followed either.
     """
-    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots)
+    relevance = Relevance(document, words)
+    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
     machine.frame = machine.module
     machine.facts.body = list(body)
     with _deep_recursion():
         for statement in body:
             _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
-        passed = _Passed(document, matters, _names_that_matter(machine, matters))
+        relevance.note_names(machine.module.slots.items())
         for _ in range(MOST_ROUNDS):
-            waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not passed.over(one)]
+            waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
             if not waiting:
                 break
             for function in waiting:
@@ -53,37 +55,14 @@ def evaluate_program(
     return machine.facts
 
 
-@dataclass(frozen=True)
-class _Passed:
-    """Which functions that nothing calls are passed over, since no rule can be about a word of them."""
-
-    document: Document
-    matters: Callable[[str], bool]
-    names: frozenset[str]
-    """The module's names that stand for a text that matters (`device = "cuda"`)."""
-    answers: dict[int, bool] = field(default_factory=dict)
-
-    def over(self, function: Function) -> bool:
-        """Return whether neither the function's text nor that of its class holds a word that matters."""
-        node = function.cls.node if function.cls is not None else function.node
-        if id(node) not in self.answers:
-            start = self.document.line_starts[node.lineno - 1]
-            end_line = node.end_lineno or node.lineno
-            ends = self.document.line_starts
-            text = self.document.text[start : ends[end_line] if end_line < len(ends) else None]
-            self.answers[id(node)] = not self.matters(text) and not any(name in text for name in self.names)
-        return self.answers[id(node)]
-
-
-def _names_that_matter(machine: Machine, matters: Callable[[str], bool]) -> frozenset[str]:
-    """Return the module's names whose value is, or may be, a text or an outside name that matters."""
-
-    def speaks(value: Value) -> bool:
-        text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
-        return isinstance(text, str) and matters(text)
-
-    slots = machine.module.slots.items()
-    return frozenset(name for name, value in slots if isinstance(name, str) and any(map(speaks, alternatives_of(value))))
+def _is_passed_over(machine: Machine, function: Function) -> bool:
+    """Return whether no rule can be about a word of a function that nothing calls."""
+    if machine.relevance.of(function):
+        return False
+    made = machine.instances.get(id(function.cls)) if function.cls is not None else None
+    if made is not None:
+        machine.relevance.note_names(made.slots.items())
+    return not machine.relevance.of(function)
 
 
 def _walk(machine: Machine, step: Callable[[], object]) -> None:

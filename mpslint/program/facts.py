@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Instance, Value
 
@@ -94,13 +95,18 @@ class AttributeWrite:
     """`target.name = value` on an object that is not of the program."""
 
     node: ast.stmt
-    path: str
-    """The target as it is written (`model.config`)."""
+    target: ast.expr
+    """What the attribute is of (`model.config`)."""
     name: str
     receiver: Value
     value: Value
     value_node: ast.expr
     context: Context
+
+    @property
+    def path(self) -> str:
+        """The target as it is written."""
+        return ast.unparse(self.target)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +123,8 @@ class EnvironmentWrite:
     context: Context | None = None
     style: str = "python"
     """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
-    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once) or `dotenv`."""
+    script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once), `dotenv` (also a Dockerfile's) or
+    `config` (a value of a YAML file)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +134,10 @@ class Flag:
     value: Value
     span: Span
     value_span: Span | None
+    origin: Span | None = None
+    """The text of the variable, or of the default, that the value is, where nothing else uses it."""
+    before: int = 0
+    """Where the word before it ends: from there on it can be taken away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +147,8 @@ class Command:
     words: tuple[str, ...]
     flags: dict[str, Flag]
     span: Span
+    script: Command | None = None
+    """What a launcher (`accelerate launch`, `torchrun`) starts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,10 +188,15 @@ class Accumulation:
     """`total += value` or `values.append(value)`."""
 
     node: ast.AST
-    target: str
+    target_node: ast.expr
     value: Value
     value_node: ast.expr
     context: Context
+
+    @property
+    def target(self) -> str:
+        """What is added to, as it is written."""
+        return ast.unparse(self.target_node)
 
 
 @dataclass(slots=True)
@@ -194,6 +212,7 @@ class Facts:
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
+    configs: list[ConfigMapping] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from mpslint.program.facts import Context, Facts, Guard
 from mpslint.program.platform import Platform
+from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store
 from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
 from mpslint.versions import Version
@@ -37,6 +38,7 @@ class Machine:
     read_attribute: Callable[[Machine, Value, str, ast.expr | None], Value]
     known_roots: frozenset[str]
     """The outside packages that dialects and rules know something of."""
+    relevance: Relevance
     store: Store = field(default_factory=Store)
     facts: Facts = field(default_factory=Facts)
     module: Frame = field(default_factory=lambda: Frame(Names()))

@@ -92,8 +92,7 @@ def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_nod
         if isinstance(owner, (Instance, Class)):
             m.store.write(owner.slots, target.attr, value)
     if not m.is_silent:
-        path = ast.unparse(target.value)
-        m.facts.attributes.append(AttributeWrite(statement, path, target.attr, receiver, value, value_node, m.context))
+        m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
 
 
 def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
@@ -121,7 +120,7 @@ def _augmented(m: Machine, node: ast.AugAssign) -> bool:
     load = ast.copy_location(_as_load(node.target), node.target)
     old, new = m.value(load), m.value(node.value)
     if isinstance(node.op, ast.Add) and not m.is_silent:
-        m.facts.accumulations.append(Accumulation(node, ast.unparse(node.target), new, node.value, m.context))
+        m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
         for key, entry in new.slots.items():
             if isinstance(entry, Entry) and entry.node is not None:

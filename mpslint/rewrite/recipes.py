@@ -12,10 +12,14 @@ from typing import Any
 from mpslint.finding import Edit, Fix, Safety, Span
 from mpslint.judge import Match, conditions_hold
 from mpslint.program.facts import Call
+from mpslint.rewrite.lines import line_removal
 from mpslint.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.spell_config import remove_entry
+from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.translate import bound_arguments
+from mpslint.source.document import Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -56,6 +60,9 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
     old = [evidence.document.text[edit.span.start : edit.span.end] for edit in edits]
     if not any("#" in text for text in old):
         return False
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        written = "".join(edit.text for edit in edits)
+        return any(comment not in written for text in old for comment in re.findall(r"(?<!\S)#[^\r\n]*", text))
     from mpslint.program.lossless import comments_in
 
     kept = [comment for edit in edits for comment in comments_in(edit.text)]
@@ -117,7 +124,7 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
     parts: list[Written] = []
     call = match.call
     if recipe.remove_argument:
-        part = remove_argument(evidence, call, match.node) if call is not None and match.node is not None else None
+        part = _removed(match, evidence)
         if part is None:
             return None
         parts.append(part)
@@ -135,6 +142,16 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
             return None
         parts.append(part)
     return parts
+
+
+def _removed(match: Match, evidence: Evidence) -> Written | None:
+    """Return what takes away the argument, or the key of a file, that says the matched setting."""
+    setting = match.setting
+    if setting is not None and setting.config is not None and setting.mapping is not None:
+        return remove_entry(evidence, setting.mapping, setting.spelling)
+    if setting is not None and setting.flag is not None:
+        return remove_flag(setting.flag, setting.spelling)
+    return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
 
 
 def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
@@ -197,6 +214,8 @@ def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None
 
 def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit that removes the statement a match is in: its line, or `pass` where a block would be left empty."""
+    if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return line_removal(evidence.document, match.span)
     found = _statement_at(evidence.parsed.body, match.span, evidence)
     if found is None:
         return None

@@ -100,6 +100,28 @@ class CommandPattern:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ConfigPattern:
+    """Which configuration files a dialect reads, known by their keys, and as what call."""
+
+    title: str
+    call: CallPattern
+    needs: tuple[str, ...]
+    """Every one of these keys must be there."""
+    has: tuple[str, ...] = ()
+    """At least one of these."""
+    lacks: tuple[str, ...] = ()
+    environment: str = ""
+    """The key of a mapping of environment variables that the framework sets."""
+    has_defaults: bool = True
+    """Whether what a file leaves out is as the table says; else the script that reads it decides."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Keys of which one is in the bytes of every such file."""
+        return self.needs[:1] or self.has
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AttributePattern:
     """Which attribute writes a dialect reads."""
 
@@ -119,6 +141,7 @@ class Dialect:
     environment: Mapping[str, Spelling]
     tables: Mapping[str, Table]
     commands: tuple[CommandPattern, ...] = ()
+    configs: tuple[ConfigPattern, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +185,11 @@ class Dialects:
         return [(_any_of(p.written), p) for p in self._patterns if p.written]
 
     @functools.cached_property
+    def configs(self) -> tuple[ConfigPattern, ...]:
+        """Every kind of configuration file that some dialect reads."""
+        return tuple(pattern for dialect in self.all for pattern in dialect.configs)
+
+    @functools.cached_property
     def environment(self) -> dict[str, Spelling]:
         """Every environment variable that some dialect reads."""
         return {name: spelling for dialect in self.all for name, spelling in dialect.environment.items()}
@@ -202,10 +230,8 @@ def load_dialects() -> Dialects:
 
 def _read_dialect(path: Path) -> Dialect:
     data = read_yaml(path)
-    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "commands"})
-    tables: dict[str, Table] = {}
-    for name, table in (data.get("tables") or {}).items():
-        tables[name] = _read_table(path, name, table, tables)
+    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "commands", "configs"})
+    tables = _read_tables(path)
     calls = tuple(_read_call(path, data["dialect"], call, tables) for call in data.get("calls") or ())
     attributes = []
     for attribute in data.get("attributes") or ():
@@ -213,13 +239,39 @@ def _read_dialect(path: Path) -> Dialect:
         attributes.append(AttributePattern(attribute["path"], attribute["name"], spelling))
     environment = {name: _read_spelling(path, spelling) for name, spelling in (data.get("environment") or {}).items()}
     commands = tuple(_read_command(path, data["dialect"], command, tables) for command in data.get("commands") or ())
-    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands)
+    configs = tuple(_read_config(path, data["dialect"], config, tables) for config in data.get("configs") or ())
+    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands, configs)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_tables(path: Path) -> dict[str, Table]:
+    """Return the tables of a dialect file by name."""
+    tables: dict[str, Table] = {}
+    for name, table in (read_yaml(path).get("tables") or {}).items():
+        tables[name] = _read_table(path, name, table, tables)
+    return tables
+
+
+def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | None:
+    """Return a table of the same file, or of another one (`transformers/training_arguments`)."""
+    file, slash, rest = name.rpartition("/")
+    return _read_tables(path.with_name(f"{file}.yaml")).get(rest) if slash else tables.get(name)
 
 
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
     _only(path, data, {"programs", "has", "role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
     return CommandPattern(_any_of(data["programs"]), tuple(data["programs"]), tuple(data.get("has", ())), call)
+
+
+def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:
+    own = {"title", "needs", "has", "lacks", "environment", "defaults"}
+    _only(path, data, own | {"role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
+    keys = {name: tuple(data.get(name, ())) for name in ("needs", "has", "lacks")}
+    if not (keys["needs"] or keys["has"]):
+        raise RuleError(f"{path}: configs: {data['title']}: say by which keys it is known, in `needs` or `has`")
+    return ConfigPattern(data["title"], call, **keys, environment=data.get("environment", ""), has_defaults=data.get("defaults", True))
 
 
 def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
@@ -230,7 +282,7 @@ def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
 
 def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
     _only(path, data, {"extends", "arguments", "positional", "defaults"})
-    base = tables.get(data.get("extends", ""))
+    base = _find_table(path, data["extends"], tables) if "extends" in data else None
     if "extends" in data and base is None:
         raise RuleError(f"{path}: table {name!r} extends {data['extends']!r}, which is not above it")
     arguments = {key: _read_spellings(path, value) for key, value in (data.get("arguments") or {}).items()}
@@ -265,7 +317,7 @@ def _read_defaults(path: Path, setting: str, data: Any) -> tuple[Default, ...]:
 
 def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CallPattern:
     _only(path, data, _CALL_KEYS)
-    table = tables.get(data["table"]) if "table" in data else Table({}, (), {})
+    table = _find_table(path, data["table"], tables) if "table" in data else Table({}, (), {})
     if table is None:
         raise RuleError(f"{path}: unknown table {data['table']!r}")
     for setting in (*data.get("sets", {}), *filter(None, [data.get("named")])):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
 
+from mpslint.config.dockerfile import read_dockerfile
+from mpslint.config.services import service_variables
 from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+from mpslint.config.yaml_source import read_yaml_source
 from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
-from mpslint.program.facts import Facts
+from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
-from mpslint.source.document import Document, Kind
+from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
+from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
 
 CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
@@ -66,14 +70,45 @@ class Evidence:
         return device in self.devices
 
     @functools.cached_property
+    def call_order(self) -> dict[int, int]:
+        """The number of each call in the order in which it was reached, by its id."""
+        return {id(call): number for number, call in enumerate(self.facts.calls)}
+
+    @functools.cached_property
+    def calls_of_name(self) -> dict[str, list[Call]]:
+        """The calls by each qualified name they go by."""
+        found: dict[str, list[Call]] = {}
+        for call in self.facts.calls:
+            for name in call.names:
+                found.setdefault(name, []).append(call)
+        return found
+
+    @functools.cached_property
+    def calls_of_method(self) -> dict[str, list[Call]]:
+        """The calls by the method they call."""
+        found: dict[str, list[Call]] = {}
+        for call in self.facts.calls:
+            if call.method:
+                found.setdefault(call.method, []).append(call)
+        return found
+
+    @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node that each node of the program is part of."""
         found: dict[ast.AST, ast.AST] = {}
-        for statement in self.parsed.body:
-            for node in ast.walk(statement):
-                for child in ast.iter_child_nodes(node):
-                    found[child] = node
+        stack: list[ast.AST] = list(self.parsed.body)
+        while stack:
+            node = stack.pop()
+            children = list(ast.iter_child_nodes(node))
+            stack += children
+            for child in children:
+                found[child] = node
         return found
+
+    def text_of(self, node: ast.AST) -> str:
+        """Return the source of a node that has a place."""
+        span = self.span_of(node)
+        return self.document.text[span.start : span.end]
 
     @functools.cached_property
     def reads(self) -> dict[str, int]:
@@ -99,15 +134,17 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_evidence(document: Document, text: str, target: Target, matters: Callable[[str], bool] = lambda text: True) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, words: re.Pattern[str] | None = None) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
-    what it says all the same. Never raises on any text. `matters` says whether a function's text can hold anything that rules ask for.
+    what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, matters)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words)
     if text is document.python:
         _add_shell_facts(document, facts)
+        if document.kind in (Kind.YAML, Kind.JSON):
+            parsed = Parsed([], _add_config_facts(document, facts, dialects))
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     return Evidence(document, text, parsed, facts, target, plans)
 
@@ -118,9 +155,25 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
         found = read_shell(document.text)
     elif document.kind is Kind.ENV:
         found = read_dotenv(document.text)
+    elif document.kind is Kind.DOCKERFILE:
+        facts.environment += read_dockerfile(document.text)
+        return
     elif document.snippets:
         found = read_snippets(document.snippets)
     else:
         return
     facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)
     facts.commands += found.commands
+
+
+def _add_config_facts(document: Document, facts: Facts, dialects: Dialects) -> tuple[Unread, ...]:
+    """Add what a configuration file says; return why it could not be read, where it looks like one that matters."""
+    config = read_yaml_source(document.text)
+    if config.problem:
+        place = Span(config.problem_at, config.problem_at)
+        return (Unread(place, config.problem),) if may_be_config(document.text, dialects) else ()
+    facts.configs += config.mappings
+    for mapping in config.mappings:
+        parts = parts_of(mapping, dialects)
+        facts.environment += environment_of(parts[0]) if parts else service_variables(document.text, mapping)
+    return ()

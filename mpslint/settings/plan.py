@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.finding import Span
-from mpslint.program.facts import Call, Command, Facts
+from mpslint.program.facts import Call, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
+from mpslint.settings.translate_config import ConfigPart, config_settings, parts_of
+from mpslint.settings.translate_shell import CommandPart, command_settings, parts_of_command
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import Version
 
@@ -49,12 +51,16 @@ class TrainingPlan:
     """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
 
     kind: str
-    """trainer, arguments, loop, accelerator, command (of a shell text) or file (what belongs to no run)."""
+    """trainer, arguments, loop, accelerator, command (of a shell text), config (a file of settings) or file (what belongs to no run)."""
     title: str
     span: Span | None
     settings: Mapping[str, tuple[Setting, ...]]
     calls: Mapping[str, tuple[Call, ...]] = field(default_factory=dict)
     """The calls that belong to it, by role."""
+    configs: tuple[ConfigPart, ...] = ()
+    """For a configuration file: what it is read as."""
+    commands: tuple[CommandPart, ...] = ()
+    """For a command: what it, and the script that it launches, is read as."""
 
     def get(self, name: str) -> Setting | None:
         """Return the setting that counts: the last one written, or the largest or smallest where sizes combine; else the default."""
@@ -106,12 +112,7 @@ def gather(
     matched = tuple(_match_all(facts.calls, translator))
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
-    commands = [
-        (command, translator.of_command(command, pattern))
-        for command in facts.commands
-        if (pattern := translator.pattern_of_command(command)) is not None
-    ]
-    gatherer = _Gatherer(facts, matched, loose, commands, span_of)
+    gatherer = _Gatherer(facts, matched, loose, translator, span_of)
     return FilePlans(tuple(gatherer.plans()), matched)
 
 
@@ -129,7 +130,7 @@ class _Gatherer:
     facts: Facts
     matched: tuple[Matched, ...]
     loose: list[Setting]
-    commands: list[tuple[Command, list[Setting]]]
+    translator: Translator
     span_of: Callable[[ast.AST], Span]
     used: set[int] = field(default_factory=set)
 
@@ -142,15 +143,28 @@ class _Gatherer:
             if m.pattern.role == "arguments" and id(m) not in self.used:
                 yield self._plan("arguments", [*self._shared(), m], _called(m.call), m.call.node)
         yield from self._of_loops()
-        for command, settings in self.commands:
-            settings_by_name: dict[str, list[Setting]] = {}
-            for setting in (*self.loose, *settings):
-                settings_by_name.setdefault(setting.name, []).append(setting)
-            frozen = {name: tuple(found) for name, found in settings_by_name.items()}
-            yield TrainingPlan("command", " ".join(command.words[:3]), command.span, frozen)
+        yield from self._of_commands()
+        yield from self._of_configs()
         rest = [m for m in self.matched if m.pattern.role not in RUNS]
         if rest or self.loose:
             yield self._plan("file", rest, "file", None)
+
+    def _of_commands(self) -> Iterator[TrainingPlan]:
+        """Yield a plan for each command of a shell text that some dialect knows, with the script that it launches."""
+        for command in self.facts.commands:
+            parts = tuple(parts_of_command(command, self.translator.dialects))
+            if parts:
+                said = [setting for part in parts for setting in command_settings(part)]
+                title = " ".join(command.words[:3])
+                yield TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
+
+    def _of_configs(self) -> Iterator[TrainingPlan]:
+        """Yield a plan for each mapping of a configuration file that some dialect knows."""
+        for mapping in self.facts.configs:
+            parts = parts_of(mapping, self.translator.dialects)
+            if parts:
+                said = [setting for part in parts for setting in config_settings(part, self.translator.versions)]
+                yield TrainingPlan("config", parts[0].pattern.title, parts[0].place, _by_name((*self.loose, *said)), configs=tuple(parts))
 
     @functools.cached_property
     def _by_result(self) -> dict[int, Matched]:
@@ -204,6 +218,13 @@ class _Gatherer:
         span = self.span_of(where) if where is not None else None
         plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
         return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
+
+
+def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:
+    found: dict[str, list[Setting]] = {}
+    for setting in settings:
+        found.setdefault(setting.name, []).append(setting)
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:

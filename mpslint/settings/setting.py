@@ -6,8 +6,9 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.config.entries import ConfigEntry, ConfigMapping
 from mpslint.finding import Span
-from mpslint.program.facts import Argument, Call, Command, Context
+from mpslint.program.facts import Argument, Call, Command, Context, Flag
 from mpslint.program.values import Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
@@ -41,8 +42,14 @@ class Setting:
     """For a default: the versions in which it holds."""
     node: ast.AST | None = None
     style: str = "python"
-    """In what it is written: `python`, `shell` (a flag or a variable of a shell text) or `dotenv`."""
+    """In what it is written: `python`, `shell` (a flag or a variable of a shell text), `dotenv` or `config` (YAML, JSON)."""
     command: Command | None = None
+    flag: Flag | None = None
+    mapping: ConfigMapping | None = None
+    """The mapping of a configuration file that says it, or whose default it is."""
+    config: ConfigEntry | None = None
+    place: Span | None = None
+    """Where a default of a configuration file is shown: at the key by which the file is known."""
 
     @property
     def is_written(self) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.config.entries import ConfigMapping
+from mpslint.config.yaml_edit import scalar_text
 from mpslint.finding import Edit, Span
-from mpslint.program.facts import Call
+from mpslint.program.facts import Call, Command
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
@@ -29,12 +31,29 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ConfigAddition:
+    """A key that a mapping of a configuration file is to get."""
+
+    mapping: ConfigMapping
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlagAddition:
+    """A flag that a command of a shell text is to get."""
+
+    command: Command
+    text: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """Edits that write something, arguments to add, and how a report shows them (`fp16=False`)."""
+    """Edits that write something, arguments and keys to add, and how a report shows them (`fp16=False`)."""
 
     edits: tuple[Edit, ...]
     shown: str
-    added: tuple[Addition, ...] = ()
+    added: tuple[Addition | ConfigAddition | FlagAddition, ...] = ()
 
 
 def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> Written | None:
@@ -45,6 +64,14 @@ def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, nam
     """
     own = [setting for setting in plan.settings.get(name, ()) if call is not None and setting.call is call]
     setting = own[-1] if own else plan.get(name)
+    if plan.configs and (setting is None or setting.mapping is not None):
+        from mpslint.settings.spell_config import write_config_setting
+
+        return write_config_setting(evidence, plan, setting, name, value)
+    if plan.commands and (setting is None or setting.command is not None):
+        from mpslint.settings.spell_shell import write_flag
+
+        return write_flag(evidence, plan, setting, name, value)
     if setting is None:
         return None
     if not setting.is_written or setting.span is None:
@@ -73,6 +100,9 @@ def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
         return None
     if setting.entry.reads == "dtype":
         return f"torch.{python}"
+    if setting.style == "config" and setting.value_span is not None:
+        span, text = setting.value_span, evidence.document.text
+        return scalar_text(str(python), text[span.start : span.end], text, evidence.document.path.endswith(".json"))
     return render(python, evidence.text) if setting.style == "python" else str(python)
 
 
@@ -111,11 +141,9 @@ def render(value: Any, source: str) -> str:
 def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written | None:
     """Write a new value: at the constant when it is there for this setting only, else at the argument."""
     span = setting.value_span
-    if span is None and setting.command is not None and setting.span is not None:
-        return Written((Edit(Span(setting.span.end, setting.span.end), f" {text}"),), f"{setting.spelling} {text}")
     if span is None:
         return None
-    shown = f"{setting.spelling} {text}" if setting.command is not None else f"{setting.spelling}={text}"
+    shown = f"{setting.spelling}={text}"
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
         line = evidence.document.place(span.start)
@@ -183,8 +211,24 @@ def add_argument(call: Call, name: str, text: str) -> Written:
     return Written((), f"{name}={text}", (Addition(call, name, text),))
 
 
-def additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
-    """Return one edit for each call that gets arguments; None when one of them cannot be written."""
+def additions(evidence: Evidence, wanted: Sequence[Addition | ConfigAddition | FlagAddition]) -> list[Edit] | None:
+    """Return the edits by which calls get arguments, files keys and commands flags; None when one of them cannot be written."""
+    keys = [addition for addition in wanted if isinstance(addition, ConfigAddition)]
+    if keys:
+        from mpslint.settings.spell_config import config_additions
+
+        return config_additions(evidence, keys)
+    flags = [addition for addition in wanted if isinstance(addition, FlagAddition)]
+    if flags:
+        from mpslint.settings.spell_shell import flag_additions
+
+        return flag_additions(evidence, flags)
+    return _argument_additions(evidence, [addition for addition in wanted if isinstance(addition, Addition)])
+
+
+def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
+    if not wanted:
+        return []
     from mpslint.program.lossless import with_argument
 
     calls = {id(addition.call): addition.call for addition in wanted}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import Span
-from mpslint.program.facts import Argument, AttributeWrite, Call, Command, EnvironmentWrite
-from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Known, OneOf, Symbol, Value, join_all, origin_of
+from mpslint.program.facts import Argument, AttributeWrite, Call, EnvironmentWrite
+from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
 from mpslint.program.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.setting import ENVIRONMENT, Setting
@@ -163,47 +163,6 @@ class Translator:
                             node=write.node,
                         )
 
-    def pattern_of_command(self, command: Command) -> CallPattern | None:
-        """Return the dialect pattern that a command of a shell text fits, or None."""
-        words = " ".join(command.words)
-        for dialect in self.dialects.all:
-            for pattern in dialect.commands:
-                if pattern.programs.fullmatch(words) and (not pattern.has or any(name in command.flags for name in pattern.has)):
-                    return pattern.call
-        return None
-
-    def of_command(self, command: Command, pattern: CallPattern) -> list[Setting]:
-        """Return everything that a command says; flags that are not given say nothing, as the script decides then."""
-        found = [
-            Setting(name, Known(value), pattern.dialect, " ".join(command.words[:2]), command.span, pattern=pattern, style="shell")
-            for name, value in pattern.sets.items()
-        ]
-        for parameter, spellings in pattern.table.arguments.items():
-            for spelling in spellings:
-                flag, is_negated = command.flags.get(parameter), False
-                if flag is None:
-                    flag, is_negated = command.flags.get(f"no_{parameter}"), True
-                if flag is None:
-                    continue
-                value = read_value(spelling, Known(False) if is_negated else _from_text(flag.value))
-                if value is not None:
-                    found.append(
-                        Setting(
-                            spelling.setting,
-                            value,
-                            pattern.dialect,
-                            f"--{parameter}",
-                            flag.span,
-                            flag.value_span,
-                            flag.value_span,
-                            pattern=pattern,
-                            entry=spelling,
-                            style="shell",
-                            command=command,
-                        )
-                    )
-        return found
-
     def of_environment(self, write: EnvironmentWrite) -> Setting | None:
         """Return what an environment variable says, or None when no dialect reads it."""
         spelling = self.dialects.environment.get(write.name)
@@ -213,23 +172,8 @@ class Translator:
         span, value_span = Span(write.start, write.end), Span(write.value_start, write.value_end)
         return Setting(
             spelling.setting, value or UNKNOWN, ENVIRONMENT, write.name, span, value_span, value_span, entry=spelling,
-            context=write.context, style="python" if write.style == "python" else "dotenv" if write.style == "dotenv" else "shell",
+            context=write.context, style=write.style if write.style in ("python", "dotenv", "config") else "shell",
         )  # fmt: skip
-
-
-def _from_text(value: Value) -> Value:
-    """Return a flag's text as the constant it stands for: a bool, a number, else the text."""
-    if not (isinstance(value, Known) and isinstance(value.value, str)):
-        return value
-    words = {"true": True, "false": False, "none": None}
-    if value.value.lower() in words:
-        return Known(words[value.value.lower()])
-    for convert in (int, float):
-        try:
-            return Known(convert(value.value))
-        except ValueError:
-            continue
-    return value
 
 
 def _with_value(setting: Setting, value: Value) -> Setting:
@@ -284,7 +228,7 @@ def read_value(spelling: Spelling, value: Value) -> Value | None:
         return None
     if not isinstance(plain, Known) or spelling.values is None:
         whatever = (spelling.values or {}).get(ANYTHING)
-        if whatever is not None and isinstance(value, (DictValue, Function, Class)):
+        if whatever is not None and (isinstance(value, (DictValue, Function, Class)) or (isinstance(value, Items) and value.slots)):
             return Known(whatever, origin_of(value))
         return plain if isinstance(plain, Known) else UNKNOWN
     return _translated(spelling.values, plain)

@@ -26,6 +26,7 @@ class Kind(enum.Enum):
     SHELL = "shell"
     ENV = "env"
     YAML = "yaml"
+    JSON = "json"
     DOCKERFILE = "dockerfile"
 
 

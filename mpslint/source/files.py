@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ SKIPPED_FOLDERS = frozenset(
     ".mypy_cache .ruff_cache .pytest_cache .hypothesis wandb mlruns lightning_logs .cache".split()
 )
 STANDARD_INPUT = "-"
+LARGEST_JSON = 100_000
+"""Bytes of a JSON file below a folder that may hold settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,19 @@ def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
         )
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if kind_of(name) is not None and not is_ignored(name, False) and not _matches(excluded, path, base):
-                yield Found(path, is_named=False)
+            kind = kind_of(name)
+            if kind is None or is_ignored(name, False) or _matches(excluded, path, base) or (kind is Kind.JSON and _is_data(path)):
+                continue
+            yield Found(path, is_named=False)
     yield from problems
+
+
+def _is_data(path: str) -> bool:
+    """Return whether a JSON file is too large to be a configuration."""
+    try:
+        return os.path.getsize(path) > LARGEST_JSON
+    except OSError:
+        return True
 
 
 def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:

@@ -24,7 +24,10 @@ _SUFFIXES = {
     ".env": Kind.ENV,
     ".yaml": Kind.YAML,
     ".yml": Kind.YAML,
+    ".json": Kind.JSON,
+    ".dockerfile": Kind.DOCKERFILE,
 }
+_DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
@@ -34,7 +37,8 @@ def kind_of(path: str) -> Kind | None:
     name = PurePath(path).name.lower()
     if name == ".env" or name.startswith(".env."):
         return Kind.ENV
-    return _SUFFIXES.get(PurePath(name).suffix)
+    suffix = _SUFFIXES.get(PurePath(name).suffix)
+    return Kind.DOCKERFILE if suffix is None and _DOCKERFILES.fullmatch(name) else suffix
 
 
 def read(path: str, data: bytes, kind: Kind | None = None) -> Document:

@@ -1,0 +1,72 @@
+"""Dockerfiles -> the environment variables that their `ENV` instructions set, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mpslint.program.facts import EnvironmentWrite
+from mpslint.program.values import UNKNOWN, Known, Value
+
+_ESCAPE = re.compile(r"(?:[ \t]*#[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*(`|\\)", re.IGNORECASE)
+_INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+")
+_HERE = re.compile(r"<<-?[ \t]*['\"]?(\w+)['\"]?")
+_PAIR = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|\\[^\r\n]|[^\s\"'\\])*)", re.DOTALL)
+_OLD = re.compile(r"([A-Za-z_]\w*)[ \t]+(\S(?:[^\r\n]*\S)?)")
+
+
+def read_dockerfile(text: str) -> list[EnvironmentWrite]:
+    """Return the variables that a Dockerfile sets: `ENV A=1 B="x y"` and the old `ENV A value`. Never fails on any text."""
+    escape = _ESCAPE.match(text)
+    found: list[EnvironmentWrite] = []
+    for start, end in _instructions(text, escape.group(1) if escape is not None else "\\"):
+        match = _INSTRUCTION.match(text, start, end)
+        if match is not None and match.group(1).upper() == "ENV":
+            found += _variables(text, match.end(), end)
+    return found
+
+
+def _instructions(text: str, escape: str) -> Iterator[tuple[int, int]]:
+    """Yield the first and last offset of each instruction, its continuation lines included, here documents left out."""
+    lines = [(match.start(), match.end()) for match in re.finditer(r"[^\n]*\n|[^\n]+", text)]
+    index = 0
+    while index < len(lines):
+        start, end = lines[index]
+        index += 1
+        line = text[start:end]
+        if line.lstrip().startswith("#"):
+            continue
+        while index < len(lines) and (line.rstrip().endswith(escape) or line.lstrip().startswith("#")):
+            end = lines[index][1]
+            line = text[lines[index][0] : end]
+            index += 1
+        here = _HERE.search(text, start, end)
+        if here is not None and not text[start:end].lstrip().upper().startswith("ENV"):
+            while index < len(lines) and text[lines[index][0] : lines[index][1]].strip() != here.group(1):
+                index += 1
+            index += 1
+        yield start, end
+
+
+def _variables(text: str, start: int, end: int) -> Iterator[EnvironmentWrite]:
+    old = None if _PAIR.match(text, start, end) is not None else _OLD.match(text, start, end)
+    if old is not None:
+        yield _write(old, old.group(2))
+        return
+    position = start
+    while position < end:
+        pair = _PAIR.match(text, position, end)
+        if pair is not None:
+            yield _write(pair, pair.group(2))
+            position = pair.end()
+        elif text.startswith("#", position) and not text[text.rfind("\n", 0, position) + 1 : position].strip():
+            line_end = text.find("\n", position, end)
+            position = end if line_end < 0 else line_end + 1
+        else:
+            position += 1
+
+
+def _write(match: re.Match[str], raw: str) -> EnvironmentWrite:
+    inner = raw[1:-1] if raw[:1] in ("'", '"') and raw[-1:] == raw[:1] and len(raw) > 1 else raw
+    value: Value = UNKNOWN if "$" in inner else Known(re.sub(r"\\(.)", r"\1", inner))
+    return EnvironmentWrite(match.group(1), value, match.start(), match.end(), match.start(2), match.end(2), style="dotenv")

@@ -1,0 +1,63 @@
+"""GitHub workflows and compose files -> the environment variables that they set, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mpslint.config.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
+from mpslint.config.variables import variable, variables_of
+from mpslint.program.facts import EnvironmentWrite
+
+_MAC = re.compile(r"\bmac(?:os|-)|\bmps\b|apple|darwin", re.IGNORECASE)
+_PAIR = re.compile(r"([\"']?)([A-Za-z_]\w*)=(.*?)\1", re.DOTALL)
+
+
+def service_variables(text: str, root: ConfigMapping) -> Iterator[EnvironmentWrite]:
+    """Yield the variables of a workflow's jobs that run on a Mac, or of a compose file's services; nothing for any other file."""
+    jobs, services = root.mapping("jobs"), root.mapping("services")
+    if jobs is not None and (root.get("on") or root.get("true")):
+        seen: set[int] = set()
+        for mapping in _workflow(text, root, jobs):
+            if id(mapping) not in seen:
+                seen.add(id(mapping))
+                yield from variables_of(mapping)
+    elif services is not None:
+        for service in _mappings(services):
+            entry = service.get("environment")
+            if entry is not None:
+                yield from _listed(text, entry.node)
+
+
+def _mappings(parent: ConfigMapping) -> Iterator[ConfigMapping]:
+    seen: set[int] = set()
+    for entry in parent.entries.values():
+        if isinstance(entry.node, ConfigMapping) and id(entry.node) not in seen:
+            seen.add(id(entry.node))
+            yield entry.node
+
+
+def _workflow(text: str, root: ConfigMapping, jobs: ConfigMapping) -> Iterator[ConfigMapping]:
+    """Yield the `env` of a workflow, of its jobs and of their steps, as far as a Mac runs them."""
+    on_mac = [job for job in _mappings(jobs) if _MAC.search(text, job.span.start, job.span.end)]
+    for holder in [root, *on_mac] if on_mac else []:
+        found = holder.mapping("env")
+        if found is not None:
+            yield found
+    for job in on_mac:
+        steps = job.get("steps")
+        for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
+            found = step.mapping("env") if isinstance(step, ConfigMapping) else None
+            if found is not None:
+                yield found
+
+
+def _listed(text: str, node: ConfigNode) -> Iterator[EnvironmentWrite]:
+    """Yield the variables of a mapping, or of a list of `NAME=value`."""
+    if isinstance(node, ConfigMapping):
+        yield from variables_of(node)
+    elif isinstance(node, ConfigSequence):
+        for item in node.items:
+            match = _PAIR.fullmatch(text, item.span.start, item.span.end) if isinstance(item, ConfigScalar) else None
+            if match is not None:
+                yield variable(match.group(2), match.group(3), match.start(2), match.span(3))

@@ -1,0 +1,250 @@
+"""Shell text -> the words of its commands, each with its place, variables of the same text put in.
+
+It reads what launch scripts and notebooks hold: quotes, comments, continuation lines, here documents, arrays, `$NAME` and
+`${NAME:-default}`. What only the shell can know (command substitution, unset variables) is None; it never fails on any text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from mpslint.finding import Span
+
+_TOKEN = re.compile(
+    r"(?P<blank>[ \t]+|\\\r?\n)|(?P<end>\r?\n|;;?|&&|\|\||[|&()])|(?P<redirect>\d*(?:<<<|<<-?|>>|[<>])&?)|(?P<comment>#[^\r\n]*)"
+    r"|(?P<word>(?:\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\(\((?:[^()]|\([^()]*\))*\)\)|\$\((?:[^()]|\([^()]*\))*\)"
+    r"|\$\{(?:[^{}]|\{[^{}]*\})*\}|`[^`]*`|[^\s;&|()<>\\'\"`])+)|(?P<other>.)",
+    re.DOTALL,
+)
+_PIECE = re.compile(r"\\(.)|'([^']*)'|\"((?:\\.|[^\"\\])*)\"|([^\\'\"]+)", re.DOTALL)
+_NAME = r"[A-Za-z_]\w*"
+ASSIGNMENT = re.compile(rf"({_NAME})(\+?)=")
+_WHOLE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})(?:\[[@*]\])?\}})")
+_REFERENCE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME}|\d+)(?::?[-=]((?:[^{{}}$`\\\"]|\$\w+)*))?\}})")
+_NOT_KNOWN = re.compile(r"\$[\w@*#?!({\[-]|`|\{\{|\{\w+\}")
+CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
+LONGEST_TEXT = 10_000
+MOST_WORDS = 500
+"""Of a variable; beyond that it is not known. Variables that hold each other twice over grow without bound."""
+OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
+CLOSERS = frozenset({"fi", "done", "esac", "}"})
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command: its text as the shell would pass it (None when not known), and where that text stands."""
+
+    text: str | None
+    raw: str
+    start: int
+    place: Span
+    """Where it stands in the command: at `$ARGS`, when the text stands in `ARGS="..."`."""
+    weak: bool = False
+    """It rests on a default that the environment may change."""
+    origin: Span | None = None
+    """The text of the one variable, or default, that the whole word is."""
+
+    @property
+    def span(self) -> Span:
+        """Where its text stands."""
+        return Span(self.start, self.start + len(self.raw))
+
+    def after(self, count: int, text: str | None) -> Word:
+        """Return what is left of the word without its first characters."""
+        return replace(self, text=text, raw=self.raw[count:], start=self.start + count)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What is known of a shell variable: its text, and the words that it makes where it stands without quotes."""
+
+    text: str | None
+    words: tuple[Word, ...] = ()
+    weak: bool = False
+    span: Span | None = None
+    """Where its whole text stands, where it stands in one piece."""
+
+
+UNSET = Variable(None)
+
+
+@dataclass(slots=True)
+class Shell:
+    """One shell text while it is read."""
+
+    text: str
+    offset: int = 0
+    variables: dict[str, Variable] = field(default_factory=dict)
+    depth: int = 0
+    """How many `if`, loops and functions are open."""
+    uses: Counter[str] | None = None
+
+    def commands(self) -> Iterator[list[Word]]:
+        """Yield the words of each command; what a command assigns must be noted (`assign`) before the next one is asked for."""
+        words: list[Word] = []
+        position, skip_next = 0, False
+        here: str | None = None
+        while (token := _TOKEN.match(self.text, position)) is not None:
+            kind, raw, start = token.lastgroup, token.group(), token.start()
+            position = token.end()
+            if kind == "end":
+                yield words
+                words = []
+                if here and "\n" in raw:
+                    position = self._after_here_document(here, position)
+                    here = None
+            elif kind == "redirect":
+                skip_next = True
+                here = "" if raw.strip("0123456789&") in ("<<", "<<-") else here
+            elif kind == "word" and skip_next:
+                here = raw.strip("'\"\\") if here == "" else here
+                skip_next = False
+            elif kind == "word" and raw.endswith("=") and ASSIGNMENT.fullmatch(raw) and self.text[position : position + 1] == "(":
+                position = self._array(raw, position)
+            elif kind == "word" or (kind == "comment" and words and self.text[start - 1] not in " \t\n"):
+                words += self.expand(raw, start)
+        yield words
+
+    def _after_here_document(self, name: str, position: int) -> int:
+        end = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\r?$", re.MULTILINE).search(self.text, position)
+        return end.end() if end is not None else len(self.text)
+
+    def _array(self, raw: str, position: int) -> int:
+        """Note `NAME=(word word)` and return where it ends."""
+        items: list[Word] = []
+        position += 1
+        while (token := _TOKEN.match(self.text, position)) is not None:
+            position = token.end()
+            if token.group() == ")":
+                break
+            if token.lastgroup == "word":
+                items += self.expand(token.group(), token.start())
+        name = raw.rstrip("+=")
+        known = self.variables.get(name)
+        before = known.words if raw.endswith("+=") and known is not None else ()
+        self.assign(name, Variable(None, (*before, *items)), is_append=raw.endswith("+="))
+        return position
+
+    def assign(self, name: str, variable: Variable, is_append: bool = False) -> None:
+        """Note a variable. One that a branch sets again is no longer known after it."""
+        if len(variable.text or "") > LONGEST_TEXT or len(variable.words) > MOST_WORDS:
+            variable = UNSET
+        if self.depth and name in self.variables and not is_append:
+            self.variables[name] = UNSET
+        else:
+            self.variables[name] = replace(variable, weak=True) if self.depth else variable
+
+    def expand(self, raw: str, start: int) -> list[Word]:
+        """Return the words that one word of the text makes: several, or none, for an unquoted variable or an array."""
+        place = Span(self.offset + start, self.offset + start + len(raw))
+        whole = _WHOLE.fullmatch(raw.removeprefix('"').removesuffix('"') if "[@]" in raw else raw)
+        variable = self.variables.get(whole.group(1) or whole.group(2)) if whole is not None else None
+        if variable is not None and (variable.words or variable.text == "" or "[" in raw):
+            return [replace(word, place=place, weak=word.weak or variable.weak) for word in variable.words]
+        return [self.word(raw, start, place)]
+
+    def word(self, raw: str, start: int, place: Span) -> Word:
+        """Return one word with its quotes taken off and its variables put in."""
+        text, weak = self.value(raw)
+        return Word(text, raw, self.offset + start, place, weak, self.origin(raw, self.offset + start))
+
+    def value(self, raw: str) -> tuple[str | None, bool]:
+        """Return what a piece of text is to a command, and whether that rests on a default."""
+        parts: list[str] = []
+        weak = False
+        for escaped, single, double, plain in _PIECE.findall(raw):
+            if escaped:
+                parts.append("" if escaped in "\r\n" else escaped)
+            elif single or not (double or plain):
+                parts.append(single)
+            else:
+                text, is_weak = self._substituted(double or plain)
+                if text is None:
+                    return None, False
+                parts.append(re.sub(r"\\\r?\n", "", text) if double else text)
+                weak = weak or is_weak
+        return "".join(parts), weak
+
+    def _substituted(self, text: str, depth: int = 3) -> tuple[str | None, bool]:
+        if "$" not in text and "`" not in text and "{" not in text:
+            return text, False
+        pieces: list[str] = []
+        position, weak = 0, False
+        for match in _REFERENCE.finditer(text):
+            bare, braced, default = match.groups()
+            variable = self.variables.get(bare or braced, UNSET)
+            found, is_weak = variable.text, variable.weak
+            if found is None and default is not None and (bare or braced) not in self.variables and depth:
+                found, is_weak = self._substituted(default, depth - 1)[0], True
+            if found is None:
+                return None, False
+            pieces += [text[position : match.start()], found]
+            position, weak = match.end(), weak or is_weak
+        rest = [*pieces[::2], text[position:]]
+        return (None, False) if any(_NOT_KNOWN.search(piece) for piece in rest) else ("".join([*pieces, text[position:]]), weak)
+
+    def origin(self, raw: str, start: int) -> Span | None:
+        """Return where the text of a word that is one reference stands: in the assignment of the variable, or in its default."""
+        inner = raw[1:-1] if raw[:1] == '"' == raw[-1:] and len(raw) > 1 else raw
+        match = _REFERENCE.fullmatch(inner)
+        if match is None:
+            return None
+        name, default = match.group(1) or match.group(2), match.group(3)
+        if name in self.variables:
+            return self.variables[name].span if self._uses_of(name) == 1 else None
+        if not default or "$" in default:
+            return None
+        begin = start + raw.index(inner) + match.start(3)
+        return Span(begin, begin + len(default))
+
+    def _uses_of(self, name: str) -> int:
+        """Return how often a variable is read, without `NAME=${NAME:-default}`."""
+        if self.uses is None:
+            self.uses = Counter(re.findall(rf"\$\{{?({_NAME})", self.text))
+            self.uses.subtract(re.findall(rf"\b({_NAME})=\"?\$\{{\1\b", self.text))
+        return self.uses[name]
+
+    def variable_of(self, word: Word) -> Variable:
+        """Return the variable that an assignment (`NAME="..."`, as one word) makes."""
+        raw = word.raw.partition("=")[2]
+        start = word.start + len(word.raw) - len(raw)
+        text, weak = self.value(raw)
+        quote = raw[:1] if raw[:1] in ("'", '"') and raw[-1:] == raw[:1] and len(raw) > 1 else ""
+        inner = raw[len(quote) : len(raw) - len(quote)]
+        if quote == "'" and "$" in inner:
+            return Variable(text)  # the words of `$NAME` are those of the text as it is, which is seldom meant
+        words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner else ()
+        span = Span(start + len(quote), start + len(quote) + len(inner)) if text == inner else self.origin(raw, start)
+        if word.place != word.span:
+            span, words = None, ()
+        return Variable(text, words if len(words) != 1 or text is None else (), weak, span)
+
+    def _split(self, inner: str, start: int) -> Iterator[Word]:
+        """Yield the words inside the text of a variable, each at its place there."""
+        position = 0
+        while (token := _TOKEN.match(inner, position)) is not None:
+            position = token.end()
+            if token.lastgroup == "word":
+                begin = start - self.offset + token.start()
+                yield from self.expand(token.group(), begin)
+            elif token.lastgroup not in ("blank", "comment") and token.group().strip():
+                return
+
+    def follow(self, words: Sequence[Word]) -> list[Word]:
+        """Return a command without the words that open and close blocks, which are counted, and with loop variables forgotten."""
+        rest = list(words)
+        while rest and rest[0].raw in OPENERS | CLOSERS | {"then", "do", "else", "elif", "function", "!", "time"}:
+            word = rest.pop(0)
+            self.depth += (word.raw in OPENERS) - (word.raw in CLOSERS and self.depth > 0)
+            if word.raw in ("for", "select") and rest:
+                self.variables[rest[0].raw] = UNSET
+                return []
+            if word.raw in ("case", "function"):
+                return []
+        if rest and rest[0].raw in ("read", "unset", "mapfile", "readarray", "getopts"):
+            self.variables.update({word.raw: UNSET for word in rest[1:]})
+            return []
+        return rest

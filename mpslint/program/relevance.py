@@ -1,0 +1,70 @@
+"""Which functions are worth walking: those in whose text a word stands that some rule could be about."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import functools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from mpslint.program.values import Function, Known, Symbol, Value, alternatives_of
+from mpslint.source.document import Document
+
+SHORT = 30
+"""Lines; a function no longer than this is followed for what it returns, whatever it holds."""
+
+
+@dataclass
+class Relevance:
+    """The places of the words that matter in a Document, and the names that stand for such a word (`device = "cuda"`)."""
+
+    document: Document
+    words: re.Pattern[str] | None = None
+    """None if everything matters."""
+    names: set[str] = field(default_factory=set)
+    answers: dict[int, bool] = field(default_factory=dict)
+
+    @functools.cached_property
+    def _places(self) -> list[int]:
+        return [match.start() for match in self.words.finditer(self.document.text)] if self.words is not None else []
+
+    def of(self, function: Function) -> bool:
+        """Return whether a function's text holds a word that matters, or a name that stands for one."""
+        if self.words is None:
+            return True
+        node = function.node
+        if id(node) not in self.answers:
+            start, end = self._range(node)
+            place = bisect.bisect_left(self._places, start)
+            self.answers[id(node)] = place < len(self._places) and self._places[place] < end
+        return self.answers[id(node)] or self._names_one(node)
+
+    def is_worth_following(self, function: Function) -> bool:
+        """Return whether a call of a function should be followed: it matters, or it is quickly done."""
+        node = function.node
+        return (node.end_lineno or node.lineno) - node.lineno < SHORT or self.of(function)
+
+    def note_names(self, slots: Iterable[tuple[object, Value]]) -> None:
+        """Note the names among some slots whose value is, or may be, a text or an outside name that matters."""
+        for name, value in slots:
+            if isinstance(name, str) and name not in self.names and any(map(self._speaks, alternatives_of(value))):
+                self.names.add(name)
+
+    def _speaks(self, value: Value) -> bool:
+        text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
+        return isinstance(text, str) and self.words is not None and self.words.search(text) is not None
+
+    def _names_one(self, node: ast.AST) -> bool:
+        if not self.names:
+            return False
+        start, end = self._range(node)
+        text = self.document.text[start:end]
+        return any(name in text for name in self.names)
+
+    def _range(self, node: ast.AST) -> tuple[int, int]:
+        starts = self.document.line_starts
+        first: int = node.lineno  # type: ignore[attr-defined]
+        last: int = node.end_lineno or first  # type: ignore[attr-defined]
+        return starts[first - 1], starts[last] if last < len(starts) else len(self.document.text)

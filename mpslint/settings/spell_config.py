@@ -1,0 +1,109 @@
+"""Settings -> edits of a configuration file: change the key that says a setting, or add one that does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.config.entries import ConfigMapping
+from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
+from mpslint.finding import Edit
+from mpslint.settings.arguments import exists
+from mpslint.settings.dialect import ANYTHING
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.settings.spell import UNSPELLABLE, ConfigAddition, Written, spelling_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _File:
+    """The file that is written into."""
+
+    text: str
+    is_json: bool
+
+    def spelled(self, value: Any, old: str) -> str:
+        """Return a value as this file writes it."""
+        return scalar_text(value, old, self.text, self.is_json)
+
+
+def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> Written | None:
+    """Return the edits after which a configuration file says a setting; None when it has no way to say it."""
+    file = _File(evidence.document.text, evidence.document.path.endswith(".json"))
+    if setting is None or setting.config is None or setting.entry is None or setting.mapping is None:
+        return _add(evidence, file, plan, name, value)
+    default = setting.pattern.table.default(name, evidence.target.versions) if setting.pattern is not None else None
+    new = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
+    if new is not UNSPELLABLE:
+        return _set(file, setting.mapping, setting.spelling, new)
+    silent = [key for key, canonical in (setting.entry.values or {}).items() if canonical is None and key != ANYTHING]
+    added = _add(evidence, file, plan, name, value, besides=setting.spelling)
+    if not silent or added is None:
+        return None
+    replaced = _set(file, setting.mapping, setting.spelling, silent[0])
+    if replaced is None:
+        return None
+    return Written((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", added=(*replaced.added, *added.added))
+
+
+def _set(file: _File, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
+    """Give a key that is there another value; one that is merged from elsewhere gets a key of its own."""
+    entry, holder = mapping.get(path), mapping.holder(path)
+    if entry is None or holder is None or holder.uses:
+        return None
+    if entry.is_merged:
+        new = file.spelled(value, "")
+        return Written((), f"{path}: {new}", added=(ConfigAddition(holder, _last_key(mapping, path), new),))
+    is_here = entry.value_span is not None and entry.pair.alias is None
+    old = file.text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None and is_here else ""
+    new = file.spelled(value, old)
+    edit = value_edit(file.text, entry, new)
+    return Written((edit,), f"{path}: {new}") if edit is not None and new != old else None
+
+
+def _last_key(mapping: ConfigMapping, path: str) -> str:
+    """Return the key by which the last mapping of a path has its entry."""
+    return path if mapping.holder(path) is mapping else path.rpartition(".")[2]
+
+
+def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> Written | None:
+    """Say a setting by a key that the file does not use yet."""
+    for part in plan.configs:
+        table, role = part.pattern.call.table, part.pattern.call.role
+        for path, spelling in table.spellings_of(name):
+            if path == besides or not exists(role, (part.pattern.call.dialect,), path, evidence.target.versions):
+                continue
+            new = spelling_of(spelling, value)
+            if new is UNSPELLABLE:
+                continue
+            if part.mapping.get(path) is not None:
+                return _set(file, part.mapping, path, new)
+            holder = part.mapping.holder(path)
+            if holder is not None:
+                text = file.spelled(new, "")
+                return Written((), f"{path}: {text}", added=(ConfigAddition(holder, _last_key(part.mapping, path), text),))
+    return None
+
+
+def config_additions(evidence: Evidence, wanted: Sequence[ConfigAddition]) -> list[Edit] | None:
+    """Return the edits that add keys, those of one mapping together; None when one of them cannot be written."""
+    text, is_json = evidence.document.text, evidence.document.path.endswith(".json")
+    edits: list[Edit] = []
+    for mapping in {id(addition.mapping): addition.mapping for addition in wanted}.values():
+        mine = {addition.key: addition.text for addition in wanted if addition.mapping is mapping}
+        found = addition_edits(text, mapping, list(mine.items()), is_json)
+        if found is None:
+            return None
+        edits += found
+    return edits
+
+
+def remove_entry(evidence: Evidence, mapping: ConfigMapping, path: str) -> Written | None:
+    """Return the edit that takes a key away; None where others use its value, or it is not written here."""
+    entry, holder = mapping.get(path), mapping.holder(path)
+    edit = removal_edit(evidence.document.text, holder, entry) if entry is not None and holder is not None else None
+    if edit is None or entry is None:
+        return None
+    return Written((edit,), f"without {evidence.document.text[entry.span.start : entry.span.end]}")

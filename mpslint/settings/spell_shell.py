@@ -1,0 +1,97 @@
+"""Settings -> edits of a shell text: change, add and take away the flags of a command, in the way in which the command is written."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from mpslint.config.yaml_edit import newline_of
+from mpslint.finding import Edit, Span
+from mpslint.program.facts import Command, Flag
+from mpslint.settings.arguments import exists
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.settings.spell import UNSPELLABLE, FlagAddition, Written, spelling_of
+from mpslint.settings.translate_shell import CommandPart
+
+SWITCHED = frozenset({"launcher"})
+"""Roles whose options are on when they are there, and take no `True`."""
+
+
+def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> Written | None:
+    """Return the edits after which a command says a setting; None when it has no way to say it."""
+    if setting is None:
+        return _add(evidence, plan, name, value)
+    flag, entry, pattern = setting.flag, setting.entry, setting.pattern
+    if flag is None or entry is None or pattern is None:
+        return None
+    default = pattern.table.default(name, evidence.target.versions)
+    new = spelling_of(entry, value, default.value if default is not None else UNSPELLABLE)
+    is_off = value is None or (value is False and pattern.role in SWITCHED)
+    is_negated = setting.spelling.startswith("--no_")
+    if is_off or (flag.value_span is None and (new is is_negated or new is None)):
+        return remove_flag(flag, setting.spelling)
+    if new is UNSPELLABLE or flag.value_span is None:
+        return None
+    span = flag.origin or flag.value_span
+    old = evidence.document.text[span.start : span.end]
+    quote = old[:1] if old[:1] in ("'", '"') and old[-1:] == old[:1] and len(old) > 1 else ""
+    text = f"{quote}{new}{quote}" if quote else shlex.quote(str(new))
+    if text == old:
+        return None
+    shown = f"{setting.spelling} {new}"
+    if flag.origin is not None and flag.origin not in flag.span:
+        shown = f"{new} in line {evidence.document.line_at(span.start)}"
+    return Written((Edit(span, text),), shown)
+
+
+def remove_flag(flag: Flag, spelling: str) -> Written:
+    """Return the edit that takes a flag away, with the blanks and the line end before it."""
+    return Written((Edit(Span(flag.before, flag.span.end), ""),), f"without {spelling}")
+
+
+def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> Written | None:
+    """Say a setting by a flag that a command does not have yet."""
+    for part in plan.commands:
+        for parameter, spelling in part.pattern.table.spellings_of(name):
+            is_there = exists(part.pattern.role, (part.pattern.dialect,), parameter, evidence.target.versions)
+            if parameter in part.command.flags or not is_there:
+                continue
+            new = spelling_of(spelling, value)
+            if new is UNSPELLABLE or new is None or (new is False and part.pattern.role in SWITCHED):
+                continue
+            text = _flag(evidence.document.text, part, parameter, new)
+            return Written((), text, (FlagAddition(part.command, text),))
+    return None
+
+
+def _flag(text: str, part: CommandPart, parameter: str, value: Any) -> str:
+    """Return a flag as the command writes its others: `--name value`, or `--name=value` where all of them are."""
+    if value is True and part.pattern.role in SWITCHED:
+        return f"--{parameter}"
+    valued = [flag.value_span for flag in part.command.flags.values() if flag.value_span is not None]
+    has_equals = bool(valued) and all(text[span.start - 1 : span.start] == "=" for span in valued)
+    return f"--{parameter}{'=' if has_equals else ' '}{shlex.quote(str(value))}"
+
+
+def flag_additions(evidence: Evidence, wanted: Sequence[FlagAddition]) -> list[Edit]:
+    """Return the edits that add flags at the end of their commands, on lines of their own where the command has such lines."""
+    text = evidence.document.text
+    edits = []
+    for command in {id(addition.command): addition.command for addition in wanted}.values():
+        flags = dict.fromkeys(addition.text for addition in wanted if addition.command is command)
+        separator = _separator(text, command)
+        edits.append(Edit(Span(command.span.end, command.span.end), "".join(f"{separator}{flag}" for flag in flags)))
+    return edits
+
+
+def _separator(text: str, command: Command) -> str:
+    """Return what stands before a flag that a command gets: a line end and an indent where its last flag begins a line."""
+    start = text.rfind("\n", 0, command.span.end) + 1
+    line = re.match(r"([ \t]*)-", text[start : command.span.end])
+    if start <= command.span.start or line is None:
+        return " "
+    return f" \\{newline_of(text)}{line.group(1)}"

@@ -1,0 +1,69 @@
+"""Commands of shell texts -> settings: which program is whose, and what its flags say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mpslint.program.facts import Command
+from mpslint.program.values import Known, Value
+from mpslint.settings.dialect import CallPattern, Dialects
+from mpslint.settings.setting import Setting
+from mpslint.settings.translate import read_value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandPart:
+    """One way to read a command of a shell text."""
+
+    command: Command
+    pattern: CallPattern
+
+
+def parts_of_command(command: Command, dialects: Dialects) -> list[CommandPart]:
+    """Return what a command, and the script that it launches, can be read as; nothing for one that no dialect knows."""
+    words = " ".join(command.words)
+    found = [
+        CommandPart(command, pattern.call)
+        for dialect in dialects.all
+        for pattern in dialect.commands
+        if pattern.programs.fullmatch(words) and (not pattern.has or any(name in command.flags for name in pattern.has))
+    ]
+    return found + (parts_of_command(command.script, dialects) if command.script is not None else [])
+
+
+def command_settings(part: CommandPart) -> Iterator[Setting]:
+    """Yield everything that a command says; flags that are not given say nothing, as the script decides then."""
+    command, pattern = part.command, part.pattern
+    for name, value in pattern.sets.items():
+        yield Setting(
+            name, Known(value), pattern.dialect, " ".join(command.words[:2]), command.span, pattern=pattern, style="shell", command=command
+        )  # fmt: skip
+    for parameter, spellings in pattern.table.arguments.items():
+        for spelling in spellings:
+            flag, is_negated = command.flags.get(parameter), False
+            if flag is None:
+                flag, is_negated = command.flags.get(f"no_{parameter}"), True
+            if flag is None:
+                continue
+            read = read_value(spelling, Known(False) if is_negated else _from_text(flag.value))
+            if read is not None:
+                yield Setting(
+                    spelling.setting, read, pattern.dialect, f"--{'no_' if is_negated else ''}{parameter}", flag.span, flag.value_span,
+                    flag.origin or flag.value_span, pattern=pattern, entry=spelling, style="shell", command=command, flag=flag,
+                )  # fmt: skip
+
+
+def _from_text(value: Value) -> Value:
+    """Return a flag's text as the constant it stands for: a bool, a number, else the text."""
+    if not (isinstance(value, Known) and isinstance(value.value, str)):
+        return value
+    words = {"true": True, "false": False, "none": None}
+    if value.value.lower() in words:
+        return Known(words[value.value.lower()], weak=value.weak)
+    for convert in (int, float):
+        try:
+            return Known(convert(value.value), weak=value.weak)
+        except ValueError:
+            continue
+    return value
