@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from mpslint.finding import ReadError, UsageError
+from mpslint.finding import ReadError
 from mpslint.source.writer import write_whole
 from mpslint.target import default_target, with_mac
-from mpslint.verify.estimate import estimate_spec
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import Asked, files, has_run, machine_for, planned_runs, verify_file
+from mpslint.verify.files import Asked, files, has_run, machine_for, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.page import as_page
@@ -26,7 +25,7 @@ from mpslint.verify.progress import Live
 from mpslint.verify.report import Report
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import Machine, Pair, read_pair
-from mpslint.verify.text import print_estimate, print_report
+from mpslint.verify.text import print_report
 from mpslint.verify.verify import Options, verify_specs
 
 SCRIPT_STEPS, SPEC_STEPS = 20, 200
@@ -37,7 +36,6 @@ class Request:
     """The options of the command line, as they were given."""
 
     asked: Asked = field(default_factory=Asked)
-    folder: Path | None = None
     specs: tuple[Path, ...] = ()
     script: Path | None = None
     arguments: tuple[str, ...] = ()
@@ -46,7 +44,6 @@ class Request:
     shape: str = "text"
     html: Path | None = None
     table: Path | None = None
-    estimate: bool = False
     strict: bool = False
     no_cache: bool = False
     timeout: float = 600.0
@@ -80,11 +77,8 @@ class Request:
         return Limits(self.timeout, int(self.memory_limit * 2**30))
 
 
-def carry_out(request: Request) -> int:
-    """Do what the command line asks for; return the exit code: the worst of all reports."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    if request.estimate:
-        return _estimate(request, console)
+def carry_out(request: Request, console: Console) -> int:
+    """Do what the command line asks for, with text to a console; return the exit code: the worst of all reports."""
     reports: list[Report] = []
     for report in _reports(request):
         if request.shape == "text":
@@ -95,7 +89,7 @@ def carry_out(request: Request) -> int:
     elif request.shape == "csv":
         sys.stdout.write(as_csv(reports))
     if not reports:
-        raise ReadError(f"{request.folder}: holds no training run that mpslint can read")
+        raise ReadError(f"{' '.join(request.asked.paths)}: no training run that mpslint can read")
     if request.html is not None:
         write_whole(str(request.html), as_page(reports).encode())
     if request.table is not None:
@@ -110,7 +104,7 @@ def _reports(request: Request) -> Iterator[Report]:
         with Live(sys.stderr) as live:
             yield _spec_report(pair, path, request, live)
     for found in files(request.asked):
-        if request.folder is not None and not has_run(found, request.asked):
+        if not found.is_named and not has_run(found, request.asked):
             continue
         with Live(sys.stderr, found.path) as live:
             yield verify_file(found, request.asked, request.options(Machine()), live.progress)
@@ -128,18 +122,3 @@ def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> Report
     else:
         report = verify_specs(pair.before, pair.after, options, live.progress)
     return dataclasses.replace(report, subject=str(path))
-
-
-def _estimate(request: Request, console: Console) -> int:
-    """Print what memory each run needs, and which batch fits each Mac."""
-    if request.script is not None:
-        raise UsageError("--estimate works out a plan or a spec; a script's own code is measured, not estimated")
-    for path in request.specs:
-        pair = read_pair(path)
-        for spec in filter(None, (pair.before, pair.after)):
-            print_estimate(estimate_spec(spec, request.machine(pair.machine), use_cache=not request.no_cache), (), console)
-    for found in files(request.asked):
-        for run, plan, machine in planned_runs(found, request.asked):
-            console.print(f"{found.path}: {run.title}", style="bold", markup=False)
-            print_estimate(estimate_spec(plan.spec, machine, use_cache=not request.no_cache), plan.assumptions, console)
-    return 0

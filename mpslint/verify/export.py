@@ -27,7 +27,7 @@ def as_csv(reports: Sequence[Report]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for report, run in ((report, run) for report in reports for run in report.runs):
+    for subject, run in ((report.subject, run) for report in reports for run in report.runs):
         for record in run.steps:
             numbers = (
                 record.live,
@@ -41,5 +41,5 @@ def as_csv(reports: Sequence[Report]) -> str:
             )
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]
-            writer.writerow([report.subject, run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])
+            writer.writerow([subject, run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])
     return stream.getvalue()

@@ -33,7 +33,6 @@ class Found:
     message: str
     place: str
     fix: str = ""
-    is_mended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,8 @@ class Reading:
     target: str
     assumptions: tuple[str, ...] = ()
     findings: tuple[Found, ...] = ()
+    mended: tuple[str, ...] = ()
+    """What is rewritten, and by which rule."""
     left: tuple[Found, ...] = ()
     """What is still found in the rewrite."""
     diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -95,23 +96,27 @@ def spec_of(run: Run, name: str) -> Planned:
 def reading_of(fixed: Fixed, runs: Sequence[Run], index: int, assumptions: Iterable[str]) -> Reading:
     """Return what a file says, as a report shows it."""
     document = fixed.before.document
-    mended = {(finding.rule, finding.span) for finding in fixed.applied}
     count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
     return Reading(
         f"{runs[index].title}{count}",
         target_line(fixed.before.target, document),
         tuple(dict.fromkeys(assumptions)),
-        tuple(found(document, finding, is_mended=(finding.rule, finding.span) in mended) for finding in fixed.before.findings),
+        tuple(found(document, finding) for finding in fixed.before.findings),
+        tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
         tuple(found(fixed.after.document, finding) for finding in fixed.after.findings),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
     )
 
 
-def found(document: Document, finding: Finding, *, is_mended: bool = False) -> Found:
+def found(document: Document, finding: Finding) -> Found:
     """Return a finding as a report shows it."""
     place = place_of(document, finding.span.start)
     fix = f"{finding.fix.summary} ({finding.fix.safety.value})" if finding.fix is not None else ""
-    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, fix, is_mended)
+    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, fix)
+
+
+def _mended(finding: Finding) -> str:
+    return f"{finding.rule} {finding.name}: {finding.fix.summary if finding.fix is not None else ''}"
 
 
 def place_of(document: Document, offset: int) -> str:
