@@ -65,6 +65,6 @@ def summary(results: Sequence[Fixed], apply: bool, unsafe: bool) -> str:
         said = f"{verb} {fixes} finding{'s' if fixes != 1 else ''} in {files} file{'s' if files != 1 else ''}."
         said += "" if apply else " Write with --apply."
     if held and not unsafe:
-        one = held == 1
-        said += f" {held} unsafe fix{'' if one else 'es'} held back, because {'it changes' if one else 'they change'} the run: --unsafe."
+        fixes_are, them = ("fix", "it changes the run; show it") if held == 1 else ("fixes", "they change the run; show them")
+        said += f" {held} unsafe {fixes_are} held back, because {them} with --unsafe."
     return said
