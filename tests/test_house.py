@@ -12,8 +12,8 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ("finding", "versions", "knowledge"),
-    ("target", "pins", "configuration"),
+    ("finding", "versions", "knowledge", "series"),
+    ("target", "pins", "configuration", "macs"),
     ("source",),
     ("targeting",),
     ("program", "config"),
