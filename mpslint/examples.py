@@ -21,6 +21,7 @@ def target_of(example: Example) -> Target:
     """Return the Target that an example is for: the newest known versions but for what it says. Raises UsageError for a bad version."""
     given = {name: version for name, version in example.target.items() if name not in ("memory", "chip")}
     target = with_versions(default_target(), given, "example")
+    target = replace(target, chip=example.target.get("chip", target.chip))
     return replace(target, memory_gib=int(example.target["memory"])) if "memory" in example.target else target
 
 
