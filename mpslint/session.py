@@ -130,18 +130,12 @@ def check_file(found: Found, options: Options) -> FileResult:
     return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
 
 
-def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed | None:
-    """Fix one file in memory; None for one below a folder that holds nothing that could matter.
-
-    Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError.
-    """
+def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
+    """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
     data = read_bytes(found, options)
-    rules = rules_for(options.stdin_filename or found.path, configuration_for(options.stdin_filename or found.path, options), options)
-    if not is_worth_reading(found, data, rules):
-        return None
     document, target, rules, is_asked = _prepared(found, data, options)
     fixed = fix(document, target, rules, unsafe, is_asked)
-    problem = syntax_problem(fixed.before)
+    problem = syntax_problem(fixed.before) if is_worth_reading(found, data, rules) else ""
     if problem:
         raise ReadError(problem)
     return fixed

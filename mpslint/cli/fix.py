@@ -49,8 +49,6 @@ def command(apply: bool, unsafe: bool, as_diff: bool, backup: bool, quiet: bool,
     for found in with_progress(files, len(files), "Fixing"):
         try:
             fixed = fix_file(found, options, unsafe or configuration_for(found.path, options).unsafe)
-            if fixed is None:
-                continue
             if apply and fixed.is_changed and found.path != STANDARD_INPUT:
                 write_file(found.path, fixed.original, fixed.data, backup)
         except UsageError:
