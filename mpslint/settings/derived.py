@@ -70,6 +70,8 @@ def _is_own(value: Value) -> bool:
     """Return whether a model is an object of a class of the program that is no model of a library, with adapters or without."""
     if not isinstance(value, Instance):
         return False
+    if value.owner is not None:
+        return _is_own(value.owner)
     if value.cls is not None:
         return not any(name.startswith("transformers.") for name in value.cls.outside_bases())
     adapted = value.call is not None and value.name.startswith("peft.") and bool(value.call.arguments)
