@@ -22,7 +22,8 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     options = _options(match)
     if workers is None or not options:
         return workers
-    arguments: list[ast.AST] = sorted([*match.call.node.args, *match.call.node.keywords], key=lambda a: (a.lineno, a.col_offset))
+    given: list[ast.expr | ast.keyword] = [*match.call.node.args, *match.call.node.keywords]
+    arguments: list[ast.AST] = [*sorted(given, key=lambda argument: (argument.lineno, argument.col_offset))]
     if any(option not in arguments for option in options):
         return None
     removed = _without(sorted((arguments.index(option) for option in options), reverse=True), match, workers.edits, evidence)
