@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.judge import check_module
+from mpslint.knowledge import platform_data
 from mpslint.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern, load_dialects
+from mpslint.source.document import Document, Kind
 
 DEVICES = ("cuda", "mps")
 """What is said about a device matters only where one of these is named."""
@@ -44,6 +46,24 @@ def _any_of(found: Iterable[str]) -> str:
 def may_matter(data: bytes, rules: tuple[Rule, ...]) -> bool:
     """Return whether one of the rules can find anything in a file."""
     return gate(rules).search(data) is not None
+
+
+def is_suite(document: Document) -> bool:
+    """Return whether a file is a test suite or a benchmark of CUDA, by `suites` of `rules/platform/elsewhere.yaml`; no notebook is."""
+    if document.kind is not Kind.PYTHON:
+        return False
+    path, text = document.path.replace("\\", "/"), document.text
+    return any(
+        ("path" not in suite or re.search(suite["path"], path) is not None)
+        and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
+        and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))
+        for suite in platform_data("elsewhere")["suites"]
+    )
+
+
+def _are_uncalled(functions: Sequence[str], text: str) -> bool:
+    """Return whether there are functions of these names, and none of them is named where it is not defined."""
+    return bool(functions) and not any(re.search(rf"(?<!def )\b{name}\b", text) for name in functions)
 
 
 def looks_broken(data: bytes, is_notebook: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Files that are not meant to train on a Mac: test suites, kernels and tools for CUDA, jobs for a remote service."""
+"""Files that are not meant to train on a Mac: kernels and tools for CUDA, jobs for a remote service."""
 
 from __future__ import annotations
 

@@ -79,6 +79,11 @@ class TrainingPlan:
             return pick(numbers, key=lambda setting: setting.constant)
         return written[-1]
 
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of the calls, or of the parts of a configuration file, that belong to the run."""
+        return frozenset([*self.calls, *(part.pattern.call.role for part in self.configs)])
+
     def constant(self, name: str) -> Any:
         """Return the value of the setting that counts, or None when it is not known or not there."""
         setting = self.get(name)
