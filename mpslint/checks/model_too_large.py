@@ -8,13 +8,13 @@ from typing import Any
 
 from mpslint.judge import Match, match_of
 from mpslint.knowledge import platform_data
+from mpslint.macs import GIB, limits
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 
 WORDS = ("from_pretrained",)
 """One of these stands in every function, and file, in which it finds something."""
-GIB = 2**30
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -22,9 +22,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     memory = evidence.target.memory_gib
     if memory is None:
         return
-    known = platform_data("mac_memory")
-    share = known["macs"][max((size for size in known["macs"] if size <= memory), default=min(known["macs"]))]
-    recommended = share * memory
+    limit = limits(memory, evidence.target.versions.get("macos"))
     is_partly = re.search(options["partly"], evidence.text) is not None
     for plan in evidence.plans:
         model = _model_of(plan)
@@ -32,14 +30,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         match = match_of(model, plan, evidence) if model is not None else None
         if millions is None or match is None:
             continue
-        needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls) / GIB
-        if needed > recommended:
+        needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls)
+        if needed > limit.recommended:
             values = {
                 **match.values,
                 "parameters": f"{millions / 1000:.1f} billion" if millions >= 1000 else f"{millions:.0f} million",
-                "needed": f"{needed:.1f}",
-                "recommended": f"{recommended:.1f}",
-                "most": f"{recommended * known['high']:.1f}",
+                "needed": f"{needed / GIB:.1f}",
+                "recommended": f"{limit.recommended / GIB:.1f}",
+                "most": f"{limit.high / GIB:.1f}",
                 "memory": memory,
             }
             yield Match(match.span, values, model, match.call, plan, match.context, match.related, match.node)
