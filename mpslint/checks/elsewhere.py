@@ -13,8 +13,11 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield a match where a file imports or mentions what `rules/platform/elsewhere.yaml` names."""
+    """Yield a match where a file cannot do without a package, or mentions a word, that `rules/platform/elsewhere.yaml` names."""
     known = platform_data("elsewhere")
-    packages = {fact.name.split(".")[0] for fact in evidence.facts.imports}
-    if packages & set(known["imports"]) or any(re.search(word, evidence.document.text) for word in known["mentions"]):
+    needed = [fact for fact in evidence.facts.imports if not fact.context.guards and not fact.context.handlers]
+    packages = {fact.name.split(".")[0] for fact in needed}
+    if packages & set(known["imports"]) or any(
+        re.search(word, text) for word in known["mentions"] for text in (evidence.document.text, evidence.document.path)
+    ):
         yield Match(Span(0, 0))
