@@ -13,11 +13,11 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield a match where a file cannot do without a package, or mentions a word, that `rules/platform/elsewhere.yaml` names."""
+    """Yield a match where a program needs a package, a module knows one, or either mentions a word, that `rules/platform/elsewhere.yaml` names."""
     known = platform_data("elsewhere")
-    needed = [fact for fact in evidence.facts.imports if not fact.context.guards and not fact.context.handlers]
+    imports = evidence.facts.imports
+    needed = [fact for fact in imports if not evidence.is_program or not (fact.context.guards or fact.context.handlers)]
     packages = {fact.name.split(".")[0] for fact in needed}
-    if packages & set(known["imports"]) or any(
-        re.search(word, text) for word in known["mentions"] for text in (evidence.document.text, evidence.document.path)
-    ):
+    texts = (evidence.document.text, evidence.document.path)
+    if packages & set(known["imports"]) or any(re.search(word, text) for word in known["mentions"] for text in texts):
         yield Match(Span(0, 0))
