@@ -13,7 +13,7 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield a match for a program that needs a package of `rules/platform/elsewhere.yaml`, a module that imports one, a file with its words."""
+    """Yield a match for a program that needs one of the packages, a module that imports one, and a file with one of the words."""
     known = platform_data("elsewhere")
     imports = evidence.facts.imports
     needed = [fact for fact in imports if not evidence.is_program or not (fact.context.guards or fact.context.handlers)]
