@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import function_gate, is_suite, may_matter
@@ -66,7 +66,8 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     if not outcomes:
         return []
     found = []
-    for match in judge(rule, evidence):
+    matches = tuple(judge(rule, evidence))
+    for match in (replace(match, peers=matches) for match in matches):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
             message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)

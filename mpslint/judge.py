@@ -36,6 +36,8 @@ class Match:
     context: Context | None = None
     related: tuple[Related, ...] = ()
     node: ast.AST | None = None
+    peers: tuple[Match, ...] = ()
+    """Every place of the program where the rule's conditions hold, once they are all known."""
 
 
 CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]

@@ -179,8 +179,9 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
+        "from mpslint.report.console import console\n"
         "from mpslint.verify.command import Request, carry_out\n"
-        f"carry_out(Request(specs=(Path({str(spec(tmp_path))!r}),), steps=2))\n"
+        f"carry_out(Request(specs=(Path({str(spec(tmp_path))!r}),), steps=2), console())\n"
         "import mpslint.monitor\n"
         "print('LOADED', sorted({'torch', 'transformers', 'numpy'} & set(sys.modules)))\n"
     )

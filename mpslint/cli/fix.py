@@ -65,8 +65,9 @@ def command(apply: bool, unsafe: bool, as_diff: bool, backup: bool, quiet: bool,
 
 def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool) -> None:
     """Print the result of standard input, or the diffs and the summary."""
-    from mpslint.report.diff import print_fixed, print_left, summary, unified_diff
+    from mpslint.report.diff import print_fixed, print_left, summary
     from mpslint.report.terminal import terminal
+    from mpslint.rewrite.diff import unified_diff
 
     from_stdin = [fixed for fixed in results if fixed.before.document.path in (STANDARD_INPUT, options.stdin_filename)]
     if as_diff:
