@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpslint import __version__
@@ -44,6 +44,8 @@ class Options:
     """Versions by package, and `memory` and `chip`."""
     observed: Mapping[str, str] = field(default_factory=dict)
     """Versions that an error text gives away."""
+    largest_batch: int | None = None
+    """The largest micro-batch that the Mac takes, where that was worked out."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -165,7 +167,7 @@ def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Ta
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
     document = open_document(found, data, options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target, options.observed)
+    target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
     return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank

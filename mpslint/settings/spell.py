@@ -291,8 +291,8 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | 
     span = evidence.span_of(call.node)
     old = evidence.document.text[span.start : span.end]
     new = without_argument(old, index)
-    removed = evidence.span_of(node)
-    return None if new is None else Written((narrowed(span, old, new),), f"without {evidence.document.text[removed.start : removed.end]}")
+    removed = " ".join(evidence.text_of(node).split())
+    return None if new is None else Written((narrowed(span, old, new),), f"without {removed}")
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
