@@ -137,8 +137,8 @@ def test_a_new_argument_stands_beside_those_it_belongs_with() -> None:
     assert mpslint.fix(before).text == expected
 
 
-def test_a_fix_that_makes_another_unnecessary() -> None:
-    """Once the shapes are bounded nobody has to empty the cache."""
+def test_one_cause_is_mended_once() -> None:
+    """Where the shapes vary they are bounded; that nothing empties the cache is not said besides."""
     before = (
         VARYING
         + f"Trainer({MODEL}, TrainingArguments('out'), train_dataset=data, data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False))\n"
@@ -146,7 +146,8 @@ def test_a_fix_that_makes_another_unnecessary() -> None:
     found = {finding.rule for finding in mpslint.check(before).findings}
     fixed = mpslint.fix(before)
 
-    assert {"MPS202", "MPS301"} <= found
+    assert "MPS301" in found
+    assert "MPS202" not in found
     assert [finding.rule for finding in fixed.applied] == ["MPS301"]
     assert "MPS202" not in {finding.rule for finding in fixed.left}
 
@@ -170,9 +171,9 @@ def test_lines_that_are_no_python() -> None:
 def test_a_comment_is_not_deleted() -> None:
     """A safe fix that would take one away is unsafe, and says why."""
     text = IMPORT + 'args = TrainingArguments("out", tf32=(\n    # faster on an A100\n    True\n))\n'
-    (finding,) = mpslint.check(text).findings
+    found = {finding.rule: finding.safety for finding in mpslint.check(text).findings}
 
-    assert (finding.rule, finding.safety) == ("MPS104", "safe")
+    assert found["MPS104"] == "safe"
     assert "# faster on an A100" in mpslint.fix(text).text
 
 
@@ -193,7 +194,7 @@ def test_the_summarization_sample() -> None:
             assert wanted in safe.text, wanted
         for wanted in ("max_input_length = 512", "max_target_length = 64", "generation_max_length=64", "per_device_train_batch_size=4"):
             assert wanted in unsafe.text, wanted
-        assert unsafe.left == ()
+        assert {(finding.severity, finding.safety) for finding in unsafe.left} <= {("note", "manual")}
 
 
 @pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.iterdir()))
