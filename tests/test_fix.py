@@ -160,6 +160,21 @@ def test_a_fix_that_makes_others_unnecessary() -> None:
     assert fixed.after.findings == ()
 
 
+def test_one_cause_is_mended_once() -> None:
+    """Where the shapes vary they are bounded; that nothing empties the cache is not said besides."""
+    before = (
+        VARYING
+        + f"Trainer({MODEL}, TrainingArguments('out'), train_dataset=data, data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False))\n"
+    )
+    found = {finding.rule for finding in mpslint.check(before).findings}
+    fixed = mpslint.fix(before)
+
+    assert "MPS301" in found
+    assert "MPS202" not in found
+    assert [finding.rule for finding in fixed.applied] == ["MPS301"]
+    assert "MPS202" not in {finding.rule for finding in fixed.left}
+
+
 def test_lines_that_are_no_python() -> None:
     """`%env`, `!` and `%%bash` are mended in their own language, and the magics stay magics."""
     cells = [
@@ -202,7 +217,7 @@ def test_the_summarization_sample() -> None:
             assert wanted in safe.text, wanted
         for wanted in ("max_input_length = 512", "max_target_length = 64", "generation_max_length=64", "per_device_train_batch_size=4"):
             assert wanted in unsafe.text, wanted
-        assert unsafe.left == ()
+        assert {(finding.severity, finding.safety) for finding in unsafe.left} <= {("note", "manual")}
 
 
 @pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.iterdir()))
