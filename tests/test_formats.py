@@ -336,7 +336,7 @@ def test_markdown_is_a_table_that_no_text_breaks(folder: Path) -> None:
     assert text.startswith(MARK)
     assert len(re.findall(r"(?<!\\)\|", row)) == 6
     assert "&lt;b> \\_\\_init\\_\\_ `x\\|_y_` @\u200btorch next" in row
-    many = replace(report.files[0], findings=(odd,) * 2000)
+    many = replace(report.files[0], findings=tuple(replace(odd, message=f"{odd.message} {n}") for n in range(2000)))
     long = render("markdown", replace(report, files=[many]))
     assert len(long) < LONGEST
     assert "and 1" in long
