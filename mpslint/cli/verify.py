@@ -48,7 +48,7 @@ def command(**values: Any) -> None:
       mpslint verify --script train.py -- --data small.csv
 
     \b
-    Exit codes: 0 pass (or inconclusive), 1 fail, 2 usage, 3 not run. With a rewrite the verdict is that of the rewrite.
+    Exit codes: 0 pass (or inconclusive), 1 fail, also when only the rewrite passes, 2 usage, 3 not run.
     """
     from mpslint.verify import work
 

@@ -31,6 +31,6 @@ def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence
     return from_data(Estimate, data)
 
 
-def largest_batch(spec: RunSpec, memory_gb: int) -> int:
-    """Return the largest micro-batch of a run that a Mac of this memory takes; 0 when not even one sample does."""
-    return estimate_spec(spec, sizes=(memory_gb,)).fits[0].largest_batch
+def largest_batch(spec: RunSpec, machine: Machine) -> int:
+    """Return the largest micro-batch of a run that the Mac takes; 0 when not even one sample does. Raises ReadError saying why not."""
+    return estimate_spec(spec, machine, (machine.memory_gb,)).fits[0].largest_batch

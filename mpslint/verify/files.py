@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpslint.finding import MpslintError, ReadError
 from mpslint.rewrite.apply import Fixed
 from mpslint.session import Options as Session
-from mpslint.session import configuration_for, files_of, fix_file, open_document, read_bytes
+from mpslint.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.source.files import Found as FoundFile
 from mpslint.targeting import target_for
+from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import Planned, machine_of
 from mpslint.verify.matrix import run_matrix
-from mpslint.verify.outcome import Verdict
+from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
@@ -35,6 +35,17 @@ class Asked:
     plan: int | None = None
     unsafe: bool = False
     matrix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """The estimate for one run of a file, and what was assumed for it."""
+
+    path: str
+    run: str
+    machine: Machine
+    estimate: Estimate
+    assumptions: tuple[str, ...] = ()
 
 
 def files(asked: Asked) -> list[FoundFile]:
@@ -58,7 +69,7 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
         runs = runs_of(fixed.before)
         index = choose(runs, asked.plan, found.path)
     except ReadError as error:
-        return Report(found.path, options.machine, problem=str(error), seconds=time.monotonic() - start)
+        return Report(found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start)
     machine, said = machine_of(fixed.before.target)
     options = replace(options, machine=machine)
     before = _read(runs[index], WRITTEN)
@@ -72,18 +83,29 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
     return report if asked.matrix else _explained(report, before, after)
 
 
-def planned_runs(found: FoundFile, asked: Asked) -> Iterator[tuple[Run, Planned, Machine]]:
-    """Yield the runs of a file that can be read off their plans: those asked for, else all that are no mere part of another.
+def estimate_file(found: FoundFile, asked: Asked, *, use_cache: bool = True) -> Estimated:
+    """Return what the run of a file needs as it is written, and which batch each Mac takes. Raises ReadError saying why not, UsageError."""
+    result = check_file(replace(found, is_named=True), asked.session)
+    if result.checked is None:
+        raise ReadError(result.problem)
+    runs = runs_of(result.checked)
+    run = runs[choose(runs, asked.plan, found.path)]
+    machine, said = machine_of(result.checked.target)
+    plan = spec_of(run, WRITTEN)
+    estimate = estimate_spec(plan.spec, machine, use_cache=use_cache)
+    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions))
 
-    Raises ReadError when there is none, saying why.
+
+def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
+    """Return the largest micro-batch of a file's run, fixed otherwise, that its Mac takes (0: none), and that Mac's memory in GB.
+
+    Raises ReadError saying why that is not known, UsageError.
     """
-    fixed = fix_file(found, asked.session, unsafe=False)
-    runs = runs_of(fixed.before)
-    chosen = [runs[choose(runs, asked.plan, found.path)]]
-    machine, said = machine_of(fixed.before.target)
-    for run in chosen:
-        plan = spec_of(run, WRITTEN)
-        yield run, replace(plan, assumptions=(*said, *plan.assumptions)), machine
+    fixed = fix_file(found, asked.session, asked.unsafe)
+    runs = runs_of(fixed.after)
+    machine, _ = machine_of(fixed.after.target)
+    spec = spec_of(runs[choose(runs, asked.plan, found.path)], REWRITTEN).spec
+    return largest_batch(spec, machine), machine.memory_gb
 
 
 def _read(run: Run, name: str) -> Planned | str:

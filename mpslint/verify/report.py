@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict
+from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict, worst
 from mpslint.verify.reading import Reading
 from mpslint.verify.record import to_data
 from mpslint.verify.spec import Machine
@@ -35,15 +35,15 @@ class Report:
 
     @property
     def status(self) -> Status:
-        """The answer for the run that the user would do: as rewritten where there is a rewrite, else as written."""
+        """The worst answer: a run that passes only as it is rewritten fails as long as it is not."""
         if self.problem or not self.verdicts:
             return "not run"
-        last = self.verdicts[-1].status
-        if any(check.status == "fail" for check in self.comparison):
-            return "fail"
-        if last == "pass" and any(check.status == "inconclusive" for check in self.comparison):
-            return "inconclusive"
-        return last
+        return worst([*(verdict.status for verdict in self.verdicts), *self._compared])
+
+    @property
+    def _compared(self) -> list[Status]:
+        """Return what the comparisons add: one that was not made takes nothing from a verdict."""
+        return [check.status for check in self.comparison if check.status != "not run"]
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0 pass, 1 fail, 3 not run; inconclusive is 0, or 1 when `strict`."""

@@ -34,7 +34,8 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 def print_report(report: Report, console: Console) -> None:
     """Print a whole report."""
     console.print(Text(report.subject, style="bold"))
-    _print_entry(console, "basis", "dim", Text(report.basis, style="dim"))
+    if report.runs:
+        _print_entry(console, "basis", "dim", Text(report.basis, style="dim"))
     _print_reading(report, console)
     if report.problem:
         console.print(Text(f"not run: {report.problem}", style="yellow"))
@@ -52,8 +53,16 @@ def print_report(report: Report, console: Console) -> None:
         console.print(numbers(report))
     for run in report.runs:
         _print_notes(run, console)
-    style = COLOURS[report.status]
-    console.print(Text.assemble((report.status.upper(), f"bold {style}"), (f"  ({report.seconds:.0f} s)", "dim")))
+    console.print(_last_line(report))
+
+
+def _last_line(report: Report) -> Text:
+    """Return the verdicts in one line, and how long they took."""
+    told = [(verdict.status, verdict.name) for verdict in report.verdicts] if not report.settings.get("matrix") else [(report.status, "")]
+    line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
+    if report.reading is not None and report.reading.mended:
+        line.append(f"; the rewrite: mpslint fix {report.subject}")
+    return line.append(f"  ({report.seconds:.0f} s)", style="dim")
 
 
 def _print_reading(report: Report, console: Console) -> None:
@@ -153,18 +162,27 @@ def _print_notes(run: RunResult, console: Console) -> None:
         _print_entry(console, "note", "dim", Text(f"{run.name}, {run.backend}: {note}", style="dim"))
 
 
-def print_estimate(estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:
+def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:
     """Print what a run needs at its peak and which Macs take it, and what was assumed for that."""
+    console.print(Text(subject, style="bold"))
+    _print_entry(
+        console, "peak", "dim", Text(f"{size(estimate.composition.peak)} with micro-batches of {estimate.batch}{_longest(estimate)}")
+    )
+    parts = sorted(estimate.composition.parts.items(), key=lambda part: -part[1])
+    made_of = ", ".join(f"{name} {size(value)}" for name, value in parts)
+    _print_entry(console, "made of", "dim", Text(f"{made_of} (in {estimate.composition.happens_in})"))
+    for number, line in enumerate(assumptions):
+        _print_entry(console, "assumed" if number == 0 else "", "dim", Text(line, style="dim"))
     console.print(estimate_table(estimate))
-    for note in (*estimate.notes, *(f"assumed: {line}" for line in assumptions)):
-        console.print(Text(f"  {note}", style="dim"))
+
+
+def _longest(estimate: Estimate) -> str:
+    return "".join(f", {note}" for note in estimate.notes)
 
 
 def estimate_table(estimate: Estimate) -> Table:
-    """Return the memory estimate as a table of Macs, the breakdown above it."""
-    parts = ", ".join(f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1]))
-    title = f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch {estimate.batch}: {parts}"
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    """Return which Macs take a run, as a table."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:
