@@ -117,7 +117,7 @@ def check_file(found: Found, options: Options) -> FileResult:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
         rules = rules_for(found.path, configuration, options)
-        if not (found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)):
+        if not is_worth_reading(found, data, rules):
             return FileResult(found.path)
         document = open_document(found, data, options)
     except ReadError as error:
@@ -126,28 +126,46 @@ def check_file(found: Found, options: Options) -> FileResult:
     checked = check(document, target, rules)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
-    if document.kind is Kind.PYTHON and checked.unread:
-        part = checked.unread[0]
-        place = document.place(part.span.start)
-        return FileResult(found.path, problem=f"{document.path}:{place.line}:{place.column}: {part.reason}")
+    problem = syntax_problem(checked)
+    if problem:
+        return FileResult(found.path, problem=problem)
     return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
 
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
-    document, target, rules, is_asked = _prepared(found, options)
-    return fix(document, target, rules, unsafe, is_asked)
+    data = read_bytes(found, options)
+    document, target, rules, is_asked = _prepared(found, data, options)
+    fixed = fix(document, target, rules, unsafe, is_asked)
+    problem = syntax_problem(fixed.before) if is_worth_reading(found, data, rules) else ""
+    if problem:
+        raise ReadError(problem)
+    return fixed
+
+
+def is_worth_reading(found: Found, data: bytes, rules: tuple[Rule, ...]) -> bool:
+    """Return whether a file may hold something to say: it was named, or has words that rules are about, or looks broken."""
+    return found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+
+
+def syntax_problem(checked: Checked) -> str:
+    """Return the one line that says why a script could not be read; '' for a notebook, which loses no more than a cell."""
+    document = checked.document
+    if document.kind is not Kind.PYTHON or not checked.unread:
+        return ""
+    place = document.place(checked.unread[0].span.start)
+    return f"{document.path}:{place.line}:{place.column}: {checked.unread[0].reason}"
 
 
 def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
     """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
-    document, target, rules, is_asked = _prepared(found, options)
+    document, target, rules, is_asked = _prepared(found, read_bytes(found, options), options)
     return add_ignores(document, target, rules, reason, is_asked)
 
 
-def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
-    document = open_document(found, read_bytes(found, options), options)
+    document = open_document(found, data, options)
     configuration = configuration_for(document.path, options)
     target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
     threshold = options.severity or configuration.severity

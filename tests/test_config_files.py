@@ -38,7 +38,7 @@ def plan_of(text: str, name: str = "config.yaml", **versions: str) -> TrainingPl
 
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\n"
 AXOLOTL = "base_model: m\nmicro_batch_size: 2\n"
-FACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\n"
+FACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ndataloader_pin_memory: false\n"
 TRL = "model_name_or_path: m\nuse_peft: true\n"
 FLAT = "output_dir: out\nper_device_train_batch_size: 8\n"
 

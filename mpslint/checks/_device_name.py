@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from mpslint.finding import Edit, Span
 from mpslint.judge import Match
@@ -52,7 +53,7 @@ def _device(text: str) -> str:
 def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     """Return the name that a statement of the module gives to a device (`device = torch.device("cuda")`)."""
     parent = evidence.parents.get(node) if isinstance(node, ast.Constant) else None
-    if isinstance(parent, ast.Call) and len(parent.args) == 1 and not parent.keywords:
+    if _makes_device(parent):
         parent = evidence.parents.get(parent)
     if not isinstance(parent, ast.Assign) or parent not in evidence.parsed.body:
         return None
@@ -82,8 +83,14 @@ def _chosen_before(match: Match, device: str, evidence: Evidence) -> str | None:
 
 def _choice_in(value: ast.expr, takes_objects: bool) -> ast.expr:
     """Return what decides a device: the expression itself, or, where an object does as well as a name, what `torch.device` is given."""
-    is_object = isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords and ast.unparse(value.func).endswith("device")
-    return value.args[0] if is_object and takes_objects and isinstance(value, ast.Call) else value
+    return value.args[0] if takes_objects and _makes_device(value) else value
+
+
+def _makes_device(node: ast.AST | None) -> TypeGuard[ast.Call]:
+    """Return whether a node is `torch.device(...)` of one argument."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
+        return False
+    return ast.unparse(node.func).rpartition(".")[2] == "device"
 
 
 def _takes_objects(match: Match, evidence: Evidence) -> bool:

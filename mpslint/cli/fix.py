@@ -13,7 +13,11 @@ import click
 
 from mpslint.cli._options import file_options, options_of
 from mpslint.cli._progress import with_progress
+<<<<<<< HEAD
+from mpslint.finding import MpslintError, Severity, UsageError
+=======
 from mpslint.finding import MpslintError, ReadError, Severity
+>>>>>>> integrate-verify
 from mpslint.rewrite.apply import Fixed
 from mpslint.session import Options, configuration_for, files_of, fix_file
 from mpslint.source.files import STANDARD_INPUT, Found
@@ -24,8 +28,12 @@ from mpslint.source.writer import write_file
 @file_options
 @click.option("--apply", is_flag=True, help="Write the rewrite; without it, show it.")
 @click.option("--unsafe", is_flag=True, help="Also fixes that change the run: shorter sequences, another optimizer.")
+<<<<<<< HEAD
+@click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
+=======
 @click.option("--fit", is_flag=True, help="Work out which batch fits the Mac (seconds to minutes; needs mpslint[verify]).")
 @click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `patch` or `git apply`.")
+>>>>>>> integrate-verify
 @click.option("--backup", is_flag=True, help="Keep each changed file's old text in FILE.orig.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
 def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, **values: Any) -> None:
@@ -55,6 +63,8 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
             fixed = fix_file(found, _fitted(found, options, may) if fit else options, may)
             if apply and fixed.is_changed and found.path != STANDARD_INPUT:
                 write_file(found.path, fixed.original, fixed.data, backup)
+        except UsageError:
+            raise
         except MpslintError as error:
             click.echo(f"mpslint: {error}", err=True)
             code = 3
@@ -96,7 +106,7 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
     if apply and from_stdin:
         sys.stdout.buffer.write(from_stdin[0].data)
         return
-    if quiet:
+    if quiet or not results:
         return
     out = terminal()
     for fixed in results:
@@ -106,7 +116,8 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
     out.line(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):
-        out.line(f"See what changed with: git diff -- {shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}")
+        shown = f"{shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}"
+        out.line(f"See it with: git diff -- {shown}   Undo all changes since the last commit with: git restore -- {shown}")
 
 
 def _in_git(path: str) -> bool:

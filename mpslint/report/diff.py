@@ -30,13 +30,19 @@ def print_fixed(out: Terminal, fixed: Fixed) -> None:
 
 
 def print_left(out: Terminal, fixed: Fixed) -> None:
-    """Print what is left in one file, and why it was not rewritten."""
+    """Print what is left in one file, and why it was not rewritten, and what could not be read."""
     for finding in fixed.after.findings:
         if finding.severity.rank < 2 or _is_held_back(finding):
             severity = (finding.severity.value, COLOURS[finding.severity.value])
             document = fixed.after.document
             place = (place_in(document.path, document.place(finding.span.start)), "bold")
             out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}")
+    for part in fixed.after.unread:
+        out.line(
+            "  left  ",
+            (place_in(fixed.after.document.path, fixed.after.document.place(part.span.start)), "bold"),
+            f" not read: {part.reason}",
+        )
 
 
 def _is_held_back(finding: Finding) -> bool:

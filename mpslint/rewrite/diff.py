@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from mpslint.engine import Checked
 
@@ -31,9 +33,17 @@ def _diff(old: str, new: str) -> list[str]:
 
 
 def unified_diff(path: str, before: bytes, after: bytes) -> str:
-    """Return a plain unified diff of the file itself, as `patch` and `git apply` take it."""
+    """Return a plain unified diff of the file itself, as `git apply` and `patch -p1` take it, with its path from the current folder."""
     old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
-    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}")))
+    name = _relative(path)
+    end = "\t" if " " in name else ""
+    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{name}{end}", f"b/{name}{end}")))
+
+
+def _relative(path: str) -> str:
+    """Return a path as diffs have it: from the current folder where it lies below it, with plain slashes."""
+    inside = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+    return Path(path if inside.startswith("..") else inside).as_posix()
 
 
 def _with_newlines(lines: Iterator[str]) -> Iterator[str]:

@@ -154,22 +154,22 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
         span = setting.origin
         line = evidence.document.place(span.start)
         where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
-        shown = f"{setting.spelling}={text} ({where})"
+        shown = f"{setting.spelling}={text} in {where}"
     if evidence.document.text[span.start : span.end] == text:
         return None
     return Written((Edit(span, text),), shown)
 
 
 def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
-    """Return whether a call decides a value (`not torch.cuda.is_bf16_supported()`), so that it is another one where there is CUDA."""
+    """Return whether a value is worked out (`not torch.cuda.is_bf16_supported()`), so that it may be another one where there is CUDA."""
     span = setting.origin or setting.value_span
     if span is None or setting.style != "python":
         return False
     try:
-        tree = ast.parse(f"({evidence.document.text[span.start : span.end]})", mode="eval")
+        tree = ast.parse(f"({evidence.document.text[span.start : span.end]})", mode="eval").body
     except SyntaxError:
         return False
-    return any(isinstance(node, ast.Call) for node in ast.walk(tree))
+    return isinstance(tree, (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp))
 
 
 def _operand(text: str) -> str:
@@ -291,8 +291,8 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | 
     span = evidence.span_of(call.node)
     old = evidence.document.text[span.start : span.end]
     new = without_argument(old, index)
-    removed = evidence.span_of(node)
-    return None if new is None else Written((narrowed(span, old, new),), f"without {evidence.document.text[removed.start : removed.end]}")
+    removed = " ".join(evidence.text_of(node).split())
+    return None if new is None else Written((narrowed(span, old, new),), f"without {removed}")
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:

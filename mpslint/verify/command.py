@@ -18,6 +18,7 @@ from mpslint.target import default_target, with_mac
 from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import Asked, files, has_run, machine_for, verify_file
 from mpslint.verify.job import Backend
+from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.page import as_page
 from mpslint.verify.process import Limits
@@ -90,6 +91,7 @@ def carry_out(request: Request, console: Console) -> int:
         sys.stdout.write(as_csv(reports))
     if not reports:
         raise ReadError(f"{' '.join(request.asked.paths)}: no training run that mpslint can read")
+    keep(reports)
     if request.html is not None:
         write_whole(str(request.html), as_page(reports).encode())
     if request.table is not None:
