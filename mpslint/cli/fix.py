@@ -13,11 +13,7 @@ import click
 
 from mpslint.cli._options import file_options, options_of
 from mpslint.cli._progress import with_progress
-<<<<<<< HEAD
-from mpslint.finding import MpslintError, Severity, UsageError
-=======
-from mpslint.finding import MpslintError, ReadError, Severity
->>>>>>> integrate-verify
+from mpslint.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.rewrite.apply import Fixed
 from mpslint.session import Options, configuration_for, files_of, fix_file
 from mpslint.source.files import STANDARD_INPUT, Found
@@ -28,12 +24,8 @@ from mpslint.source.writer import write_file
 @file_options
 @click.option("--apply", is_flag=True, help="Write the rewrite; without it, show it.")
 @click.option("--unsafe", is_flag=True, help="Also fixes that change the run: shorter sequences, another optimizer.")
-<<<<<<< HEAD
-@click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
-=======
 @click.option("--fit", is_flag=True, help="Work out which batch fits the Mac (seconds to minutes; needs mpslint[verify]).")
-@click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `patch` or `git apply`.")
->>>>>>> integrate-verify
+@click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
 @click.option("--backup", is_flag=True, help="Keep each changed file's old text in FILE.orig.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
 def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, **values: Any) -> None:

@@ -44,13 +44,7 @@ SHARED = frozenset(
 """Roles of calls that belong to every run of the file unless a Trainer names its own."""
 OWN = frozenset(["model", "lora"])
 """Shared roles of which a Trainer that names its own has no other."""
-<<<<<<< HEAD
-LOOP_PARTS = frozenset(
-    ["loader", "autocast", "scaler", "placement", "default_device", "parallel", "process_group", "collator", "accelerator"]
-)
-=======
 LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel process_group collator accelerator".split())
->>>>>>> integrate-verify
 """Roles of calls that belong to a training loop, besides the shared ones."""
 
 
