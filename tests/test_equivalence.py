@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -128,10 +129,52 @@ def script(template: str, batch: int, extra: str, metrics: str, out: Path) -> st
     return HEAD + body + TAIL
 
 
-def result_of(text: str, folder: Path, name: str) -> dict[str, object]:
-    """Run a script in a process of its own and return what it prints."""
-    path = folder / name
-    path.write_text(text)
+RUNNER = """\
+import os, runpy, sys
+import accelerate, datasets, tokenizers, torch, transformers
+from transformers import Seq2SeqTrainer
+
+waiting = sys.argv[1:]
+running = 0
+while waiting or running:
+    while waiting and running < 2:
+        path = waiting.pop(0)
+        if os.fork() == 0:
+            os.dup2(os.open(path + ".out", os.O_WRONLY | os.O_CREAT), 1)
+            os.dup2(1, 2)
+            runpy.run_path(path, run_name="__main__")
+            sys.stdout.flush()
+            os._exit(0)
+        running += 1
+    os.wait()
+    running -= 1
+"""
+"""Runs scripts, each in a process of its own that has the libraries loaded already: loading them takes longer than the training."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One script: the rules that rewrite it, and where it and its rewrite lie."""
+
+    applied: frozenset[str]
+    before: Path
+    after: Path
+
+
+@pytest.fixture(scope="module")
+def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
+    """Return the chosen cases, each script run as it is written and as it is rewritten."""
+    folder = tmp_path_factory.mktemp("scripts")
+    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
+    cases: dict[str, Case] = {}
+    for number, name in enumerate(item.callspec.params["name"] for item in items if hasattr(item, "callspec")):
+        template, batch, extra, metrics, _, _ = CASES[name]
+        text = script(template, batch, extra, metrics, folder / f"out{number}")
+        fixed = mpslint.fix(text, filename="train.py")
+        case = Case(frozenset(finding.rule for finding in fixed.applied), folder / f"before{number}.py", folder / f"after{number}.py")
+        case.before.write_text(text)
+        case.after.write_text(fixed.text)
+        cases[name] = case
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
@@ -139,21 +182,27 @@ def result_of(text: str, folder: Path, name: str) -> dict[str, object]:
         "HF_HUB_OFFLINE": "1",
         "PYTHONWARNINGS": "ignore",
     }
-    done = subprocess.run([sys.executable, str(path)], cwd=folder, capture_output=True, text=True, env=environment, timeout=600)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    assert lines, done.stderr[-2000:]
+    paths = [str(path) for case in cases.values() for path in (case.before, case.after)]
+    subprocess.run([sys.executable, "-c", RUNNER, *paths], cwd=folder, env=environment, check=True, timeout=1200)
+    return cases
+
+
+def result_of(path: Path) -> dict[str, object]:
+    """Return what a script printed as its result."""
+    shown = Path(f"{path}.out").read_text()
+    lines = [line for line in shown.splitlines() if line.startswith("RESULT ")]
+    assert lines, shown[-2000:]
     found: dict[str, object] = json.loads(lines[-1].removeprefix("RESULT "))
     return found
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_rewrite_trains_the_same(name: str, tmp_path: Path) -> None:
+def test_the_rewrite_trains_the_same(name: str, trained: dict[str, Case]) -> None:
     """The same losses in training and in evaluation."""
-    template, batch, extra, metrics, rules, tolerance = CASES[name]
-    before = script(template, batch, extra, metrics, tmp_path / "out")
-    fixed = mpslint.fix(before, filename="train.py")
-    written, rewritten = result_of(before, tmp_path, "before.py"), result_of(fixed.text, tmp_path, "after.py")
+    *_, rules, tolerance = CASES[name]
+    case = trained[name]
+    written, rewritten = result_of(case.before), result_of(case.after)
 
-    assert rules <= {finding.rule for finding in fixed.applied}
+    assert rules <= case.applied
     assert rewritten["loss"] == pytest.approx(written["loss"], abs=tolerance)
     assert rewritten["eval"] == pytest.approx(written["eval"], abs=tolerance)
