@@ -38,6 +38,18 @@ def _catalogue() -> Mapping[str, Any]:
     return data
 
 
+@functools.lru_cache(maxsize=1)
+def shipped_frameworks() -> tuple[bytes, ...]:
+    """Return the words of which one stands in every file that a shipped rule can speak about (see `gate`); nothing in a checkout."""
+    if rules_folder() != _PACKAGE / "rules":
+        return ()
+    try:
+        words: tuple[bytes, ...] = importlib.import_module("mpslint._frameworks").WORDS
+    except ModuleNotFoundError:
+        return ()
+    return words
+
+
 def compiled(folder: Path) -> dict[str, Any]:
     """Return what every YAML file below a folder holds, by its path there."""
     return {path.relative_to(folder).as_posix(): parse_yaml_file(path) for path in sorted(folder.rglob("*.yaml"))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 from mpslint.cache import Cache
@@ -71,6 +70,8 @@ def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: i
         chunks[-1].append(pair)
         size += max(_size(pair[1]), CHUNK_BYTES // 100)
     light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for _, found in waiting) else b"")
+    from concurrent.futures import ProcessPoolExecutor
+
     with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
         for results in pool.map(_check_chunk, chunks, [light] * len(chunks)):
             yield from results

@@ -11,21 +11,24 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mpslint import __version__
 from mpslint.configuration import Configuration, find_configuration, load_configuration
-from mpslint.engine import Checked, check
-from mpslint.finding import Finding, ReadError, Severity, UsageError
-from mpslint.gate import looks_broken, may_matter
-from mpslint.knowledge import knowledge_digest
-from mpslint.rewrite.apply import Fixed, fix
-from mpslint.rewrite.ignores import Ignored, add_ignores
-from mpslint.rule import Rule, load_rules
-from mpslint.source.document import Document, Kind
+from mpslint.finding import ReadError, Severity, UsageError
+from mpslint.knowledge import knowledge_digest, shipped_frameworks
+from mpslint.program.parse import parse_program
+from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
-from mpslint.target import Target
-from mpslint.targeting import base_target, target_for
+
+if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
+    from mpslint.engine import Checked
+    from mpslint.finding import Finding
+    from mpslint.rewrite.apply import Fixed
+    from mpslint.rewrite.ignores import Ignored
+    from mpslint.rule import Rule
+    from mpslint.target import Target
 
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
@@ -114,37 +117,86 @@ def check_file(found: Found, options: Options) -> FileResult:
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
-        rules = rules_for(found.path, configuration, options)
-        if not (found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)):
-            return FileResult(found.path)
-        document = open_document(found, data, options)
+        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+        if not broken and not _names_framework(data, configuration, options):
+            return _unread_only(found, data, configuration, options)
+        return _checked(found, open_document(found, data, options), configuration, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
+    except RecursionError:
+        return FileResult(found.path, problem=f"{found.path}: too deeply nested to be checked")
+
+
+def looks_broken(data: bytes, is_notebook: bool) -> bool:
+    """Return whether a file is not what its name says: then it is read after all, so that this is said."""
+    if is_notebook:
+        return data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}"
+    return b"\0" in data[:8192]
+
+
+def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
+    """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
+    is_plain = not (configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules)
+    words = shipped_frameworks() if is_plain and not options.select and not options.ignore else ()
+    if words:
+        return any(word in data for word in words)
+    from mpslint.gate import names_framework
+    from mpslint.rule import load_rules
+
+    chosen = rules_for("", configuration, options)
+    return names_framework(data, load_rules(configuration.rules)) if chosen else False
+
+
+def _unread_only(found: Found, data: bytes, configuration: Configuration, options: Options) -> FileResult:
+    """Return what cannot be read of a file that rules have nothing to say about, if the user named it."""
+    if not found.is_named:
+        return FileResult(found.path)
+    document = open_document(found, data, options)
+    unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
+    if (unread and document.kind is not Kind.PYTHON) or options.target or configuration.target:
+        return _checked(found, document, configuration, options)  # a Target that cannot be read is said
+    return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
+
+
+def _checked(found: Found, document: Document, configuration: Configuration, options: Options) -> FileResult:
+    from mpslint.engine import Checked, check
+    from mpslint.targeting import target_for
+
+    rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
+    if document.kind is Kind.PYTHON and checked.unread:
+        return FileResult(found.path, problem=_problem(document, checked.unread[0]))
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
-    if document.kind is Kind.PYTHON and checked.unread:
-        part = checked.unread[0]
-        place = document.place(part.span.start)
-        return FileResult(found.path, problem=f"{document.path}:{place.line}:{place.column}: {part.reason}")
     return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
+
+
+def _problem(document: Document, part: Unread) -> str:
+    place = document.place(part.span.start)
+    return f"{document.path}:{place.line}:{place.column}: {part.reason}"
 
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
+    from mpslint.rewrite.apply import fix
+
     document, target, rules, is_asked = _prepared(found, options)
     return fix(document, target, rules, unsafe, is_asked)
 
 
 def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
     """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
+    from mpslint.rewrite.ignores import add_ignores
+
     document, target, rules, is_asked = _prepared(found, options)
     return add_ignores(document, target, rules, reason, is_asked)
 
 
 def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+    from mpslint.targeting import target_for
+
     document = open_document(found, read_bytes(found, options), options)
     configuration = configuration_for(document.path, options)
     target = target_for(document, configuration, options.target, options.observed)
@@ -161,6 +213,8 @@ def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
     """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    from mpslint.rule import load_rules
+
     rules = load_rules(configuration.rules)
     per_file = tuple(
         rule
@@ -205,6 +259,8 @@ def _names(word: str, rule: Rule) -> bool:
 
 def dependencies(path: str, options: Options) -> str:
     """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
+    from mpslint.targeting import base_target
+
     configuration = configuration_for(path, options)
     rules = rules_for(path, configuration, options)
     base = base_target(path)

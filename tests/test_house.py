@@ -12,7 +12,7 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ("finding", "versions", "knowledge"),
+    ("finding", "versions", "knowledge", "words"),
     ("target", "pins", "configuration"),
     ("source",),
     ("targeting",),
