@@ -103,12 +103,19 @@ def knowledge_files(folder: str) -> Iterator[Path]:
             yield rules_folder() / name
 
 
+@functools.lru_cache(maxsize=1)
 def knowledge_digest() -> str:
-    """Return a digest of every knowledge file: what was found under one may not hold under another."""
+    """Return a digest of every knowledge file: what was found under one may not hold under another.
+
+    An installed mpslint changes with its version; of a checkout the code counts too.
+    """
     import hashlib
 
+    files = sorted(_PACKAGE.glob("_catalogue.py"))
+    if rules_folder() != _PACKAGE / "rules" or not files:
+        files = sorted([*rules_folder().rglob("*.yaml"), *_PACKAGE.rglob("*.py")])
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(rules_folder().rglob("*.yaml")):
+    for path in files:
         stat = path.stat()
         digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()

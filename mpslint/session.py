@@ -5,18 +5,15 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import functools
-import hashlib
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpslint import __version__
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.finding import ReadError, Severity, UsageError
-from mpslint.knowledge import knowledge_digest, shipped_frameworks
+from mpslint.knowledge import shipped_frameworks
 from mpslint.program.parse import parse_program
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
@@ -216,13 +213,18 @@ def rules_for(path: str, configuration: Configuration, options: Options) -> tupl
     from mpslint.rule import load_rules
 
     rules = load_rules(configuration.rules)
-    per_file = tuple(
+    ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration))
+    return select_rules(rules, options.select or configuration.select, ignored)
+
+
+def ignored_in(path: str, configuration: Configuration) -> tuple[str, ...]:
+    """Return what `per-file-ignores` names for a file."""
+    return tuple(
         rule
         for glob, names in configuration.per_file_ignores.items()
         if fnmatch.fnmatch(Path(path).name, glob) or fnmatch.fnmatch(_relative(path, configuration.folder), glob)
         for rule in names
     )
-    return select_rules(rules, options.select or configuration.select, (*configuration.ignore, *options.ignore, *per_file))
 
 
 def _relative(path: str, folder: Path) -> str:
@@ -255,31 +257,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _names(word: str, rule: Rule) -> bool:
     return word == "ALL" or rule.id.startswith(word) or rule.name == word
-
-
-def dependencies(path: str, options: Options) -> str:
-    """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
-    from mpslint.targeting import base_target
-
-    configuration = configuration_for(path, options)
-    rules = rules_for(path, configuration, options)
-    base = base_target(path)
-    key = (id(configuration), id(rules), id(base), id(options))
-    if key not in _DIGESTS:
-        folders = [str(one.path.stat().st_mtime_ns) for one in rules if configuration.rules]
-        severity = (options.severity or configuration.severity).value
-        parts = [
-            __version__, sys.version, knowledge_digest(), repr([rule.id for rule in rules]), repr(folders), severity,
-            repr(base), repr(configuration.target), repr(options.target),
-        ]  # fmt: skip
-        _DIGESTS[key] = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
-        _KEPT.append((configuration, rules, base, options))
-    return _DIGESTS[key]
-
-
-_DIGESTS: dict[tuple[int, ...], str] = {}
-_KEPT: list[object] = []
-"""What the digests are of, so that no id is given to another object."""
 
 
 def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:

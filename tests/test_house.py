@@ -21,7 +21,7 @@ LAYERS = [
     ("rule", "judge", "checks"),
     ("gate", "suppression", "schema"),
     ("engine", "rewrite"),
-    ("session", "view", "cache", "running", "fingerprint", "baseline", "in_force"),
+    ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),
