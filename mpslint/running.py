@@ -88,7 +88,7 @@ def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: i
     from concurrent.futures import ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    pool = ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(chunks)), initializer=_leave_interrupts_to_parent)
+    pool = ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(chunks)), initializer=_end_on_interrupt)
     left = dict(ordered)
     try:
         for results in pool.map(_check_chunk, chunks, [light] * len(chunks)):
@@ -101,8 +101,9 @@ def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: i
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _end_on_interrupt() -> None:
+    """Ctrl-C ends a worker at once and without a word: the parent says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _check_chunk(chunk: list[tuple[int, Found]], options: Options) -> list[tuple[int, FileView]]:

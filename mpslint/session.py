@@ -6,6 +6,7 @@ import difflib
 import fnmatch
 import functools
 import itertools
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,7 +90,10 @@ def read_bytes(found: Found, options: Options) -> bytes:
         return options.stdin
     try:
         path = Path(found.path)
-        if path.stat().st_size > LARGEST_FILE:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise ReadError(f"{found.path}: not a file; what comes from a pipe is read as standard input (-)")
+        if about.st_size > LARGEST_FILE:
             raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
         return path.read_bytes()
     except OSError as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mpslint import cache as cache_module
-from mpslint import cache_key, configuration, knowledge, targeting
+from mpslint import cache_key, configuration, knowledge, pins, targeting
 from mpslint.cache import FOLDER, Cache, cache_folder, clean
 from mpslint.cache_key import Keys
 from mpslint.running import check_files
@@ -25,7 +25,10 @@ BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out
 FIXED = BAD.replace("fp16=True", "fp16=False")
 NOTEBOOK = json.dumps(
     {
-        "cells": [{"cell_type": "code", "source": BAD, "metadata": {}, "outputs": []}, {"cell_type": "code", "source": "x = (", "metadata": {}}],
+        "cells": [
+            {"cell_type": "code", "source": BAD, "metadata": {}, "outputs": []},
+            {"cell_type": "code", "source": "x = (", "metadata": {}},
+        ],
         "metadata": {},
         "nbformat": 4,
         "nbformat_minor": 4,
@@ -52,7 +55,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def forget() -> None:
     """A new process remembers no configuration, no pins and no rules."""
-    for function in (configuration._nearest, targeting._base, targeting._root_of, targeting.project_pins, knowledge.knowledge_digest):
+    for function in (
+        configuration._nearest,
+        pins._root_at,
+        targeting._base,
+        targeting._root_of,
+        targeting.project_pins,
+        knowledge.knowledge_digest,
+    ):
         function.cache_clear()
 
 
@@ -231,7 +241,9 @@ def test_a_damaged_cache_is_no_cache(project: Path, damage: bytes | None) -> Non
     assert looked_up() == fresh
 
 
-@pytest.mark.parametrize("view", [1, [], {"findings": 1}, {"findings": [{"fix": None}], "unread": []}, {"findings": [], "unread": [1]}, None])
+@pytest.mark.parametrize(
+    "view", [1, [], {"findings": 1}, {"findings": [{"fix": None}], "unread": []}, {"findings": [], "unread": [1]}, None]
+)
 def test_a_damaged_entry_is_no_entry(project: Path, view: object) -> None:
     """The file is checked anew."""
     fresh = run()
