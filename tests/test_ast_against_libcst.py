@@ -117,7 +117,7 @@ def names_agree(document: object, body: list[ast.stmt], slow: Reader, span: obje
     compared = 0
     for call in facts.calls:
         theirs = slow.names.get(span(call.node), set())  # type: ignore[operator]
-        if call.method or len(theirs) != 1 or len(call.names) != 1 or call.names[0].endswith(".__call__"):
+        if call.method or len(theirs) != 1 or len(call.names) != 1 or call.names[0].endswith((".__call__", "[]")):
             continue
         name = next(iter(theirs))
         if name.split(".")[0] in dialects.roots:

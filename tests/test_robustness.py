@@ -166,7 +166,7 @@ def test_every_beginning_of_a_notebook_is_read_or_refused() -> None:
     """As an interrupted download leaves it."""
     data = notebook([HEAD, "!pip install x\n%env A=b\nprint('ö')", "x = ("])
     for length in range(0, len(data), 7):
-        with pytest.raises(ReadError, match="^cut[.]ipynb"):
+        with pytest.raises(ReadError, match=r"^cut[.]ipynb"):
             read("cut.ipynb", data[:length])
 
 
