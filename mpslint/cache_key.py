@@ -30,7 +30,7 @@ class Keys:
             self.folders[path.parent] = configuration, self._digest(found.path, configuration)
         configuration, digest = self.folders[path.parent]
         names = ignored_in(found.path, configuration) if configuration.per_file_ignores else ()
-        return " ".join([digest, "named" if found.is_named else "found", *names])
+        return " ".join([digest, "named" if found.is_named else "found", found.path, *names])
 
     def _digest(self, path: str, configuration: Configuration) -> str:
         options = self.options
@@ -39,6 +39,7 @@ class Keys:
             __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
             repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
             repr((options.select, options.ignore, options.severity, sorted(options.target.items()), sorted(options.observed.items()))),
+            repr(options.largest_batch),
             repr(base_target(path)),
         ]  # fmt: skip
         return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

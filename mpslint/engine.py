@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mpslint.finding import Finding, Fix, Safety, Span
-from mpslint.gate import function_words, may_matter
+from mpslint.gate import function_words, is_suite, may_matter
 from mpslint.judge import conditions_hold, judge
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
@@ -33,7 +33,7 @@ class Checked:
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
     rules = load_rules() if rules is None else tuple(rules)
-    if not may_matter(document.text, rules):
+    if not may_matter(document.text, rules) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_words(rules)
@@ -66,7 +66,8 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     if not outcomes:
         return []
     found = []
-    for match in judge(rule, evidence):
+    matches = tuple(judge(rule, evidence))
+    for match in (replace(match, peers=matches) for match in matches):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
             message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.judge import check_module
+from mpslint.knowledge import platform_data
 from mpslint.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern, load_dialects
+from mpslint.source.document import Document, Kind
 from mpslint.words import Words, words_of
 
 DEVICES = ("cuda", "mps")
@@ -100,6 +102,24 @@ def names_framework(data: bytes, rules: tuple[Rule, ...]) -> bool:
 def may_matter(text: str, rules: tuple[Rule, ...]) -> bool:
     """Return whether one of the rules can find anything in a text."""
     return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text)
+
+
+def is_suite(document: Document) -> bool:
+    """Return whether a file is a test suite or a benchmark of CUDA, by `suites` of `rules/platform/elsewhere.yaml`; no notebook is."""
+    if document.kind is not Kind.PYTHON:
+        return False
+    path, text = document.path.replace("\\", "/"), document.text
+    return any(
+        ("path" not in suite or re.search(suite["path"], path) is not None)
+        and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
+        and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))
+        for suite in platform_data("elsewhere")["suites"]
+    )
+
+
+def _are_uncalled(functions: Sequence[str], text: str) -> bool:
+    """Return whether there are functions of these names, and none of them is named where it is not defined."""
+    return bool(functions) and not any(re.search(rf"(?<!def )\b{name}\b", text) for name in functions)
 
 
 def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:

@@ -36,6 +36,8 @@ class Match:
     context: Context | None = None
     related: tuple[Related, ...] = ()
     node: ast.AST | None = None
+    peers: tuple[Match, ...] = ()
+    """Every place of the program where the rule's conditions hold, once they are all known."""
 
 
 CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
@@ -307,7 +309,8 @@ def _handlers(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for fact in evidence.facts.imports:
         if any(fact.name == name or fact.name.startswith(f"{name}.") for name in condition.names):
-            yield Match(evidence.span_of(fact.node), {"value": fact.name, "written": fact.name}, context=fact.context, node=fact.node)
+            values = {"value": fact.name, "written": fact.name, "package": fact.name.split(".")[0]}
+            yield Match(evidence.span_of(fact.node), values, context=fact.context, node=fact.node)
 
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -393,7 +396,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "versions":
         return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
-        return match.plan is not None and any(name in match.plan.calls for name in condition.names)
+        return match.plan is not None and any(name in match.plan.roles for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))
 
 

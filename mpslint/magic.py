@@ -32,7 +32,7 @@ def report(ran: list[str], cell: str | None) -> None:
     from mpslint.source.document import Kind
     from mpslint.source.reader import read
     from mpslint.target import default_target, with_versions
-    from mpslint.view import view
+    from mpslint.view import said_once, view
 
     sources = [*ran, *([cell] if cell is not None else [])]
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
@@ -49,6 +49,6 @@ def report(ran: list[str], cell: str | None) -> None:
     first = checked.document.cells[-1].span.start if cell is not None and checked.document.cells else 0
     kept = tuple(finding for finding in checked.findings if finding.span.start >= first)
     file = view(FileResult(NAME, Checked(checked.document, target, kept, checked.unread, checked.evidence)))
-    for finding in file.findings:
-        print_finding(out, file.path, finding)
+    for finding, others in said_once(file.findings):
+        print_finding(out, file.path, finding, others)
     print_summary(out, [file])

@@ -73,7 +73,7 @@ _FIX_KEYS = {
     "remove_statement", "argument", "rewrite", "statement", "when", "unless",
 }  # fmt: skip
 _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
-_EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe", "finds", "fixed_by"}
+_EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

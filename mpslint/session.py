@@ -8,7 +8,7 @@ import functools
 import itertools
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +45,8 @@ class Options:
     """Versions by package, and `memory` and `chip`."""
     observed: Mapping[str, str] = field(default_factory=dict)
     """Versions that an error text gives away."""
+    largest_batch: int | None = None
+    """The largest micro-batch that the Mac takes, where that was worked out."""
     config: Path | None = None
     isolated: bool = False
     stdin: bytes = b""
@@ -166,8 +168,9 @@ def _checked(found: Found, document: Document, configuration: Configuration, opt
     rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
-    if document.kind is Kind.PYTHON and checked.unread:
-        return FileResult(found.path, problem=_problem(document, checked.unread[0]))
+    problem = syntax_problem(checked)
+    if problem:
+        return FileResult(found.path, problem=problem)
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
@@ -182,25 +185,43 @@ def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
     from mpslint.rewrite.apply import fix
 
-    document, target, rules, is_asked = _prepared(found, options)
-    return fix(document, target, rules, unsafe, is_asked)
+    data = read_bytes(found, options)
+    document, target, rules, is_asked = _prepared(found, data, options)
+    fixed = fix(document, target, rules, unsafe, is_asked)
+    problem = syntax_problem(fixed.before) if _is_worth_reading(found, data, options) else ""
+    if problem:
+        raise ReadError(problem)
+    return fixed
+
+
+def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
+    """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
+    configuration = configuration_for(options.stdin_filename or found.path, options)
+    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+    return found.is_named or broken or _names_framework(data, configuration, options)
+
+
+def syntax_problem(checked: Checked) -> str:
+    """Return the one line that says why a script could not be read; '' for a notebook, which loses no more than a cell."""
+    is_script = checked.document.kind is Kind.PYTHON and checked.unread
+    return _problem(checked.document, checked.unread[0]) if is_script else ""
 
 
 def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
     """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
     from mpslint.rewrite.ignores import add_ignores
 
-    document, target, rules, is_asked = _prepared(found, options)
+    document, target, rules, is_asked = _prepared(found, read_bytes(found, options), options)
     return add_ignores(document, target, rules, reason, is_asked)
 
 
-def _prepared(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
     from mpslint.targeting import target_for
 
-    document = open_document(found, read_bytes(found, options), options)
+    document = open_document(found, data, options)
     configuration = configuration_for(document.path, options)
-    target = target_for(document, configuration, options.target, options.observed)
+    target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
     threshold = options.severity or configuration.severity
     rules = rules_for(document.path, configuration, options)
     return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank

@@ -34,6 +34,8 @@ class Target:
     """The Mac's memory, where somebody said."""
     chip: str = ""
     """`m1`, `m2 pro`, ..., where somebody said."""
+    largest_batch: int | None = None
+    """The largest micro-batch of the run that this Mac takes, where that was worked out."""
 
     @functools.cached_property
     def versions(self) -> dict[str, Version]:

@@ -95,6 +95,15 @@ def view(result: FileResult) -> FileView:
     )
 
 
+def said_once(findings: Iterable[FindingView]) -> list[tuple[FindingView, tuple[FindingView, ...]]]:
+    """Return the findings of one file for people: the first of those that say the very same, and the others."""
+    groups: dict[tuple[str, str, str, str], list[FindingView]] = {}
+    for finding in findings:
+        key = (finding.rule, finding.severity, finding.message, finding.fix.safety if finding.fix is not None else "")
+        groups.setdefault(key, []).append(finding)
+    return [(first, tuple(others)) for first, *others in groups.values()]
+
+
 def target_line(target: Target, document: Document) -> str:
     """Return the Target in words, with the packages that the file speaks of."""
     named = tuple(name for name in SHOWN_PACKAGES if name in document.text)

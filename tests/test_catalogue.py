@@ -13,6 +13,7 @@ from mpslint.diagnose.fill import filled
 from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
 from mpslint.diagnose.out_of_memory import VERDICTS
 from mpslint.finding import RuleError
+from mpslint.rule import load_rules
 from tests.ordinary_log import ordinary_log
 
 MESSAGES = list(catalogue().messages.values())
@@ -156,3 +157,11 @@ def test_a_verdict_has_no_patterns(tmp_path: Path) -> None:
 
     with pytest.raises(RuleError, match="unknown key 'patterns'"):
         load_catalogue([path])
+
+
+def test_messages_name_rules_that_there_are() -> None:
+    """The join with check goes by their ids."""
+    shipped = {rule.id for rule in load_rules()}
+    explanations = [message.explanation for message in MESSAGES] + list(catalogue().verdicts.values())
+
+    assert {rule for explanation in explanations for rule in explanation.rules} <= shipped

@@ -220,3 +220,38 @@ def test_a_check_loads_nothing_heavy(folder: Path) -> None:
 
     assert not loaded["bad.py"] & {"torch", "transformers", "datasets", "numpy", "nbformat", "jsonschema"}
     assert not loaded["clean.py"] & {"libcst", "nbformat"}
+
+
+def test_what_is_said_of_many_places_is_said_once(tmp_path: Path) -> None:
+    """The places follow the first; one line a finding names each of them; a fix mends them all."""
+    code = "import torch\n" + "x = torch.ones(2).to('cuda')\n" * 12
+    (tmp_path / "many.py").write_text(code)
+
+    shown, quiet = (run("check", "many.py", *more, cwd=tmp_path).stdout for more in ([], ["-q"]))
+    fixed = run("fix", "--apply", "many.py", cwd=tmp_path)
+
+    assert shown.count("MPS501") == 1
+    assert "also  line 3; line 4" in shown
+    assert "and 3 more" in shown
+    assert "1 error at 12 places in 1 file." in shown
+    assert quiet.count("MPS501") == 12
+    assert fixed.returncode == 0
+    assert ".to('cuda')" not in (tmp_path / "many.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("tests/helpers.py", "import pytest\nimport torch\nx = torch.ones(2, device='cuda')\n"),
+        ("kernels/test_norm.py", "import torch\ndef test_norm():\n    assert torch.ones(2, device='cuda').norm() > 1\n"),
+        ("bench_norm.py", "import torch\nstart = torch.cuda.Event(enable_timing=True)\nx = torch.ones(2, device='cuda')\n"),
+    ],
+)
+def test_suites_are_left_alone(tmp_path: Path, name: str, code: str) -> None:
+    """Tests for CUDA are skipped where there is none, and its benchmarks are for its users; such names alone say nothing."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text(code)
+    (tmp_path / "test_run.py").write_text("import torch\ndef test_loop():\n    return torch.ones(2, device='cuda')\ntest_loop()\n")
+
+    assert run("check", name, cwd=tmp_path).returncode == 0
+    assert run("check", "test_run.py", cwd=tmp_path).returncode == 1

@@ -241,3 +241,13 @@ def test_findings_that_explain_the_error_come_first() -> None:
         findings[7],
         findings[9],
     ]
+
+
+def test_without_a_source_the_rules_to_look_for_are_named() -> None:
+    """With one, its findings are there instead."""
+    alone = run("-m", LESSON).output
+    joined = run("-m", LESSON, "--source", "samples/summarization.ipynb").output
+
+    assert "Where it is in your code: mpslint check FILE --select MPS301," in alone
+    assert "Where it is in your code" not in joined
+    assert "MPS301" in joined

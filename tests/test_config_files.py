@@ -38,7 +38,7 @@ def plan_of(text: str, name: str = "config.yaml", **versions: str) -> TrainingPl
 
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\n"
 AXOLOTL = "base_model: m\nmicro_batch_size: 2\n"
-FACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\n"
+FACTORY = "model_name_or_path: m\nstage: sft\nfinetuning_type: lora\ndataloader_pin_memory: false\n"
 TRL = "model_name_or_path: m\nuse_peft: true\n"
 FLAT = "output_dir: out\nper_device_train_batch_size: 8\n"
 
@@ -52,7 +52,7 @@ SPELLINGS: list[tuple[str, str, Any]] = [
     (AXOLOTL + "adapter: qlora", "model.adapter", "qlora"), (AXOLOTL + "adapter:", "model.adapter", "none"), (AXOLOTL, "model.adapter", "none"), (AXOLOTL + "load_in_4bit: true\nload_in_8bit: false", "model.bits", 4),
     (AXOLOTL + "flash_attention: true", "model.attention", "flash_attention_2"), (AXOLOTL + "attn_implementation: SDPA", "model.attention", "sdpa"), (AXOLOTL + "optimizer: AdamW_BNB_8bit", "optimizer.name", "adamw_bnb_8bit"),
     (AXOLOTL + "deepspeed: ds.json", "distributed.strategy", "deepspeed"), (AXOLOTL + "fsdp:\n  - full_shard\n  - auto_wrap", "distributed.strategy", "fsdp"), (AXOLOTL + "fsdp_config:\n  a: 1", "distributed.strategy", "fsdp"),
-    (AXOLOTL + "gradient_checkpointing: offload", "memory.checkpointing", True), (AXOLOTL + "lora_dropout: 0.05", "model.lora_dropout", 0.05), (AXOLOTL + "sample_packing: true", "padding.packing", "packed"),
+    (AXOLOTL + "gradient_checkpointing: offload", "memory.checkpointing", True), (AXOLOTL + "lora_dropout: 0.05", "model.lora_dropout", 0.05), (AXOLOTL + "sample_packing: true", "padding.packing", "fixed"),
     (AXOLOTL + "learning_rate: 2e-4", "optimizer.learning_rate", 2e-4), (FACTORY, "memory.checkpointing", True), (FACTORY + "disable_gradient_checkpointing: true", "memory.checkpointing", False),
     (FACTORY + "cutoff_len: 512", "length.source", 512), (FACTORY + "flash_attn: fa2", "model.attention", "fa2"), (FACTORY + "flash_attn: disabled", "model.attention", "eager"), (FACTORY, "model.quantizer", "bnb"),
     (FACTORY + "bf16: true", "precision.mixed", "bf16"), (FACTORY + "enable_liger_kernel: true", "model.liger", True), (FACTORY + "per_device_train_batch_size: 1", "batch.train", 1), (FACTORY, "batch.train", 8),

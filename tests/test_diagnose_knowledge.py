@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from mpslint.diagnose import macs, memory_points, named, out_of_memory
+from mpslint import macs
+from mpslint.diagnose import memory_points, named, out_of_memory
 from mpslint.doctor import packages, problems
 from mpslint.finding import RuleError
 

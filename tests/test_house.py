@@ -12,8 +12,8 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ("finding", "versions", "knowledge", "words"),
-    ("target", "pins", "configuration"),
+    ("finding", "versions", "knowledge", "series", "words"),
+    ("target", "pins", "configuration", "macs"),
     ("source",),
     ("targeting",),
     ("program", "config"),
@@ -21,7 +21,7 @@ LAYERS = [
     ("rule", "judge", "checks"),
     ("gate", "suppression", "schema"),
     ("engine", "rewrite"),
-    ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force"),
+    ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force", "examples"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),

@@ -18,6 +18,10 @@ from mpslint.doctor import examine
 from mpslint.doctor.machine import Machine
 from mpslint.finding import Finding, Severity, Span
 from mpslint.report.issue import issue_body
+from mpslint.verify.last import NAME, keep
+from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.report import Report
+from mpslint.verify.spec import Machine as Mac
 
 MAC = Machine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
 
@@ -107,6 +111,7 @@ def test_a_full_report(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report is printed or written; the end of the log is in it only when mpslint does not know the text."""
     monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path))
     known, unknown = tmp_path / "known.log", tmp_path / "unknown.log"
     known.write_text("loss 0.1\nRuntimeError: Placeholder tensor is empty!\n")
     unknown.write_text("loss 0.1\n\x1b[31mOddError\x1b[0m: token=hf_abcdefghijklmnopqrstuvwx\n")
@@ -136,3 +141,18 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
     assert result.exit_code != 0
     assert "cannot be written" in str(result.exception)
     assert json.dumps(str(tmp_path))[1:-1] in str(result.exception)
+
+
+def test_the_last_verify_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Amounts of its runs, first and last step; what was not measured is a question mark. Without one, the part is not there."""
+    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path))
+    before = CliRunner().invoke(group, ["report", "--no-torch"]).output
+    steps = (StepRecord(1, live=1 << 30, peak=2 << 30, driver=-1), StepRecord(2, live=3 << 30, peak=5 << 30, driver=-1))
+    keep([Report("train.py", Mac(), runs=(RunResult("as written", "emulated", steps),))])
+    after = CliRunner().invoke(group, ["report", "--no-torch"]).output
+    (tmp_path / NAME).write_text("[1]")
+    broken = CliRunner().invoke(group, ["report", "--no-torch"]).output
+
+    assert "| train.py, as written | emulated | 2 | 1.00 GiB to 3.00 GiB | ? to ? | 5.00 GiB |" in after
+    assert "## Memory" not in before
+    assert "## Memory" not in broken

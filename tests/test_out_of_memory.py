@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from mpslint.diagnose import Log, diagnose
 from mpslint.diagnose.compact import compact
-from mpslint.diagnose.macs import macs
 from mpslint.diagnose.memory_words import evidence
 from mpslint.diagnose.out_of_memory import (
     GIANT,
@@ -24,6 +23,7 @@ from mpslint.diagnose.out_of_memory import (
     read_out_of_memory,
 )
 from mpslint.diagnose.sizes import GIB, format_bytes, parse_size
+from mpslint.macs import macs
 
 
 def read(allocated: str, other: str, limit: str = "", request: str = "51.44 MiB", pool: str = "shared") -> OutOfMemory:

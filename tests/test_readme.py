@@ -20,9 +20,9 @@ UPDATE = os.environ.get("MPSLINT_UPDATE") == "1"
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
-def command_after(mark: str) -> str:
-    """Return the command in the code block that follows a mark in the README."""
-    found = re.search(rf"<!-- {mark} -->\n```\n(.*?)\n```", README.read_text(encoding="utf-8"), re.DOTALL)
+def command_after(mark: str, language: str = "") -> str:
+    """Return what stands in the code block that follows a mark in the README."""
+    found = re.search(rf"<!-- {mark} -->\n```{language}\n(.*?)\n```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert found is not None, f"README.md has no <!-- {mark} -->"
     return found.group(1)
 
@@ -109,6 +109,22 @@ def _abridged(output: str, expected: str) -> str:
     return expected
 
 
+def test_the_configuration_of_the_readme_is_taken(tmp_path: Path) -> None:
+    """Every key and value of it."""
+    (tmp_path / "pyproject.toml").write_text(command_after("configuration", "toml"))
+    (tmp_path / "train.py").write_text("x = 1\n")
+    done = subprocess.run([sys.executable, "-m", "mpslint", "config", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert "MPS202" in done.stdout
+
+
+def test_the_links_of_the_readme_lead_somewhere() -> None:
+    """To files of this repository."""
+    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 def test_the_rule_index_is_not_stale() -> None:
     """rules/README.md is what `mpslint rules --format markdown` prints."""
     done = subprocess.run(
@@ -151,6 +167,10 @@ def _words(svg: str) -> list[str]:
 
 
 def test_ci_runs_the_readmes_test_command() -> None:
-    """The script reads the command from the README, so they cannot differ; the command runs pytest."""
-    assert "README.md" in (ROOT / ".ci" / "run").read_text()
-    assert "-m pytest" in command_after("test command")
+    """The script reads the command from the README, so they cannot differ: its own line prints just that command."""
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    reading = next(line for line in script.splitlines() if line.startswith("test_command="))
+    done = subprocess.run(["bash", "-euc", f'{reading}; echo "$test_command"'], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout == command_after("test command") + "\n"
+    assert "-m pytest" in done.stdout

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from mpslint.finding import UsageError
 from mpslint.knowledge import parse_toml, parse_yaml_file
 from mpslint.rule import RuleReader, load_rules
 from mpslint.schema import configuration_schema, rule_schema, schema_text
+from mpslint.source.document import Kind
 
 ROOT = Path(__file__).parents[1]
 SCHEMAS = {"mpslint.schema.json": configuration_schema(), "rule.schema.json": rule_schema()}
@@ -168,3 +170,23 @@ def test_what_the_code_refuses_in_a_configuration_the_schema_refuses(text: str) 
     assert not is_valid(SCHEMAS["mpslint.schema.json"], parse_toml(text))
     with pytest.raises(UsageError):
         read_configuration(Path("mpslint.toml"), parse_toml(text))
+
+
+def test_reports_are_valid_by_their_schema(tmp_path: Path) -> None:
+    """Of every sample, of files of every kind, and of one that cannot be read."""
+    broken = tmp_path / "broken.ipynb"
+    broken.write_text("{")
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text("FROM python\nENV PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n")
+    (folder / "config.yaml").write_text("compute_environment: LOCAL_MACHINE\nmixed_precision: fp16\nuse_cpu: false\n")
+    (folder / "args.json").write_text('{"fp16": true, "per_device_train_batch_size": 8, "output_dir": "out"}\n')
+    command = [sys.executable, "-m", "mpslint", "check", str(ROOT / "samples"), str(folder), str(broken), "--format", "json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    report = json.loads(done.stdout)
+    schema = json.loads((ROOT / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
+
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.validate(report, schema)
+    assert {file["kind"] for file in report["files"]} == {kind.value for kind in Kind}
+    assert len(report["problems"]) == 1

@@ -11,6 +11,7 @@ import pytest
 
 from mpslint.verify.outcome import Check, Composition, Evidence, RunResult, StepRecord, Verdict
 from mpslint.verify.page import as_page
+from mpslint.verify.reading import Found, Reading
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
 
@@ -25,6 +26,11 @@ const curve = document.querySelector('polyline.c0'), box = curve.getBoundingClie
 document.title = ['RESULT', innerWidth, document.documentElement.scrollWidth, document.querySelectorAll('svg').length,
   Math.round(box.width), getComputedStyle(document.body).backgroundColor, getComputedStyle(curve).stroke].join('|');
   });</script>"""
+READING = Reading(
+    "Trainer (trainer) at cell 15, line 1", "torch 2.15", ("lengths are drawn",),
+    (Found("MPS101", "fp16-mixed-precision", "error", "z" * 90, "cell 12, line 7", "fp16=False (safe)"),),
+    (), (), (("cell 12", ("@@ -1 +1 @@", "-" + "x" * 200, "+fp16=False")),),
+)  # fmt: skip
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 
@@ -50,7 +56,7 @@ def page() -> str:
     )
     check = Check("driver memory", "fail", "x" * 90 + " grows", (Evidence("highest", "y" * 90),), line="a/very/long/path/" * 6)
     verdicts = tuple(Verdict(run.name, "fail", "", (check,)) for run in runs)
-    return as_page(Report("a/" * 60 + "train.ipynb", Machine(), runs, verdicts)) + PROBE
+    return as_page([Report("a/" * 60 + "train.ipynb", Machine(), runs, verdicts, reading=READING)]) + PROBE
 
 
 def opened(folder: Path, width: int, *more: str) -> list[str]:

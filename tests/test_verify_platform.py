@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mpslint.finding import UsageError
+from mpslint.knowledge import platform_data
+from mpslint.macs import limits
 from mpslint.verify import platform
 from mpslint.verify.spec import Machine
 
@@ -47,11 +49,16 @@ def test_precision_depends_on_three_versions(machine: Machine, precision: str, d
 
 def test_limits_of_known_and_unknown_macs() -> None:
     """Out-of-memory messages name 18.13 GB on a 16 GB Mac: 1.7 times two thirds.
-    Sizes between take the smaller one's share."""
-    assert platform.limits(16).high / 2**30 == pytest.approx(18.13, abs=0.01)
-    assert platform.limits(20).recommended == int(20 * 2**30 * 0.6667)
-    assert platform.limits(4).recommended == int(4 * 2**30 * 0.6667)
-    assert platform.limits(64).recommended == 48 * 2**30
+    Newer macOS recommends more; sizes between take the smaller one's share, sizes without a newer row the older one."""
+    assert limits(16).high / 2**30 == pytest.approx(18.13, abs=0.01)
+    assert limits(16, (15,)) == limits(16)
+    assert limits(16, (26,)).recommended / 2**30 == pytest.approx(11.84)
+    assert limits(20, (26,)).recommended / 2**30 == pytest.approx(20 * 13.32 / 18)
+    assert limits(8, (26,)).recommended == limits(8).recommended
+    assert limits(4).recommended / 2**30 == pytest.approx(4 * 2 / 3, rel=1e-3)
+    assert limits(64).recommended == 48 * 2**30
+    assert limits(96, (26,)) == limits(96)
+    assert platform.limits_of(Machine(macos="26"), 32) == limits(32, (26,))
 
 
 def test_special_cases_are_gated_by_version() -> None:
@@ -65,7 +72,7 @@ def test_every_check_of_the_tables_exists() -> None:
     pytest.importorskip("torch")
     from mpslint.verify.emulator.cases import PREDICATES
 
-    assert {case["check"] for case in platform.table("operators")["cases"]} <= set(PREDICATES)
+    assert {case["check"] for case in platform_data("operators")["cases"]} <= set(PREDICATES)
 
 
 def test_a_word_is_no_version() -> None:

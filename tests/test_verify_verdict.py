@@ -8,6 +8,7 @@ import pytest
 
 from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
 from mpslint.verify.page import as_page
+from mpslint.verify.reading import Found, Reading
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Lengths, Machine, RunSpec
 from mpslint.verify.text import sparkline
@@ -122,14 +123,18 @@ def test_values_before_and_after() -> None:
     assert "1.00 % at step 2" in other.reason
 
 
-def test_a_report_answers_for_the_rewrite() -> None:
-    """The status is that of the last run; values that differ fail it; exit codes follow."""
+def test_a_report_answers_for_all_its_runs() -> None:
+    """The worst verdict counts, so a run that passes only as it is rewritten fails; values that differ fail too; exit codes follow."""
     bad, good = Verdict("as written", "fail", ""), Verdict("as rewritten", "pass", "")
     report = Report("x", MACHINE, (run(),), (bad, good))
 
-    assert (report.status, report.exit_code()) == ("pass", 0)
-    apart = replace(report, comparison=(Check("same training", "fail", ""),))
+    assert (report.status, report.exit_code()) == ("fail", 1)
+    both = replace(report, verdicts=(good, good))
+    assert (both.status, both.exit_code()) == ("pass", 0)
+    apart = replace(both, comparison=(Check("same training", "fail", ""),))
     assert (apart.status, apart.exit_code()) == ("fail", 1)
+    unasked = replace(both, comparison=(Check("same training", "not run", ""),))
+    assert unasked.status == "pass"
     doubt = replace(report, verdicts=(replace(good, status="inconclusive"),))
     assert (doubt.exit_code(), doubt.exit_code(strict=True)) == (0, 1)
     assert replace(report, problem="no torch").exit_code() == 3
@@ -146,13 +151,16 @@ def test_words_promise_no_more_than_was_run() -> None:
 
 def test_a_page_is_one_file_and_escapes_what_it_shows() -> None:
     """No scripts, no links to elsewhere; text from a run cannot become HTML."""
-    report = Report("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),))
-    page = as_page(report)
+    found = Found("MPS1", "<u>", "error", "<script>", "line 1")
+    reading = Reading("<u>", "<u>", ("<u>",), (found,), ("<u>",), (found,), (("<u>", ("+<u>",)),))
+    report = Report("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),), reading=reading)
+    page = as_page([report, report])
 
     assert "<b>x</b>" not in page
     assert "<script" not in page
+    assert "<u>" not in page
     assert "http" not in page.replace("http-equiv", "")
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 8
 
 
 def test_small_texts() -> None:

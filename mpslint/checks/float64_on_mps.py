@@ -155,7 +155,8 @@ def _is_part(inner: ast.AST, outer: ast.AST) -> bool:
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that makes a tensor float32 right where it is made of a float64 array."""
     call = match.call
-    if call is None or call.method or "device" in call.keywords or not call.arguments:
+    array = _first(call) if call is not None else None
+    if call is None or array is None or call.method or "device" in call.keywords or not isinstance(array.value, Instance):
         return None
     end = evidence.span_of(call.node).end
     return Written((Edit(Span(end, end), ".float()"),), ".float()")

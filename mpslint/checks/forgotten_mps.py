@@ -25,11 +25,31 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
-        if cpu is not None:
+        if cpu is not None and _is_used(choice.node, evidence):
             shown = cpu if isinstance(choice.node, ast.IfExp) else choice.node.test
             span = evidence.span_of(choice.node if isinstance(choice.node, ast.IfExp) else shown)
             values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu}
             yield Match(span, values, context=choice.context, node=choice.node)
+
+
+def _is_used(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a program does more with the name of a device than to show it; of a module to import that is not known."""
+    parent = evidence.parents.get(node)
+    while isinstance(parent, ast.Call):
+        parent = evidence.parents.get(parent)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    if not isinstance(target, ast.Name) or not evidence.is_program:
+        return True
+    loads = (n for n in evidence.parents if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load))
+    return any(not _is_shown(load, evidence) for load in loads)
+
+
+def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether an expression is only printed, or stands at the end of a cell."""
+    above = evidence.parents.get(node)
+    while isinstance(above, (ast.FormattedValue, ast.JoinedStr)):
+        above = evidence.parents.get(above)
+    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func) == "print")
 
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.finding import Edit, Span
 from mpslint.judge import Match
 from mpslint.program.facts import Call
 from mpslint.program.values import Instance, Value, alternatives_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.setting import Setting
+from mpslint.settings.spell import Written
 from mpslint.settings.translate import bound_arguments
 
 WEIGHTS = "precision.weights"
@@ -76,3 +79,15 @@ def _trained(call: Call, found: Matched | None) -> Iterator[Value]:
         for value in alternatives_of(arguments["params"].value):
             if isinstance(value, Instance) and value.name.endswith("parameters") and value.owner is not None:
                 yield value.owner
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that takes a `.half()` away from the expression that it ends; None for anything else that makes weights float16."""
+    call = match.call.node if match.call is not None and match.call.method == "half" else None
+    parent = evidence.parents.get(call) if call is not None else None
+    if call is None or not isinstance(call.func, ast.Attribute) or isinstance(parent, ast.Expr):
+        return None
+    receiver, whole = evidence.span_of(call.func.value), evidence.span_of(call)
+    if isinstance(parent, ast.Assign) and ast.unparse(parent.targets[0]) == ast.unparse(call.func.value):
+        return Written((Edit(Span(whole.end - len("half()"), whole.end), "float()"),), ".float()")
+    return Written((Edit(Span(receiver.end, whole.end), ""),), "without .half()")

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._device_name import device_name
 from mpslint.finding import Edit, Related, Span
 from mpslint.judge import HARMLESS_HANDLERS, Match
 from mpslint.knowledge import platform_data
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, is_weak, origin_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spell import Written, import_edits
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
@@ -112,24 +113,37 @@ def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
 
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
-    """Return the edit that takes CUDA where there is some, else the Mac's GPU, else the CPU."""
+    """Return the edit that takes CUDA where there is some, else the Mac's GPU, else the CPU.
+
+    Where several places of a program say CUDA, the choice is made once and has a name.
+    """
     text = evidence.document.text[match.span.start : match.span.end]
-    if isinstance(match.node, ast.Call) and match.call is not None:
+    parent = evidence.parents.get(match.node) if match.node is not None else None
+    is_method = isinstance(match.node, ast.Call) and match.call is not None
+    if is_method and match.call is not None:
         call = match.call.node
         numbers = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
         if call.keywords or len(numbers) < len(call.args) or any(numbers):
             return None
-        new = f"to({choice_of('cuda', _quote(evidence))})"
-        return Written((Edit(match.span, new),), f".{new}")
-    parent = evidence.parents.get(match.node) if match.node is not None else None
-    if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
-        return None  # an index follows: torch.device("cuda", rank)
-    if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
-        return None
-    new = choice_of(str(match.node.value), text[0])
-    if not isinstance(parent, PLAIN_PLACES):
+        device, quote = "cuda", _quote(evidence)
+    else:
+        if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
+            return None  # an index follows: torch.device("cuda", rank)
+        if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
+            return None
+        device, quote = str(match.node.value), text[0]
+    choice = choice_of(device, quote)
+    named = device_name(match, evidence, choice)
+    new = named.name if named is not None else choice
+    if is_method:
+        new = f"to({new})"
+    elif named is None and not isinstance(parent, PLAIN_PLACES):
         new = f"({new})"
-    return Written((Edit(match.span, new),), new)
+    shown = f".{new}" if is_method else new
+    if named is not None and named.edits:
+        return Written((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
+    imports = () if named is not None else import_edits(evidence, "torch", match.span)
+    return Written((Edit(match.span, new), *imports), shown)
 
 
 def _quote(evidence: Evidence) -> str:

@@ -18,7 +18,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.versions import VersionRange
 
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
-_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside"}
+_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +29,8 @@ class KnownCall:
     versions: VersionRange
     kind: str
     what: str
+    who: str
+    """What raises, where it is not the call itself."""
     advice: str
     trains: bool
     """Only where gradients are computed."""
@@ -52,7 +54,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         for match in calls(entry.condition, evidence):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
-            values = {**match.values, "what": entry.what, "advice": entry.advice}
+            values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
 
 
@@ -82,6 +84,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 reader.versions(row),
                 row["kind"],
                 " ".join(row["what"].split()),
+                row.get("who", ""),
                 " ".join(row.get("advice", "").split()),
                 bool(row.get("trains", False)),
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),

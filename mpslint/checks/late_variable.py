@@ -49,7 +49,7 @@ def _brings_torch(fact: Import) -> bool:
 
 def _use_before(evidence: Evidence, write: EnvironmentWrite) -> ast.AST | None:
     """Return the first call of the module itself that puts something on the GPU, where it stands above a write."""
-    placed = [m for m in evidence.file_plans.matched if m.pattern.role in ("placement", "factory") and _takes_mps(m)]
+    placed = [m for m in evidence.file_plans.matched if m.pattern.role in ("placement", "factory", "default_device") and _takes_mps(m)]
     calls = [m.call for m in placed if not m.call.context.functions and not m.call.context.guards]
     first = min(calls, key=lambda call: evidence.span_of(call.node).start, default=None)
     return first.node if first is not None and evidence.span_of(first.node).end < write.start else None

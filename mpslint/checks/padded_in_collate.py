@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.judge import Match
-from mpslint.program.values import Bound, Function, Instance, Value, alternatives_of
+from mpslint.program.values import Bound, Function, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -30,19 +30,21 @@ FILE_WORDS = ("DataLoader", "Trainer")
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""
-    for function, plan in _collate_functions(evidence):
-        padding = [node for node in walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node)]
+    for function, owner, plan in _collate_functions(evidence):
+        padding = [node for node in walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
         if not padding or EVALUATES.search(function.name):
             continue
         node = min(padding, key=lambda call: call.lineno)
-        fact = next((call for call in evidence.facts.calls if call.node is node and _name(node) != BY_HAND), None)
         place = next((keyword for keyword in node.keywords if keyword.arg == "padding"), node.func)
-        values = {"written": ast.unparse(node.func), "function": function.name}
+        is_written = isinstance(place, ast.keyword) and isinstance(place.value, ast.Constant)
+        fact = next((call for call in evidence.facts.calls if call.node is node and is_written), None)
+        shown = function.name if owner is None or owner.cls is None else owner.cls.node.name
+        values = {"written": ast.unparse(node.func), "function": shown}
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
 
 
-def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, TrainingPlan | None]]:
-    """Yield the functions that loaders and Trainers collate with, with the run they do it for."""
+def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance | None, TrainingPlan | None]]:
+    """Yield the functions that loaders and Trainers collate with, the object whose method each is, and the run they do it for."""
     for matched in evidence.file_plans.matched:
         if matched.pattern.role not in ("loader", "trainer"):
             continue
@@ -53,7 +55,7 @@ def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, TrainingP
         for value in alternatives_of(argument.value) if argument is not None else ():
             function = _function_of(value)
             if function is not None:
-                yield function, plan
+                yield function, value if isinstance(value, Instance) else None, plan
 
 
 def _function_of(value: Value) -> Function | None:
@@ -70,13 +72,26 @@ def _name(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
-def _pads_to_longest(node: ast.Call) -> bool:
+def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     if _name(node) == BY_HAND:
         return True
-    if not _name(node).endswith(PADS) or "pad_to_multiple_of" in keywords or None in keywords:
+    if not _name(node).endswith(PADS) or None in keywords:
         return False
-    padding, length = keywords.get("padding"), keywords.get("max_length")
-    if isinstance(length, ast.Constant) and isinstance(length.value, int) and length.value < SHORT:
+    if "pad_to_multiple_of" in keywords and _constant(keywords["pad_to_multiple_of"], owner) != (None,):
         return False
-    return isinstance(padding, ast.Constant) and padding.value in TO_LONGEST
+    length = _constant(keywords.get("max_length"), owner)
+    if length and isinstance(length[0], int) and length[0] < SHORT:
+        return False
+    padding = _constant(keywords.get("padding"), owner)
+    return bool(padding) and padding[0] in TO_LONGEST
+
+
+def _constant(node: ast.expr | None, owner: Instance | None) -> tuple[Any, ...]:
+    """Return the constant that an expression is, or that an attribute of the collating object holds; () when it is not known."""
+    if isinstance(node, ast.Constant):
+        return (node.value,)
+    if owner is None or owner.cls is None or not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return ()
+    value = owner.slots.get(node.attr) or owner.cls.lookup(node.attr)
+    return (value.value,) if isinstance(value, Known) else ()

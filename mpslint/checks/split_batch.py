@@ -9,7 +9,7 @@ from mpslint.judge import Match
 from mpslint.settings.evidence import Evidence
 
 TOKENS = 4096
-"""What a micro-batch may hold: a base-size model trains on that beside its optimizer in about 8 GB."""
+"""What a micro-batch may hold where nobody worked out what fits: a base-size model trains on that beside its optimizer in about 8 GB."""
 
 
 def values(match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
@@ -21,7 +21,7 @@ def values(match: Match, evidence: Evidence) -> Mapping[str, Any] | None:
     accumulation, group = plan.constant("batch.accumulation"), plan.constant("generation.group_size") or 1
     if not all(isinstance(number, int) for number in (batch, length, accumulation, group)):
         return None
-    micro = next((size for size in range(batch - 1, 0, -1) if batch % size == 0 and size % group == 0 and size * length <= TOKENS), None)
-    if micro is None:
-        micro = next((size for size in range(1, batch) if batch % size == 0 and size % group == 0), None)
-    return None if micro is None else {"batch.train": micro, "batch.accumulation": accumulation * batch // micro}
+    sizes = [size for size in range(batch, 0, -1) if batch % size == 0 and size % group == 0]
+    most = evidence.target.largest_batch if evidence.target.largest_batch is not None else min(batch - 1, TOKENS // length)
+    micro = next((size for size in sizes if size <= most), sizes[-1] if sizes else batch)
+    return None if micro == batch else {"batch.train": micro, "batch.accumulation": accumulation * batch // micro}

@@ -66,7 +66,8 @@ class _Check(click.Command):
 def command(**values: Any) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
-    PATH is a script, a notebook, a shell script or .env file, or a folder of them; - is standard input. Nothing of it is run.
+    PATH is a script, a notebook, a shell script, a .env file, a Dockerfile or a configuration file (YAML, JSON), or a folder of such
+    files; - is standard input. Nothing of it is run.
 
     \b
     Examples:

@@ -98,8 +98,11 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
     else:
         from mpslint.report.console import console
         from mpslint.report.diagnosis import print_diagnosis
+        from mpslint.report.diagnosis_words import search
         from mpslint.report.joined import print_sources
         from mpslint.report.terminal import terminal
 
         print_diagnosis(diagnosis, console())
         print_sources(terminal(), sources)
+        if search(diagnosis) and not sources:
+            click.echo(f"Where it is in your code: {search(diagnosis)}")

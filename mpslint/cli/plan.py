@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
 import click
 
+from mpslint.cli import EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of
+from mpslint.finding import ReadError
 from mpslint.session import check_paths
 
 
 @click.command(short_help="Show the training run as mpslint understands it.")
 @file_options
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
+@click.option("--estimate", is_flag=True, help="Say what memory the run needs at its peak, and which batch fits which Mac.")
 @click.option("--written", is_flag=True, help="Only what the file says, without defaults.")
-def command(output_format: str, written: bool, **values: Any) -> None:
+def command(output_format: str, estimate: bool, written: bool, **values: Any) -> None:
     """Show each training run of a file: every setting, its value, where it was written, or for which versions the default holds.
 
     \b
@@ -23,11 +27,12 @@ def command(output_format: str, written: bool, **values: Any) -> None:
       mpslint plan train.ipynb
       mpslint plan train.py --written
       mpslint plan train.py --format json --transformers 4.40
+      mpslint plan train.ipynb --estimate
     """
+    if estimate:
+        sys.exit(_estimate(values, output_format))
     results = list(check_paths(values["paths"], options_of(values)))
     if output_format == "json":
-        import json
-
         from mpslint.report.machine import plan_as_json
 
         found = [
@@ -46,3 +51,32 @@ def command(output_format: str, written: bool, **values: Any) -> None:
 
     print_problems([view(result) for result in results])
     sys.exit(3 if any(result.problem for result in results) else 0)
+
+
+def _estimate(values: dict[str, Any], output_format: str) -> int:
+    """Print the memory estimate of each file's run; return the exit code."""
+    from mpslint.report.console import console
+    from mpslint.verify import work
+    from mpslint.verify.files import Asked, estimate_file, files, has_run
+    from mpslint.verify.record import to_data
+    from mpslint.verify.text import print_estimate
+
+    if not work.has_torch():
+        raise ReadError("--estimate needs torch and transformers: pip install 'mpslint[verify]'")
+    asked = Asked(values["paths"], options_of(values))
+    found, problems = [], []
+    for file in files(asked):
+        if not file.is_named and not has_run(file, asked):
+            continue
+        try:
+            found.append(estimate_file(file, asked))
+        except ReadError as error:
+            problems.append(str(error) if str(error).startswith(file.path) else f"{file.path}: {error}")
+    if output_format == "json":
+        click.echo(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False))
+    else:
+        for one in found:
+            print_estimate(f"{one.path}: {one.run}", one.estimate, one.assumptions, console())
+    for problem in problems:
+        click.echo(f"mpslint: {problem}", err=True)
+    return EXIT_UNREADABLE if problems else 0

@@ -27,7 +27,7 @@ _TAIL_LINES, _TAIL_CHARACTERS = 60, 6_000
 )
 @click.option("--no-torch", is_flag=True, help="Do not import torch (in a child process) to ask it about MPS.")
 def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no_torch: bool) -> None:
-    """Print the body of an issue: the diagnosis of FILE, versions, machine, settings and what is known to break.
+    """Print the body of an issue: the diagnosis of FILE, versions, machine, settings, findings, and what the last verify measured.
 
     FILE is a log, a traceback or a notebook, as for mpslint diagnose; without it the report holds the environment only.
     Names in paths, tokens, mail and network addresses are taken out. Read it before you post it.
@@ -46,6 +46,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
     from mpslint.diagnose.issue_report import IssueReport
     from mpslint.doctor import examine
     from mpslint.report.issue import issue_body
+    from mpslint.verify.last import last_runs
 
     log, diagnosis = _diagnosed(file)
     unknown = diagnosis is not None and (diagnosis.outcome is Outcome.UNKNOWN or bool(diagnosis.unknown))
@@ -54,6 +55,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
             examination=examine(ask_torch=not no_torch),
             diagnosis=diagnosis,
             findings=_findings(diagnosis, file, sources),
+            runs=last_runs(),
             tail=_tail(log.text) if log is not None and unknown else "",
             names=_names(),
         )

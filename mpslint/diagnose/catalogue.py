@@ -53,6 +53,8 @@ class Explanation:
     does_not_mean: str
     changes: tuple[Change, ...]
     certain: bool
+    rules: tuple[str, ...]
+    """The rules of check that find the same thing in code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,6 @@ class Message:
     explanation: Explanation
     wordings: tuple[Wording, ...]
     examples: tuple[Example, ...]
-    rules: tuple[str, ...]
     explains: tuple[str, ...]
     reader: str
     sources: tuple[str, ...]
@@ -107,7 +108,7 @@ _MESSAGE_KEYS = {
     "id", "title", "role", "severity", "certain", "patterns", "reader", "means", "does_not_mean", "change", "rules",
     "explains", "texts", "sources",
 }  # fmt: skip
-_VERDICT_KEYS = {"verdict", "title", "certain", "means", "does_not_mean", "change"}
+_VERDICT_KEYS = {"verdict", "title", "certain", "means", "does_not_mean", "change", "rules"}
 
 
 @functools.lru_cache(maxsize=1)
@@ -143,7 +144,6 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
         explanation=_explanation(entry, where),
         wordings=wordings,
         examples=tuple(_example(item, where) for item in _items(entry, "texts", where)),
-        rules=_words(entry, "rules", where),
         explains=_words(entry, "explains", where),
         reader=_text(entry, "reader", where, required=False),
         sources=_words(entry, "sources", where),
@@ -169,6 +169,7 @@ def _explanation(entry: Mapping[str, Any], where: str) -> Explanation:
         does_not_mean=_text(entry, "does_not_mean", where, required=False),
         changes=tuple(_change(item, where) for item in _list_of_mappings(entry.get("change", []), f"{where}: change")),
         certain=certain,
+        rules=_words(entry, "rules", where),
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mpslint.diagnose.macs import macs
 from mpslint.diagnose.memory_points import Point, read_points, reading_of_memory_logs
-from mpslint.diagnose.trend import growth, jump, trend
+from mpslint.diagnose.trend import growth, jump
+from mpslint.macs import macs
+from mpslint.series import mann_kendall
 
 LIVE_GROWS = "memory-live-grows"
 DRIVER_GROWS = "memory-driver-grows"
@@ -78,6 +79,6 @@ def classify(points: Sequence[Point], text: str, thresholds: Mapping[str, float]
 
 
 def _grows(values: Sequence[float], thresholds: Mapping[str, float]) -> bool:
-    return (
-        len(values) >= thresholds["fewest"] - 1 and growth(values) > thresholds["growth"] and trend(values).z > thresholds["significance"]
-    )
+    if len(values) < thresholds["fewest"] - 1:
+        return False
+    return growth(values) > thresholds["growth"] and mann_kendall(values) > thresholds["significance"]

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mpslint.diagnose.macs import MacGuess, Macs, macs
 from mpslint.diagnose.pattern import compile_pattern
 from mpslint.diagnose.sizes import GIB, Size, parse_size
 from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.macs import MacGuess, Macs, macs
 from mpslint.versions import VersionRange
 
 GROWTH = "growth-outside-tensors"
@@ -175,7 +175,7 @@ def _knowledge() -> _Knowledge:
             numbers={name: compile_pattern(text).regex for name, text in table["numbers"].items()},
             reach=int(table["reach"]),
             torch={name: VersionRange.parse(text) for name, text in table["torch"].items()},
-            ratio=float(table["ratio"]),
+            ratio=float(platform_data("allocator")["watermarks"]["high"]),
             thresholds={name: float(value) for name, value in table["thresholds"].items()},
             says=dict(table["says"]),
         )

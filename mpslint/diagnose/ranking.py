@@ -85,12 +85,12 @@ def _explained(diagnosis: Diagnosis, finding: Finding, settings: frozenset[str])
     """Return the id of the message that a finding explains, or ''."""
     causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
     for symptom in causes:
-        if finding.rule in symptom.message.rules:
+        if finding.rule in symptom.explanation.rules:
             return symptom.message.id
     for symptom in causes:
         if any(settings & set(change.settings) for change in symptom.explanation.changes):
             return symptom.message.id
-    explanation = diagnosis.memory_explanation
-    if explanation is not None and any(settings & set(change.settings) for change in explanation.changes):
+    told = diagnosis.memory_explanation
+    if told is not None and (finding.rule in told.rules or any(settings & set(change.settings) for change in told.changes)):
         return MEMORY_LOG
     return ""

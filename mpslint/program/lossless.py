@@ -20,20 +20,25 @@ def parses(text: str) -> bool:
     return True
 
 
-def with_argument(call: str, name: str, value: str) -> str | None:
-    """Return the text of a call with `name=value` added as its last argument; None when the text is no call."""
+def with_argument(call: str, name: str, value: str, after: str = "") -> str | None:
+    """Return the text of a call with `name=value` added; None when the text is no call.
+
+    It goes to the end, or, in a call with a line for each argument, behind the keyword argument `after`.
+    """
     node = _call(call)
     if node is None:
         return None
-    new = cst.Arg(
-        value=cst.parse_expression(value),
-        keyword=cst.Name(name),
-        equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
-    )
+    tight = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+    equal = next((arg.equal for arg in reversed(node.args) if isinstance(arg.equal, cst.AssignEqual)), tight)
+    new = cst.Arg(value=cst.parse_expression(value), keyword=cst.Name(name), equal=equal)
     if not node.args:
         return _code(node.with_changes(args=[new], whitespace_before_args=cst.SimpleWhitespace("")), call)
     *front, last = node.args
     separator = _separator([arg.comma for arg in front], node.whitespace_before_args)
+    index = next((i for i, arg in enumerate(front) if arg.keyword is not None and arg.keyword.value == after), None)
+    if index is not None and isinstance(separator, cst.ParenthesizedWhitespace) and _begins_line(front[index].comma):
+        arguments = [*front[: index + 1], new.with_changes(comma=cst.Comma(whitespace_after=separator)), *front[index + 1 :], last]
+        return _code(node.with_changes(args=arguments), call)
     if isinstance(last.comma, cst.Comma):
         kept, closing = _split_comment(last.comma.whitespace_after, separator)
         last = last.with_changes(comma=last.comma.with_changes(whitespace_after=kept))
@@ -43,6 +48,12 @@ def with_argument(call: str, name: str, value: str) -> str | None:
         last = last.with_changes(comma=cst.Comma(whitespace_after=kept), whitespace_after_arg=cst.SimpleWhitespace(""))
         new = new.with_changes(whitespace_after_arg=closing)
     return _code(node.with_changes(args=[*front, last, new]), call)
+
+
+def _begins_line(comma: cst.Comma | cst.MaybeSentinel) -> bool:
+    """Return whether what follows a comma begins the next line, with nothing but the comma's own line end between."""
+    whitespace = comma.whitespace_after if isinstance(comma, cst.Comma) else None
+    return isinstance(whitespace, cst.ParenthesizedWhitespace) and not whitespace.empty_lines
 
 
 def without_argument(call: str, index: int) -> str | None:

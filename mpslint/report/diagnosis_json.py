@@ -63,7 +63,7 @@ def _symptom(symptom: Symptom) -> dict[str, Any]:
         "captures": dict(symptom.captures),
         "printed_by": str(symptom.wording) or None,
         "frame": _frame(symptom.frame),
-        "rules": list(symptom.message.rules),
+        "rules": list(symptom.explanation.rules),
         "explanation": _explanation(symptom.explanation),
         "memory": _memory(symptom.memory) if symptom.memory else None,
     }

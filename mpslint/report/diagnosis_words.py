@@ -24,6 +24,14 @@ def summary(diagnosis: Diagnosis) -> str:
     return f"Recognised, but that does not settle it: {explanation.title}."
 
 
+def search(diagnosis: Diagnosis) -> str:
+    """Return the command that finds in code what the diagnosis speaks of, or ''."""
+    causes = [symptom.explanation for symptom in diagnosis.symptoms if symptom.is_cause]
+    told = [*causes, *([diagnosis.memory_explanation] if diagnosis.memory_explanation is not None else [])]
+    rules = list(dict.fromkeys(rule for explanation in told for rule in explanation.rules))
+    return f"mpslint check FILE --select {','.join(rules)}" if rules else ""
+
+
 def where(symptom: Symptom, source: str) -> str:
     """Return where the text stands, how often, the line of the user's code it came from, and who prints it so."""
     parts = [f"{source}, {symptom.place}"]

@@ -31,7 +31,7 @@ def _lines(report: IssueReport) -> Iterator[str]:
         yield from (f"- {_finding(placed)}" for placed in report.findings)
         yield ""
     if report.runs:
-        yield "## Memory\n"
+        yield "## Memory in the last verify\n"
         yield from _memory_table(report.runs)
 
 
@@ -65,9 +65,13 @@ def _finding(placed: PlacedFinding) -> str:
 def _memory_table(runs: tuple[RunMemory, ...]) -> Iterator[str]:
     yield "| run | backend | steps | live, first to last | driver, first to last | peak |\n|---|---|---|---|---|---|"
     for run in runs:
-        live, driver = (" to ".join(map(format_bytes, amounts)) for amounts in (run.live, run.driver))
-        cells = (run.name, run.backend, str(run.steps), live, driver, format_bytes(run.peak))
+        live, driver = (" to ".join(map(_amount, amounts)) for amounts in (run.live, run.driver))
+        cells = (run.name, run.backend, str(run.steps), live, driver, _amount(run.peak))
         yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _amount(amount: int) -> str:
+    return format_bytes(amount) if amount >= 0 else "?"
 
 
 def _cell(text: str) -> str:

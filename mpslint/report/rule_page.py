@@ -32,8 +32,9 @@ def outcome_versions(rule: Rule, outcome: Outcome) -> str:
 
 
 def in_general(message: str) -> str:
-    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate."""
-    return re.sub(r"\{(\w+)\}", "...", re.sub(r"\b([\w-]+) \{\1\}", r"\1", message))
+    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `with torch {torch}` nothing."""
+    message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}", "", message)
+    return re.sub(r"\{(\w+)\}", "...", re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message))
 
 
 def recipe_words(recipe: FixRecipe) -> str:

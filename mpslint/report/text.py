@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from mpslint.report.terminal import Terminal, terminal
 from mpslint.source.document import Place
-from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView
+from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+SHOWN_PLACES = 8
+"""Places that are named of those where the very same is found."""
 
 
 def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) -> None:
@@ -21,8 +23,10 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) 
         if file.findings and file.target != shown_target and not quiet:
             out.line((f"For {file.target}", "dim"))
             shown_target = file.target
-        for finding in file.findings:
-            print_finding(out, file.path, finding, quiet)
+        for finding, others in said_once(file.findings) if not quiet else ():
+            print_finding(out, file.path, finding, others)
+        for finding in file.findings if quiet else ():
+            print_line(out, file.path, finding)
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
@@ -40,12 +44,22 @@ def short_place(place: Place) -> str:
     return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
 
 
-def print_finding(out: Terminal, path: str, finding: FindingView, quiet: bool = False) -> None:
-    """Print one finding: a headline, the source with the place marked, where the value comes from, why, and the fix."""
+def other_places(others: Sequence[FindingView]) -> str:
+    """Return where else the very same is found, in words: the first places, and how many more there are."""
+    shown = "; ".join(short_place(other.place) for other in others[:SHOWN_PLACES])
+    more = len(others) - SHOWN_PLACES
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+def print_line(out: Terminal, path: str, finding: FindingView) -> None:
+    """Print one finding on one line."""
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
-    if quiet:
-        out.line(place, " ", severity, f" {finding.rule} {finding.message}")
-        return
+    out.line(place, " ", severity, f" {finding.rule} {finding.message}")
+
+
+def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
+    """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix."""
+    place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
     out.line(place, "  ", severity, " ", (finding.rule, "bold"), f" {finding.name}")
     out.paragraph("  ", finding.message)
     for number, line in finding.frame:
@@ -53,6 +67,8 @@ def print_finding(out: Terminal, path: str, finding: FindingView, quiet: bool = 
     column, length = finding.mark
     if column < LONGEST_LINE:
         out.line((f"  {'':>5} | ", "blue"), " " * column, ("^" * length, "bold red"))
+    if others:
+        out.paragraph("  also  ", other_places(others), "dim")
     for message, related in finding.related:
         out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
     if finding.why:
@@ -77,10 +93,12 @@ def print_summary(out: Terminal, files: Sequence[FileView]) -> None:
         if read:
             out.line((f"Nothing wrong for MPS in {counted(read, 'file')}.", "green"))
         return
-    severities = Counter(finding.severity for finding in findings)
+    causes = [finding for file in files for finding, _ in said_once(file.findings)]
+    severities = Counter(finding.severity for finding in causes)
     counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
     touched = sum(1 for file in files if file.findings)
-    out.line((counts, "bold"), f" in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + ".")
+    places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
+    out.line((counts, "bold"), f"{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + ".")
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     paths = [file.path for file in files if file.findings]

@@ -47,17 +47,17 @@ def fix(
     unsafe: bool = False,
     wanted: Callable[[Finding], bool] = lambda finding: True,
 ) -> Fixed:
-    """Return a Document with everything mended that can be: safe fixes, and unsafe ones on request.
+    """Return a Document with everything mended that can be: safe fixes, then, on request, unsafe ones for what they leave.
 
     Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes do not come to rest.
     """
     rules = load_rules() if rules is None else rules
-    allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
+    allowed = (Safety.SAFE, Safety.UNSAFE) if unsafe else (Safety.SAFE,)
     before = current = check(document, target, rules)
     applied: list[Finding] = []
     original = data = _bytes(document, ())
     for _ in range(MOST_ROUNDS):
-        chosen = _choose([f for f in current.findings if f.fix is not None and f.fix.safety in allowed and f.fix.edits and wanted(f)])
+        chosen = next(filter(None, (_choose([f for f in current.findings if wanted(f)], safety) for safety in allowed)), [])
         if not chosen:
             return Fixed(before, current, original, data, tuple(applied))
         data = _bytes(current.document, tuple(edit for finding in chosen for edit in _edits(finding)))
@@ -73,13 +73,13 @@ def _edits(finding: Finding) -> tuple[Edit, ...]:
     return finding.fix.edits if finding.fix is not None else ()
 
 
-def _choose(findings: Sequence[Finding]) -> list[Finding]:
+def _choose(findings: Sequence[Finding], safety: Safety) -> list[Finding]:
     """Return the fixes that can be made together: in order of place, one that overlaps another waits for the next round."""
     chosen: list[Finding] = []
     taken: list[Edit] = []
     for finding in findings:
-        edits = _edits(finding)
-        if not any(_touch(edit, other) for edit in edits for other in taken):
+        edits = _edits(finding) if finding.fix is not None and finding.fix.safety is safety else ()
+        if edits and not any(_touch(edit, other) for edit in edits for other in taken):
             chosen.append(finding)
             taken += edits
     return chosen

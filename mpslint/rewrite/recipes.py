@@ -156,7 +156,9 @@ def _removed(match: Match, evidence: Evidence) -> Written | None:
 def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
     """Give a call's argument this text, whether it has the argument or not."""
     assert match.call is not None
-    existing = match.call.keywords.get(name)
+    matched = next((matched for matched in evidence.file_plans.matched if matched.call is match.call), None)
+    given = bound_arguments(match.call, matched.pattern) if matched is not None else match.call.keywords
+    existing = given.get(name)
     if existing is None:
         return add_argument(match.call, name, text)
     if existing.node is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mpslint.program.facts import Call
-from mpslint.program.values import UNKNOWN, Known
+from mpslint.program.values import UNKNOWN, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import Family, load_families
 from mpslint.settings.setting import Setting
 from mpslint.versions import VersionRange
@@ -53,12 +53,29 @@ def _inferred(name: str, value: Any, call: Call | None, spelling: str) -> Settin
 
 
 def _head(plan: TrainingPlan) -> Setting | None:
-    """Return what the model puts out, by its class."""
+    """Return what the model puts out, by its class; None for a model inside a class of the program, which puts out something of its own."""
+    trainer = next(iter(plan.calls.get("trainer", ())), None)
+    if trainer is not None and (trainer.arguments or "model" in trainer.keywords):
+        given = trainer.keywords.get("model") or trainer.arguments[0]
+        if any(_is_own(value) for value in alternatives_of(given.value)):
+            return None
     for call in reversed(plan.calls.get("model", ())):
         head = load_families().head_of(call.names)
         if head is not None:
             return _inferred("model.head", head, call, call.name)
     return None
+
+
+def _is_own(value: Value) -> bool:
+    """Return whether a model is an object of a class of the program that is no model of a library, with adapters or without."""
+    if not isinstance(value, Instance):
+        return False
+    if value.owner is not None:
+        return _is_own(value.owner)
+    if value.cls is not None:
+        return not any(name.startswith("transformers.") for name in value.cls.outside_bases())
+    adapted = value.call is not None and value.name.startswith("peft.") and bool(value.call.arguments)
+    return adapted and value.call is not None and any(_is_own(one) for one in alternatives_of(value.call.arguments[0].value))
 
 
 def _limit(plan: TrainingPlan, family: Family | None) -> Setting | None:

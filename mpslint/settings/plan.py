@@ -42,7 +42,9 @@ SHARED = frozenset(
     ]
 )
 """Roles of calls that belong to every run of the file unless a Trainer names its own."""
-LOOP_PARTS = frozenset(["loader", "autocast", "scaler", "placement", "parallel", "process_group", "collator", "accelerator"])
+OWN = frozenset(["model", "lora"])
+"""Shared roles of which a Trainer that names its own has no other."""
+LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel process_group collator accelerator".split())
 """Roles of calls that belong to a training loop, besides the shared ones."""
 
 
@@ -74,6 +76,11 @@ class TrainingPlan:
             pick: Callable[..., Setting] = max if combine == "max" else min
             return pick(numbers, key=lambda setting: setting.constant)
         return written[-1]
+
+    @property
+    def roles(self) -> frozenset[str]:
+        """The roles of the calls, or of the parts of a configuration file, that belong to the run."""
+        return frozenset([*self.calls, *(part.pattern.call.role for part in self.configs)])
 
     def constant(self, name: str) -> Any:
         """Return the value of the setting that counts, or None when it is not known or not there."""
@@ -182,7 +189,7 @@ class _Gatherer:
         collators = [m for m in self.matched if m.pattern.role == "collator"]
         if "collator" not in roles and "data_collator" in given and len(collators) == 1:
             parts += collators
-        others = [m for m in self._shared() if m not in parts and not (m.pattern.role == "model" and "model" in roles)]
+        others = [m for m in self._shared() if m not in parts and not (m.pattern.role in OWN and m.pattern.role in roles)]
         return self._plan(RUNS[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,17 +18,19 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
+from mpslint.settings.vocabulary import load_vocabulary
 
 UNSPELLABLE: Any = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Addition:
-    """An argument that a call is to get."""
+    """An argument that a call is to get; `after` names the keyword argument that it belongs beside, if any."""
 
     call: Call
     name: str
     text: str
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,15 +146,37 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     span = setting.value_span
     if span is None:
         return None
+    if text == "False" and _asks_the_machine(evidence, setting):
+        text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
+        return Written((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
     shown = f"{setting.spelling}={text}"
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
         line = evidence.document.place(span.start)
         where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
-        shown = f"{text} at {where}"
+        shown = f"{setting.spelling}={text} in {where}"
     if evidence.document.text[span.start : span.end] == text:
         return None
     return Written((Edit(span, text),), shown)
+
+
+def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
+    """Return whether a value is worked out (`not torch.cuda.is_bf16_supported()`), so that it may be another one where there is CUDA."""
+    span = setting.origin or setting.value_span
+    if span is None or setting.style != "python":
+        return False
+    try:
+        tree = ast.parse(f"({evidence.document.text[span.start : span.end]})", mode="eval").body
+    except SyntaxError:
+        return False
+    return isinstance(tree, (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp))
+
+
+def _operand(text: str) -> str:
+    """Return an expression as it may stand after `and`: in parentheses where it binds less tightly."""
+    tree = ast.parse(f"({text})", mode="eval").body
+    loose = isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or (isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or))
+    return f"({text})" if loose and not text.startswith("(") else text
 
 
 def _is_only_for(evidence: Evidence, setting: Setting) -> bool:
@@ -190,7 +215,16 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         if node is None or not hasattr(node, "lineno"):
             return None
         return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
-    return add_argument(call, parameter, text)
+    return Written((), f"{parameter}={text}", (Addition(call, parameter, text, _neighbour(evidence, call, name)),))
+
+
+def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
+    """Return the keyword argument of a call that a new one belongs beside: the last that says a setting of the same group (`batch.`)."""
+    settings = [s for plan in evidence.plans for found in plan.settings.values() for s in found]
+    written = [s for s in settings if s.call is call and s.span is not None and s.spelling in call.keywords]
+    group, beside = name.partition(".")[0], load_vocabulary()[name].beside
+    near = [s for s in written if s.name == beside] or [s for s in written if s.name.partition(".")[0] == group]
+    return max(near, key=lambda setting: setting.span or Span(0, 0)).spelling if near else ""
 
 
 def _choose(
@@ -239,7 +273,7 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
         new: str | None = old
         for addition in wanted:
             if id(addition.call) == key and new is not None:
-                new = with_argument(new, addition.name, addition.text)
+                new = with_argument(new, addition.name, addition.text, addition.after)
         if new is None or new == old:
             return None
         edits.append(narrowed(span, old, new))
@@ -257,8 +291,8 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | 
     span = evidence.span_of(call.node)
     old = evidence.document.text[span.start : span.end]
     new = without_argument(old, index)
-    removed = evidence.span_of(node)
-    return None if new is None else Written((narrowed(span, old, new),), f"without {evidence.document.text[removed.start : removed.end]}")
+    removed = " ".join(evidence.text_of(node).split())
+    return None if new is None else Written((narrowed(span, old, new),), f"without {removed}")
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
@@ -274,7 +308,9 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     line = min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ()))])
     start = evidence.document.line_starts[line - 1]
     newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
-    return [Edit(Span(start, start), f"import {module}{newline}")]
+    before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
+    prefix = before.group() if before is not None else ""
+    return [Edit(Span(start, start), f"{prefix}import {module}{newline}")]
 
 
 def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:

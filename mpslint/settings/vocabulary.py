@@ -14,13 +14,14 @@ COMBINATIONS = ("last", "max", "min")
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """What a canonical setting is: the type of its value, its title in tables, and how several values combine."""
+    """What a canonical setting is: the type of its value, its title, how several values combine, and what it is written beside."""
 
     name: str
     type: str
     title: str
     combine: str = "last"
     words: tuple[str, ...] = ()
+    beside: str = ""
 
 
 @functools.lru_cache(maxsize=1)
@@ -29,9 +30,9 @@ def load_vocabulary() -> dict[str, SettingKind]:
     path = rules_folder() / "settings.yaml"
     kinds = {}
     for name, data in read_yaml(path).items():
-        unknown = set(data) - {"type", "title", "combine", "words"}
+        unknown = set(data) - {"type", "title", "combine", "words", "beside"}
         if unknown or data.get("type") not in TYPES or data.get("combine", "last") not in COMBINATIONS:
             raise RuleError(f"{path}: {name}: bad entry {data}")
         words = tuple(data.get("words", ()))
-        kinds[name] = SettingKind(name, data["type"], data["title"], data.get("combine", "last"), words)
+        kinds[name] = SettingKind(name, data["type"], data["title"], data.get("combine", "last"), words, data.get("beside", ""))
     return kinds

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mpslint.finding import ReadError
+from mpslint.macs import macs
 from mpslint.verify.cache import Cache
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Estimate
-from mpslint.verify.platform import mac_sizes
 from mpslint.verify.process import Limits
 from mpslint.verify.record import from_data
 from mpslint.verify.spec import Machine, RunSpec
@@ -18,7 +18,7 @@ from mpslint.verify.work import do_job
 def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence[int] = (), *, use_cache: bool = True) -> Estimate:
     """Return the estimate of one run. Raises ReadError saying why, when it cannot be made (no torch, unknown model,
     ...)."""
-    job = Job("estimate", machine or Machine(), (spec,), memory_sizes=tuple(sizes) or mac_sizes())
+    job = Job("estimate", machine or Machine(), (spec,), memory_sizes=tuple(sizes) or macs().listed)
     cache = Cache.here() if use_cache else None
     data = cache.get(job) if cache is not None else None
     if data is None:
@@ -31,6 +31,6 @@ def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence
     return from_data(Estimate, data)
 
 
-def largest_batch(spec: RunSpec, memory_gb: int) -> int:
-    """Return the largest micro-batch of a run that a Mac of this memory takes; 0 when not even one sample does."""
-    return estimate_spec(spec, sizes=(memory_gb,)).fits[0].largest_batch
+def largest_batch(spec: RunSpec, machine: Machine) -> int:
+    """Return the largest micro-batch of a run that the Mac takes; 0 when not even one sample does. Raises ReadError saying why not."""
+    return estimate_spec(spec, machine, (machine.memory_gb,)).fits[0].largest_batch

@@ -5,27 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 
 from mpslint.verify.report import Report, to_export
 
 COLUMNS = (
-    "run", "backend", "step", "what", "live_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
+    "file", "run", "backend", "step", "what", "live_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
     "new_keys",
     "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
 )  # fmt: skip
 
 
-def as_json(report: Report) -> str:
-    """Return a report as indented JSON."""
-    return json.dumps(to_export(report), indent=2, ensure_ascii=False) + "\n"
+def as_json(reports: Sequence[Report]) -> str:
+    """Return a report as indented JSON; several as a list of them."""
+    data = [to_export(report) for report in reports]
+    return json.dumps(data[0] if len(data) == 1 else data, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_csv(report: Report) -> str:
+def as_csv(reports: Sequence[Report]) -> str:
     """Return one line for each step of each run; what is not known is empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for run in report.runs:
+    for subject, run in ((report.subject, run) for report in reports for run in report.runs):
         for record in run.steps:
             numbers = (
                 record.live,
@@ -39,5 +41,5 @@ def as_csv(report: Report) -> str:
             )
             known = ["" if number < 0 else number for number in numbers]
             rest = ["" if value is None else value for value in (record.loss, record.gradient_norm)]
-            writer.writerow([run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])
+            writer.writerow([subject, run.name, run.backend, record.step, record.what, *known, *rest, record.shapes])
     return stream.getvalue()

@@ -26,6 +26,7 @@ class StepRecord:
     host: int = 0
     """Kept in the process's own memory, which on a Mac is the same memory."""
     resident: int = -1
+    """What the process that computed the step held; not known of emulated steps, which hold no tensors."""
     new_keys: int = -1
     new_graph_keys: int = -1
     seconds: float = -1.0
@@ -86,11 +87,13 @@ class RunResult:
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     dropout: float = 0.0
+    weights_dtype: str = ""
+    """In what the weights are kept, where that was worked out."""
     moved: bool | None = None
     """Whether at least one trained parameter changed its value; None where values are not known."""
     is_complete: bool = True
     settings_steps: int = 0
-    """Optimizer steps that the code's own settings ask for; 0 when they do not say."""
+    """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
 
 
 @dataclass(frozen=True, slots=True)

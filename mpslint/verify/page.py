@@ -2,54 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
-from mpslint.verify.platform import limits
+from mpslint.verify.page_reading import badge, reading_sections
+from mpslint.verify.platform import limits_of
 from mpslint.verify.report import Report
 from mpslint.verify.verdict import size
 
 
-def as_page(report: Report, extra: str = "") -> str:
-    """Return a report as HTML; `extra` is HTML for below it, such as findings and a diff."""
-    title = f"mpslint verify: {report.subject}"
+def as_page(reports: Sequence[Report]) -> str:
+    """Return reports as one HTML page, with links to each where there are several."""
+    title = f"mpslint verify: {reports[0].subject}" + (f" and {len(reports) - 1} more" if len(reports) > 1 else "")
+    links = "".join(
+        f'<li><a href="#r{number}">{escape(report.subject)}</a> {badge(report.status)}</li>' for number, report in enumerate(reports)
+    )
+    index = f'<nav><ul class="checks">{links}</ul></nav>' if len(reports) > 1 else ""
+    body = "".join(f'<article id="r{number}">{_article(report)}</article>' for number, report in enumerate(reports))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width,initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{_style()}</style></head>'
+        f'<body><main>{index}{body}<p class="dim">Written by mpslint {__version__}.</p></main></body></html>\n'
+    )
+
+
+def _article(report: Report) -> str:
+    """Return what one report says."""
+    mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
         f"<h1>{escape(report.subject)} {badge(report.status)}</h1>",
-        f'<p class="dim">{escape(report.basis)}</p>',
-        (
-            f'<p class="dim">For a Mac with {report.machine.memory_gb} GB, torch {escape(report.machine.torch)}. '
-            f"Written by mpslint {__version__}.</p>"
-        ),
+        f'<p class="dim">{escape(report.basis)}</p><p class="dim">{escape(mac)}</p>',
     ]
     if report.problem:
         body.append(f"<p><strong>Not run:</strong> {escape(report.problem)}</p>")
     if report.verdicts:
         body.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in report.verdicts)}</div>')
     if report.comparison:
-        body.append(f'<h2>Is the rewrite the same training?</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
+        asked = "What makes it grow?" if report.settings.get("matrix") else "Is the rewrite the same training?"
+        body.append(f'<h2>{asked}</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
     charts = "".join(_charts(report))
     if charts:
         body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')
-    body += [*_compositions(report), *_notes(report), extra]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        'content="width=device-width,initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{_style()}</style></head>'
-        f"<body><main>{''.join(body)}</main></body></html>\n"
-    )
+    if report.reading is not None:
+        body += reading_sections(report.reading)
+    return "".join([*body, *_compositions(report), *_notes(report)])
 
 
 def _style() -> str:
     return (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
-
-
-def badge(status: str) -> str:
-    """Return a status as a coloured word."""
-    return f'<span class="badge {status.replace(" ", "-")}">{escape(status)}</span>'
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -65,7 +70,7 @@ def _check(check: Check) -> str:
 
 
 def _charts(report: Report) -> Iterator[str]:
-    bounds = limits(report.machine.memory_gb)
+    bounds = limits_of(report.machine)
     limit = (f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended))
     runs = [run for run in report.runs if run.backend != "cpu"]
     predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""

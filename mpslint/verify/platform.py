@@ -3,21 +3,14 @@ memory."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from mpslint.finding import UsageError
-from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.knowledge import platform_data
+from mpslint.macs import Limits, limits
 from mpslint.verify.spec import Machine
 from mpslint.versions import Version, VersionRange, parse_version
-
-
-@functools.lru_cache(maxsize=16)
-def table(name: str) -> Any:
-    """Return the content of one file of `rules/platform/`."""
-    return read_yaml(rules_folder() / "platform" / f"{name}.yaml")
 
 
 def minor(text: str) -> Version:
@@ -37,8 +30,8 @@ def graph_operators(torch: str) -> frozenset[str]:
     """Return the operators (`mm`, `copy_:cast`) that keep one compiled graph per shape in this torch."""
     own = minor(torch)
     found: set[str] = set()
-    for entry in table("graph_cache")["functions"]:
-        if minor(entry["since"]) <= max(own, minor(table("graph_cache")["first"])) and (
+    for entry in platform_data("graph_cache")["functions"]:
+        if minor(entry["since"]) <= max(own, minor(platform_data("graph_cache")["first"])) and (
             "until" not in entry or own <= minor(entry["until"])
         ):
             found.update(entry["ops"])
@@ -47,7 +40,7 @@ def graph_operators(torch: str) -> frozenset[str]:
 
 def missing_operators(torch: str) -> dict[str, str]:
     """Return the operators without an MPS kernel in this torch, with the version that brings one (or an empty text)."""
-    own, names = minor(torch), table("operators")
+    own, names = minor(torch), platform_data("operators")
     missing = {name: first for first, group in names["first"].items() if own < minor(first) for name in group}
     missing.update(dict.fromkeys(names["never"], ""))
     return {name: first for name, first in missing.items() if name not in names["cpu_fallback"]}
@@ -67,7 +60,7 @@ class Case:
 
 def special_cases(torch: str) -> tuple[Case, ...]:
     """Return the special cases in force in this torch."""
-    cases = (Case(**{**entry, "ops": tuple(entry["ops"])}) for entry in table("operators")["cases"])
+    cases = (Case(**{**entry, "ops": tuple(entry["ops"])}) for entry in platform_data("operators")["cases"])
     own = parse_version(torch) or ()
     return tuple(case for case in cases if VersionRange.parse(case.versions).matches({"torch": own}))
 
@@ -83,7 +76,7 @@ class Outcome:
 def precision_outcome(kind: str, precision: str, machine: Machine) -> Outcome:
     """Return what `precision` does on the machine; `kind` is trainer or autocast.
     Unknown versions count as the newest."""
-    entries = table("precision")[kind]
+    entries = platform_data("precision")[kind]
     if isinstance(entries, Mapping):
         entries = entries.get(precision, [])
     for entry in entries:
@@ -92,29 +85,9 @@ def precision_outcome(kind: str, precision: str, machine: Machine) -> Outcome:
     return Outcome("works", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one Mac can hold, in bytes: what Metal recommends, and where torch starts to collect and where it raises."""
-
-    memory_gb: int
-    recommended: int
-    low: int
-    high: int
-    reserve: int = 0
-
-
-def limits(memory_gb: int) -> Limits:
-    """Return the memory limits of a Mac of `memory_gb`; a size between two known ones takes the share of the
-    smaller."""
-    data = table("mac_memory")
-    known = [size for size in sorted(data["macs"]) if size <= memory_gb] or [min(data["macs"])]
-    recommended = int(memory_gb * 2**30 * data["macs"][known[-1]])
-    return Limits(memory_gb, recommended, int(recommended * data["low"]), int(recommended * data["high"]), data["reserve"])
-
-
-def mac_sizes() -> tuple[int, ...]:
-    """Return the memory sizes of Macs that reports list, in GB."""
-    return tuple(sorted(table("mac_memory")["macs"]))
+def limits_of(machine: Machine, memory_gb: int = 0) -> Limits:
+    """Return what a machine can hold, or a machine with the same macOS and other memory."""
+    return limits(memory_gb or machine.memory_gb, machine.versions().get("macos"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +109,6 @@ class HeapRules:
 
 def heap_rules(torch: str, low_watermark: int = 0) -> HeapRules:
     """Return the allocator's rules for this torch; `low_watermark` 0 models a Mac that never comes under pressure."""
-    data = dict(table("allocator"))
+    data = {name: value for name, value in platform_data("allocator").items() if name != "watermarks"}
     coalesces = is_at_least(torch, data.pop("coalesces_from"))
     return HeapRules(**data, coalesces=coalesces, low_watermark=low_watermark)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict
+from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict, worst
+from mpslint.verify.reading import Reading
 from mpslint.verify.record import to_data
 from mpslint.verify.spec import Machine
 
@@ -23,6 +24,10 @@ class Report:
     comparison: tuple[Check, ...] = ()
     """Whether the rewrite is the same training."""
     estimates: tuple[Estimate, ...] = ()
+    reading: Reading | None = None
+    """What the file says, where a file was read."""
+    assumptions: tuple[str, ...] = ()
+    """What had to be assumed where no file was read for its plan."""
     problem: str = ""
     """Why nothing was run, in one line."""
     seconds: float = 0.0
@@ -30,15 +35,15 @@ class Report:
 
     @property
     def status(self) -> Status:
-        """The answer for the run that the user would do: as rewritten where there is a rewrite, else as written."""
+        """The worst answer: a run that passes only as it is rewritten fails as long as it is not."""
         if self.problem or not self.verdicts:
             return "not run"
-        last = self.verdicts[-1].status
-        if any(check.status == "fail" for check in self.comparison):
-            return "fail"
-        if last == "pass" and any(check.status == "inconclusive" for check in self.comparison):
-            return "inconclusive"
-        return last
+        return worst([*(verdict.status for verdict in self.verdicts), *self._compared])
+
+    @property
+    def _compared(self) -> list[Status]:
+        """Return what the comparisons add: one that was not made takes nothing from a verdict."""
+        return [check.status for check in self.comparison if check.status != "not run"]
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0 pass, 1 fail, 3 not run; inconclusive is 0, or 1 when `strict`."""
@@ -55,8 +60,16 @@ class Report:
             return "measured on CUDA: values and peaks of CUDA, not of MPS"
         if "emulated" in backends:
             values = " Values were computed on the CPU." if "cpu" in backends else ""
-            return f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
-        return "values computed on the CPU; memory of MPS not measured" if backends else "nothing was run"
+            said = f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
+            return f"{said} {self.tools}" if self.tools else said
+        return f"values computed on the CPU; memory of MPS not measured. {self.tools}".rstrip() if backends else "nothing was run"
+
+    @property
+    def tools(self) -> str:
+        """Return what did the runs here: `Run with torch 2.13.0 and transformers 5.23.0.`, empty where it is not known."""
+        known = next((run.versions for run in self.runs if run.versions), {})
+        names = [f"{name} {known[name]}" for name in ("torch", "transformers") if name in known]
+        return f"Run with {' and '.join(names)} installed here." if names else ""
 
 
 def to_export(report: Report) -> dict[str, Any]:

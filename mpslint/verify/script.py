@@ -59,6 +59,8 @@ class ScriptOptions:
     steps: int = 20
     arguments: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    assumptions: tuple[str, ...] = ()
+    """What had to be assumed of the Mac."""
     evaluation_batches: int = 4
 
 

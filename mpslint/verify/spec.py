@@ -20,6 +20,8 @@ Task = Literal[
 ]  # fmt: skip
 Padding = Literal["longest", "max_length", "none"]
 Precision = Literal["no", "fp16", "bf16"]
+AskedBy = Literal["trainer", "autocast"]
+WeightsType = Literal["float32", "float16", "bfloat16", "auto"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class RunSpec:
     task: Task
     source: Lengths
     config: Mapping[str, Any] | None = None
+    """A model's configuration: with its `model_type`, or with the `config_class` that the code makes."""
     target: Lengths | None = None
     data: DataSource | None = None
     name: str = "as written"
@@ -103,8 +106,12 @@ class RunSpec:
     drop_last: bool = False
     train_samples: int | None = None
     """How many samples the training set has; None when unknown."""
+    averages: bool = False
+    """Whether the model is told to have the losses of its micro-batches averaged (accepts_loss_kwargs = False)."""
     precision: Precision = "no"
-    weights_dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    precision_by: AskedBy = "trainer"
+    weights_dtype: WeightsType = "float32"
+    """`auto` is the dtype in which the checkpoint was published."""
     optimizer: str = "adamw_torch"
     learning_rate: float = 5e-5
     max_grad_norm: float = 1.0
@@ -116,6 +123,10 @@ class RunSpec:
     empty_cache_steps: int | None = None
     steps: int = 2000
     """Optimizer steps that the user means to do."""
+    epochs: float = 0.0
+    """Passes over the training set, which say the steps where its size is known; 0 leaves them at `steps`."""
+    has_fallback: bool = False
+    """Whether operators without an MPS kernel run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK)."""
     attention: Literal["sdpa", "eager"] = "sdpa"
     seed: int = 0
 

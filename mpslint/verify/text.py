@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from statistics import median
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,7 @@ from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdi
 from mpslint.verify.report import Report
 from mpslint.verify.verdict import size
 
+INDENT = 16
 BARS = "▁▂▃▄▅▆▇█"
 COLOURS = {"pass": "green", "fail": "red", "inconclusive": "yellow", "not run": "dim"}
 
@@ -31,22 +33,51 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 
 def print_report(report: Report, console: Console) -> None:
     """Print a whole report."""
-    console.print(Text(report.subject, style="bold"), Text(f"  {report.basis}", style="dim"))
+    console.print(Text(report.subject, style="bold"))
+    if report.runs:
+        _print_entry(console, "basis", "dim", Text(report.basis, style="dim"))
+    _print_reading(report, console)
     if report.problem:
         console.print(Text(f"not run: {report.problem}", style="yellow"))
+        for verdict in report.verdicts:
+            _print_verdict(verdict, console)
         return
     for verdict in report.verdicts:
         _print_verdict(verdict, console)
     if report.comparison:
-        console.print(Text("rewrite", style="bold"))
+        console.print(Text("cause" if report.settings.get("matrix") else "rewrite", style="bold"))
         for check in report.comparison:
             _print_check(check, console)
+    _print_rewrite(report, console)
     if any(run.steps for run in report.runs):
         console.print(numbers(report))
     for run in report.runs:
         _print_notes(run, console)
-    style = COLOURS[report.status]
-    console.print(Text(f"{report.status.upper()}", style=f"bold {style}"), Text(f"  ({report.seconds:.0f} s)", style="dim"))
+    console.print(_last_line(report))
+
+
+def _last_line(report: Report) -> Text:
+    """Return the verdicts in one line, and how long they took."""
+    told = [(verdict.status, verdict.name) for verdict in report.verdicts] if not report.settings.get("matrix") else [(report.status, "")]
+    line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
+    if report.reading is not None and report.reading.mended:
+        line.append(f"; the rewrite: mpslint fix {report.subject}")
+    return line.append(f"  ({report.seconds:.0f} s)", style="dim")
+
+
+def _print_reading(report: Report, console: Console) -> None:
+    """Print which run of the file is meant, for what it is verified, and what was assumed."""
+    assumed = report.reading.assumptions if report.reading is not None else report.assumptions
+    rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
+    labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
+    for label, line in labels:
+        _print_entry(console, label, "dim", Text(line, style="dim"))
+
+
+def _print_rewrite(report: Report, console: Console) -> None:
+    """Print what the rewrite mends."""
+    for one in report.reading.mended if report.reading is not None else ():
+        _print_entry(console, "rewritten", "cyan", Text(one))
 
 
 def _print_verdict(verdict: Verdict, console: Console) -> None:
@@ -58,13 +89,20 @@ def _print_verdict(verdict: Verdict, console: Console) -> None:
 
 
 def _print_check(check: Check, console: Console) -> None:
-    line = Text("  ")
-    line.append(f"{check.status:<12}", style=COLOURS[check.status])
-    line.append(f"{check.name}: ", style="bold")
-    line.append(check.reason)
+    line = Text.assemble((f"{check.name}: ", "bold"), check.reason)
     if check.line:
         line.append(f"  ({check.line})", style="cyan")
-    console.print(line)
+    _print_entry(console, check.status, COLOURS[check.status], line)
+    for item in check.evidence:
+        if item.label == "predicted by":
+            _print_entry(console, "", "", Text(f"predicted by {item.value}", style="dim"))
+
+
+def _print_entry(console: Console, label: str, style: str, text: Text) -> None:
+    """Print a text beside its label, its lines under one another where a person reads them and as one line elsewhere."""
+    lines = text.wrap(console, max(40, console.width - INDENT)) if console.is_terminal else [text]
+    for number, line in enumerate(lines):
+        console.print(Text.assemble((f"  {label if number == 0 else '':<{INDENT - 2}}", style), line), soft_wrap=True)
 
 
 def numbers(report: Report) -> Table:
@@ -92,7 +130,17 @@ def _row(run: RunResult) -> list[tuple[str, str]]:
         (f"driver memory{predicted}", _curve(trained, "driver")),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
         ("loss", _losses(trained)),
+        *_measured(trained),
     ]
+
+
+def _measured(trained: Sequence[StepRecord]) -> list[tuple[str, str]]:
+    """Return what only a run that really computes can show: the time of a step, and the memory of its process."""
+    seconds = [record.seconds for record in trained if record.seconds >= 0 and record.resident >= 0]
+    if not seconds:
+        return []
+    held = max(record.resident for record in trained)
+    return [("time of a step", f"{median(seconds):.3f} s"), ("memory of the process", f"at most {size(held)}")]
 
 
 def _curve(trained: Sequence[StepRecord], name: str) -> str:
@@ -111,14 +159,30 @@ def _losses(trained: Sequence[StepRecord]) -> str:
 
 def _print_notes(run: RunResult, console: Console) -> None:
     for note in (*run.notes, *(f"changed to shorten the run: {change}" for change in run.changes)):
-        console.print(Text(f"  note ({run.name}, {run.backend}): {note}", style="dim"))
+        _print_entry(console, "note", "dim", Text(f"{run.name}, {run.backend}: {note}", style="dim"))
+
+
+def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:
+    """Print what a run needs at its peak and which Macs take it, and what was assumed for that."""
+    console.print(Text(subject, style="bold"))
+    _print_entry(
+        console, "peak", "dim", Text(f"{size(estimate.composition.peak)} with micro-batches of {estimate.batch}{_longest(estimate)}")
+    )
+    parts = sorted(estimate.composition.parts.items(), key=lambda part: -part[1])
+    made_of = ", ".join(f"{name} {size(value)}" for name, value in parts)
+    _print_entry(console, "made of", "dim", Text(f"{made_of} (in {estimate.composition.happens_in})"))
+    for number, line in enumerate(assumptions):
+        _print_entry(console, "assumed" if number == 0 else "", "dim", Text(line, style="dim"))
+    console.print(estimate_table(estimate))
+
+
+def _longest(estimate: Estimate) -> str:
+    return "".join(f", {note}" for note in estimate.notes)
 
 
 def estimate_table(estimate: Estimate) -> Table:
-    """Return the memory estimate as a table of Macs, the breakdown above it."""
-    parts = ", ".join(f"{name} {size(value)}" for name, value in sorted(estimate.composition.parts.items(), key=lambda part: -part[1]))
-    title = f"{size(estimate.composition.peak)} at the peak ({estimate.composition.happens_in}), micro-batch {estimate.batch}: {parts}"
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    """Return which Macs take a run, as a table."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
     for name in ("Mac", "recommended", "this run", "largest micro-batch"):
         table.add_column(name, justify="left")
     for fit in estimate.fits:

@@ -4,17 +4,18 @@ means to do."""
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
+from mpslint.series import mann_kendall, theil_sen
+
 Kind = Literal["flat", "growth", "slowing", "step", "short"]
 FLOOR = 256 * 2**20
 SHARE = 0.10
-SIGNIFICANT = 0.01
-MOST_POINTS = 300
+SIGNIFICANT = 2.33
+"""Standard deviations above chance: one in a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     slope = theil_sen(body)
     envelope = lower_envelope(body)
     low = theil_sen(envelope[1]) / envelope[0]
-    rises = slope > 0 and low > 0 and mann_kendall(body) < SIGNIFICANT
+    rises = slope > 0 and low > 0 and mann_kendall(body) > SIGNIFICANT
     late = theil_sen(body[len(body) // 2 :])
     left = max(horizon - len(values), len(values))
     projected = min(slope, low) * left
@@ -90,36 +91,11 @@ def without_jumps(values: list[float]) -> tuple[list[float], tuple[tuple[int, fl
     return flat, tuple(found)
 
 
-def theil_sen(values: Sequence[float]) -> float:
-    """Return the median of the slopes between all pairs of points."""
-    step = max(1, len(values) // MOST_POINTS)
-    points = list(enumerate(values))[::step]
-    if len(points) < 2:
-        return 0.0
-    return median((b - a) / (j - i) for place, (i, a) in enumerate(points) for j, b in points[place + 1 :])
-
-
 def lower_envelope(values: Sequence[float]) -> tuple[int, list[float]]:
     """Return the width of a block, and the least value of each block."""
     width = max(3, len(values) // 10)
     blocks = [values[start : start + width] for start in range(0, len(values) - width + 1, width)]
     return width, [min(block) for block in blocks]
-
-
-def mann_kendall(values: Sequence[float]) -> float:
-    """Return the probability that a curve without trend looks this much like a rising one (ties counted)."""
-    step = max(1, len(values) // MOST_POINTS)
-    points = list(values)[::step]
-    size = len(points)
-    score = sum((b > a) - (b < a) for place, a in enumerate(points) for b in points[place + 1 :])
-    ties: dict[float, int] = {}
-    for value in points:
-        ties[value] = ties.get(value, 0) + 1
-    variance = size * (size - 1) * (2 * size + 5) - sum(count * (count - 1) * (2 * count + 5) for count in ties.values())
-    if variance <= 0:
-        return 1.0
-    z = (score - (score > 0) + (score < 0)) / math.sqrt(variance / 18)
-    return 0.5 * math.erfc(z / math.sqrt(2))
 
 
 def sawtooth_period(values: Sequence[float]) -> float:

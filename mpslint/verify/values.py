@@ -16,7 +16,12 @@ with many."""
 
 def judge_values(runs: Sequence[RunResult]) -> tuple[list[list[Check]], list[Check]]:
     """Return the checks of each run by itself, and those that compare the second with the first."""
-    return [[alone(run)] for run in runs], [same(runs[0], runs[1])] if len(runs) == 2 else []
+    return [[alone(run), *troubled(run)] for run in runs], [same(runs[0], runs[1])] if len(runs) == 2 else []
+
+
+def troubled(run: RunResult) -> list[Check]:
+    """Return what computing the values of a run itself found wrong."""
+    return [Check(trouble.name, "fail", trouble.message) for trouble in run.troubles if trouble.severity == "error"]
 
 
 def alone(run: RunResult) -> Check:
@@ -66,7 +71,7 @@ def same(before: RunResult, after: RunResult) -> Check:
         Evidence("losses before", ", ".join(f"{old:.4f}" for _, old, _ in pairs[:8])),
         Evidence("losses after", ", ".join(f"{new:.4f}" for _, _, new in pairs[:8])),
     )
-    notes = tuple(Evidence("note", note) for run in (before, after) for note in run.notes[1:])
+    notes = tuple(Evidence("note", f"{run.name}: {note}") for run in (before, after) for note in run.notes[1:])
     is_mean = bool(before.uncertain or after.uncertain)
     if math.isfinite(worst) and worst <= (MEAN_TOLERANCE if is_mean else TOLERANCE):
         why = ", because each micro-batch is averaged by itself" if worst > TOLERANCE else ""
@@ -76,6 +81,6 @@ def same(before: RunResult, after: RunResult) -> Check:
         "same training",
         "fail",
         f"the losses differ by {worst * 100:.2f} % at step {step} ({old:.4f} before, {new:.4f} after)",
-        evidence,
+        (*evidence, *notes),
         step,
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from mpslint.knowledge import platform_data
+from mpslint.macs import Limits
 from mpslint.verify.outcome import RANK, Check, Evidence, RunResult, Status, StepRecord, Verdict, worst
-from mpslint.verify.platform import Limits, is_at_least, limits, precision_outcome, table
+from mpslint.verify.platform import is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
@@ -39,7 +41,7 @@ def decide(name: str, checks: Sequence[Check]) -> Verdict:
 
 def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
     """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
-    bounds = limits(machine.memory_gb)
+    bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
     if result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
@@ -78,7 +80,7 @@ def _operators(result: RunResult) -> Iterator[Check]:
 def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Check]:
     """Yield what the spec's settings lead to on the machine, where no operator shows it."""
     if spec.precision != "no":
-        outcome = precision_outcome("trainer", spec.precision, machine)
+        outcome = precision_outcome(spec.precision_by, spec.precision, machine)
         versions = ", ".join(f"{name} {text}" for name, text in _known(machine))
         if outcome.does == "works":
             yield Check("precision", "pass", f"{outcome.message} ({versions})")
@@ -93,18 +95,21 @@ def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Ch
             "mask, "
             "so the gradients are silently wrong (every torch up to 2.15)",
         )
-    if spec.weights_dtype == "float16" and not spec.lora_rank:
-        yield Check(
-            "gradients",
-            "fail",
-            "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity",
-        )
-    if spec.weights_dtype == "bfloat16" and not spec.lora_rank:
-        yield Check(
-            "gradients",
-            "fail",
-            "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves",
-        )
+    yield from _half_weights(result, spec)
+
+
+def _half_weights(result: RunResult, spec: RunSpec) -> Iterator[Check]:
+    """Yield what becomes of weights that are trained in half precision."""
+    dtype = result.weights_dtype or spec.weights_dtype
+    if spec.lora_rank or dtype not in ("float16", "bfloat16"):
+        return
+    loaded = "the checkpoint was published, and is loaded, in {0}: ask for float32. {1}" if spec.weights_dtype == "auto" else "{1}"
+    if dtype == "float16":
+        why = "the weights train in float16: AdamW's eps underflows to 0 and the first steps give NaN or infinity"
+        yield Check("gradients", "fail", loaded.format(dtype, why))
+    else:
+        why = "the weights train in bfloat16: updates below 1/256 of a weight are lost, so it hardly moves"
+        yield Check("gradients", "inconclusive" if spec.weights_dtype == "auto" else "fail", loaded.format(dtype, why))
 
 
 def _known(machine: Machine) -> list[tuple[str, str]]:
@@ -209,7 +214,7 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
 def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, horizon: int) -> Check:
     last = trained[len(trained) // 2 :]
     rate = sum(record.new_graph_keys for record in last) / len(last)
-    per_key = table("graph_cache")["bytes_per_key"]
+    per_key = platform_data("graph_cache")["bytes_per_key"]
     carried_on = 0 if result.planned_graph_keys else int(rate * max(horizon - len(trained), 0))
     planned = max(result.planned_graph_keys, result.graph_keys + carried_on)
     growth = (planned - result.graph_keys + sum(record.new_graph_keys for record in last)) * per_key

@@ -63,10 +63,10 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
 def run_spec(spec: RunSpec, options: Options, progress: Progress | None) -> tuple[RunResult, list[Check]]:
     """Return one run and its checks; a run too short to tell is extended once by itself."""
     result = _run(spec, options, options.steps, progress)
-    checks = list(check_run(result, options.machine, spec, spec.steps))
+    checks = list(check_run(result, options.machine, spec, result.settings_steps or spec.steps))
     if any(check.status == "inconclusive" for check in checks) and not result.failure:
         result = _run(spec, options, options.steps * EXTENDED, progress)
-        checks = list(check_run(result, options.machine, spec, spec.steps))
+        checks = list(check_run(result, options.machine, spec, result.settings_steps or spec.steps))
     return result, checks
 
 

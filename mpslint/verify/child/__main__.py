@@ -53,7 +53,7 @@ def do(job: Job, channel: Channel) -> Any:
     if job.kind == "values":
         from mpslint.verify.child.values import compare
 
-        return compare(job.specs, job.steps, channel.progress)
+        return compare(job.specs, job.machine, job.steps, channel.progress)
     if job.kind == "device":
         from mpslint.verify.child.device import measure
 

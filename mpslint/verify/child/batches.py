@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from mpslint.verify.platform import table
+from mpslint.knowledge import platform_data
 from mpslint.verify.spec import Lengths, RunSpec
 
 Shape = tuple[int, ...]
@@ -35,7 +35,7 @@ def sample_lengths(lengths: Lengths, count: int, seed: int) -> list[int]:
 
 def has_targets(spec: RunSpec) -> bool:
     """Return whether the task has targets with lengths of their own."""
-    return any("T" in dims for dims in table("models/tasks")[spec.task]["batch"].values())
+    return any("T" in dims for dims in platform_data("models/tasks")[spec.task]["batch"].values())
 
 
 def samples(spec: RunSpec, count: int, seed: int) -> list[tuple[int, ...]]:
@@ -121,7 +121,7 @@ def dimensions(config: Any, shape: Shape) -> dict[str, int]:
 def make_batch(spec: RunSpec, config: Any, shape: Shape, device: str) -> dict[str, torch.Tensor]:
     """Return a batch of one shape on `device`, its values arbitrary but valid."""
     sizes = dimensions(config, shape)
-    layout: Mapping[str, list[str]] = table("models/tasks")[spec.task]["batch"]
+    layout: Mapping[str, list[str]] = platform_data("models/tasks")[spec.task]["batch"]
     batch = {}
     for name, dims in layout.items():
         whole = tuple(sizes[dim] for dim in dims)

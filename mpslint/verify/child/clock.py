@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from mpslint.verify.child.device import Gauge
+from mpslint.verify.child.installed import resident
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -103,6 +104,7 @@ class Clock:
                 live,
                 peak,
                 driver,
+                resident=resident(),
                 seconds=seconds,
                 loss=loss,
                 gradient_norm=self.norm,

@@ -12,6 +12,7 @@ import torch
 
 from mpslint.finding import ReadError
 from mpslint.verify.child.batches import samples, train_shapes, worst_shape
+from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.models import dropout_of, make_config, make_model, set_dropout
 from mpslint.verify.child.rig import HALF, make_optimizer, takes_label_count
@@ -125,6 +126,7 @@ def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: 
         notes=(said,) if said else (),
         dropout=dropout_of(config),
         versions={
+            **versions(),
             "torch": torch.__version__,
             "chip": platform.processor() or platform.machine(),
             "recommended": str(gauge.recommended()),
@@ -151,7 +153,8 @@ def _step(
     for part in parts:
         batch = {name: tensor.to(gauge.device) for name, tensor in collate(spec, part).items()}
         with torch.autocast(gauge.device, dtype=HALF.get(spec.precision, torch.bfloat16), enabled=spec.precision != "no"):
-            extra = {"num_items_in_batch": torch.tensor(count, device=gauge.device)} if count and takes_label_count(model) else {}
+            takes_count = count and takes_label_count(model) and not spec.averages
+            extra = {"num_items_in_batch": torch.tensor(count, device=gauge.device)} if takes_count else {}
             loss = model(**batch, **extra).loss
         top = max(top, gauge.live())
         (loss if extra else loss / len(parts)).backward()
@@ -168,6 +171,7 @@ def _step(
     text = ", ".join(" x ".join(map(str, shape)) for shape in shapes)
     return StepRecord(
         number,
+        resident=resident(),
         live=gauge.live(),
         peak=peak,
         driver=gauge.driver(),

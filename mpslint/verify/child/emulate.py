@@ -8,17 +8,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
+from mpslint.verify.child.installed import versions
 from mpslint.verify.child.lengths import with_own_lengths
-from mpslint.verify.child.models import dropout_of
+from mpslint.verify.child.models import dropout_of, weights_dtype
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
 from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
-from mpslint.verify.platform import heap_rules, is_at_least, limits, precision_outcome, table
+from mpslint.verify.platform import heap_rules, is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Evaluation, Machine, RunSpec
 
 Progress = Callable[[int, int, StepRecord], None]
@@ -53,7 +55,7 @@ class EmulatedRun:
         spec, said = with_own_lengths(spec)
         if said:
             self.remarks.append(said)
-        if spec.precision != "no" and precision_outcome("trainer", spec.precision, machine).does in (
+        if spec.precision != "no" and precision_outcome(spec.precision_by, spec.precision, machine).does in (
             "raises",
             "ignored",
         ):
@@ -62,7 +64,7 @@ class EmulatedRun:
         self.spec, self.machine = spec, machine
         self.rig = Rig(spec, machine)
         self.keys = Keys()
-        bounds = limits(machine.memory_gb)
+        bounds = limits_of(machine)
         self.replay = Replay(AllocatorModel(heap_rules(machine.torch, bounds.low)))
 
     def run(self, steps: int, progress: Progress) -> RunResult:
@@ -101,6 +103,9 @@ class EmulatedRun:
             notes=tuple(self._notes(first)),
             uncertain=tuple(self.uncertain + [f"{name} depends on values" for name in rig.watch.data_dependent]),
             dropout=dropout_of(rig.config),
+            weights_dtype=weights_dtype(spec),
+            versions=versions(),
+            settings_steps=spec.steps,
             seconds=time.perf_counter() - start,
         )
 
@@ -148,7 +153,7 @@ class EmulatedRun:
     def _empty_cache(self) -> None:
         if self.replay.model is not None:
             self.replay.model.empty_cache()
-        if is_at_least(self.machine.torch, table("graph_cache")["cleared_by_empty_cache"]):
+        if is_at_least(self.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
             self.keys.graphs.clear()
 
     def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:

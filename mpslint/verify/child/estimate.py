@@ -11,7 +11,7 @@ from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
 from mpslint.verify.outcome import Composition, Estimate, Fit
-from mpslint.verify.platform import limits
+from mpslint.verify.platform import limits_of
 from mpslint.verify.spec import Machine, RunSpec
 
 BATCHES = (1, 2, 3, 4, 5, 6, 8, 12)
@@ -35,7 +35,7 @@ def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
         return _played(spec, rig.weight_bytes, initial, first, later, optimizer, batch)
 
     own = peak(spec.train_batch)
-    fits = tuple(_fit(spec, size, own.highest, peak) for size in sizes)
+    fits = tuple(_fit(machine, size, own.highest, peak) for size in sizes)
     longest = " x ".join(map(str, worst_shape(spec)[1:]))
     return Estimate(
         spec.name,
@@ -59,9 +59,9 @@ def _played(spec: RunSpec, weights: int, initial: Segment, first: Family, later:
     return replay
 
 
-def _fit(spec: RunSpec, size: int, own: int, peak: Callable[[int], Replay]) -> Fit:
+def _fit(machine: Machine, size: int, own: int, peak: Callable[[int], Replay]) -> Fit:
     """Return how a Mac takes the run, and the largest micro-batch whose peak leaves it some room."""
-    bounds = limits(size)
+    bounds = limits_of(machine, size)
     room = bounds.recommended - bounds.reserve
     low, high = 0, 1
     while high <= MOST and peak(high).highest <= room:

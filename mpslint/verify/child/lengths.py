@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -25,10 +26,12 @@ def with_own_lengths(spec: RunSpec) -> tuple[RunSpec, str]:
         said = str(error).strip().splitlines()[0][:160] if str(error).strip() else type(error).__name__
         return spec, f"lengths are assumed: {spec.data.path} could not be read with its tokenizer ({said})"
     origin = f"{len(source)} samples of {spec.data.path}"
+    count = spec.train_samples or len(rows)
     changed = replace(
         spec,
         source=replace(spec.source, observed=tuple(source), origin=origin),
-        train_samples=spec.train_samples or len(rows),
+        train_samples=count,
+        steps=math.ceil(-(-count // spec.effective_batch) * spec.epochs) or spec.steps,
     )
     if target and spec.target is not None:
         changed = replace(changed, target=replace(spec.target, observed=tuple(target), origin=origin))

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from mpslint.finding import ReadError
-from mpslint.knowledge import knowledge_files, read_yaml
-from mpslint.verify.platform import table
+from mpslint.knowledge import knowledge_files, platform_data, read_yaml
 from mpslint.verify.spec import RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
@@ -87,21 +86,31 @@ def _known(name: str) -> dict[str, Any] | None:
 
 def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
     """Return the transformers configuration of the run; `reduced` keeps its kind and makes it small."""
+    import transformers
     from transformers import AutoConfig
 
     values = {key: value for key, value in config_values(spec).items() if key not in ("architectures", "dtype", "torch_dtype")}
-    kind = values.pop("model_type", None)
-    if kind is None:
+    cls, kind = values.pop("config_class", None), values.pop("model_type", None)
+    if cls is None and kind is None:
         raise ReadError(f"the configuration of {spec.model!r} has no model_type")
     try:
-        config = AutoConfig.for_model(kind, **values)
-    except (ValueError, KeyError, TypeError) as error:
+        config = AutoConfig.for_model(kind, **values) if cls is None else getattr(transformers, cls)(**values)
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise ReadError(f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}") from None
     config.use_cache = False
     config.architectures = config.architectures or []
     if spec.dropout is not None:
         set_dropout(config, spec.dropout)
     return reduce_config(config) if reduced else config
+
+
+def weights_dtype(spec: RunSpec) -> str:
+    """Return in what the weights of a run are kept: as the spec says, for `auto` as the checkpoint was published."""
+    if spec.weights_dtype != "auto":
+        return spec.weights_dtype
+    values = config_values(spec)
+    published = str(values.get("dtype") or values.get("torch_dtype") or "float32")
+    return published if published in ("float16", "bfloat16") else "float32"
 
 
 def set_dropout(config: Any, value: float) -> None:
@@ -145,7 +154,7 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
     adapters and checkpointing as the spec says."""
     import transformers
 
-    entry: Mapping[str, Any] = table("models/tasks")[spec.task]
+    entry: Mapping[str, Any] = platform_data("models/tasks")[spec.task]
     auto = getattr(transformers, entry["class"])
     with torch.device(device):
         try:
@@ -156,8 +165,9 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
             model = auto.from_config(config, attn_implementation="eager")
         if spec.lora_rank:
             model = _with_adapters(model, spec)
-    if spec.weights_dtype != "float32":
-        model = model.to(getattr(torch, spec.weights_dtype))
+    dtype = weights_dtype(spec)
+    if dtype != "float32":
+        model = model.to(getattr(torch, dtype))
     if spec.gradient_checkpointing:
         getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
         if spec.lora_rank:

@@ -15,6 +15,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from mpslint.finding import ReadError
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
 from mpslint.verify.emulator.breakdown import Classes, classify
@@ -23,7 +24,7 @@ from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.segment import Segment
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.platform import graph_operators, table
+from mpslint.verify.platform import graph_operators
 from mpslint.verify.spec import Machine, RunSpec
 
 HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -36,7 +37,7 @@ class Rig:
         self.spec = spec
         self.config = make_config(spec, reduced=reduced)
         self.memory = LiveMemory()
-        self.coverage = Coverage(machine.torch)
+        self.coverage = Coverage(machine.torch, is_fallback_on=spec.has_fallback)
         self.watch = Watch(self.memory, GraphCache(graph_operators(machine.torch)), self.coverage.see, keeps_calls=True)
         self.fake = _fake_mode() if spec.precision != "no" else None
         self.watch.device = self.device = "cpu" if self.fake is not None else "meta"
@@ -192,7 +193,7 @@ class Rig:
     @functools.cached_property
     def classes(self) -> Classes:
         """The sizes by which logits and gradients are told from other tensors."""
-        vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in table("models/tasks")[self.spec.task] else None
+        vocabulary = getattr(self.config, "vocab_size", None) if "loss_tokens" in platform_data("models/tasks")[self.spec.task] else None
         return Classes(vocabulary, frozenset(tuple(parameter.shape) for parameter in self.trained))
 
 

@@ -21,9 +21,11 @@ import torch.utils.checkpoint
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from mpslint.finding import MpslintError, ReadError
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
+from mpslint.verify.child.installed import versions
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
@@ -52,7 +54,7 @@ from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import RunResult, StepRecord
-from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits, table
+from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits_of
 
 SHARE_OF_TIME = 0.6
 SECONDS_ON_CPU = 60.0
@@ -72,7 +74,7 @@ class Stage:
         self.coverage.is_fallback_on = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         self.shortened = Shortened()
         self.is_emulated = self.script.device == "emulated"
-        bounds = limits(job.machine.memory_gb)
+        bounds = limits_of(job.machine)
         self.recommended = bounds.recommended
         self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low))
         self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
@@ -116,7 +118,7 @@ class Stage:
     def empty_cache(self) -> None:
         """Do what torch.mps.empty_cache() does on the machine."""
         self.allocator.empty_cache()
-        if is_at_least(self.job.machine.torch, table("graph_cache")["cleared_by_empty_cache"]):
+        if is_at_least(self.job.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
             self.keys.graph_keys.clear()
 
     def report(self, name: str, severity: str, message: str) -> None:
@@ -254,6 +256,7 @@ class Stage:
             uncertain=tuple(uncertain),
             failure=self.failure,
             failure_line=self.failure_line,
+            versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
             is_complete=not self.clock.stopped,

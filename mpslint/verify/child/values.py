@@ -10,15 +10,18 @@ from typing import Any
 
 import torch
 
+from mpslint.knowledge import platform_data
 from mpslint.verify.child.batches import dimensions, has_targets, pad, samples
+from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.models import make_config, make_model, set_dropout
 from mpslint.verify.child.rig import make_optimizer, takes_label_count
-from mpslint.verify.outcome import RunResult, StepRecord
-from mpslint.verify.platform import table
-from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.outcome import RunResult, StepRecord, Trouble
+from mpslint.verify.spec import Lengths, Machine, RunSpec
 
 LONGEST = 96
 IGNORED = -100
+CHECKPOINTING_TOLERANCE = 1e-4
+"""Relative difference of a gradient that recomputing it in another order explains."""
 SUMMED = (
     "the installed transformers does not divide this model's loss by the {count} micro-batches (its forward takes "
     "num_items_in_batch and "
@@ -28,7 +31,7 @@ Progress = Callable[[int, int, StepRecord], None]
 Sample = dict[str, Any]
 
 
-def compare(specs: Sequence[RunSpec], steps: int, progress: Progress) -> dict[str, Any]:
+def compare(specs: Sequence[RunSpec], machine: Machine, steps: int, progress: Progress) -> dict[str, Any]:
     """Return one result for each spec: losses, gradient norms, and whether the weights moved."""
     total = steps * len(specs)
     results = []
@@ -37,7 +40,10 @@ def compare(specs: Sequence[RunSpec], steps: int, progress: Progress) -> dict[st
         def told(done: int, _: int, record: StepRecord, place: int = place) -> None:
             progress(place * steps + done, total, record)
 
-        results.append(train(shortened(spec), steps, told))
+        result = train(shortened(spec), machine, steps, told)
+        if spec.gradient_checkpointing:
+            result = replace(result, troubles=checkpointing_troubles(shortened(spec)))
+        results.append(result)
     return {"runs": results}
 
 
@@ -68,7 +74,7 @@ def shortened(spec: RunSpec) -> RunSpec:
     )
 
 
-def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
+def train(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> RunResult:
     """Return what a few real optimizer steps of the reduced model give."""
     start = time.perf_counter()
     torch.manual_seed(spec.seed)
@@ -80,22 +86,25 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
     optimizer = make_optimizer(spec, trained)
     drawn = samples(spec, (steps + 1) * spec.effective_batch, spec.seed)
     made = [make_sample(spec, config, lengths, spec.seed + place) for place, lengths in enumerate(drawn)]
-    takes_count = takes_label_count(model)
+    takes_count = takes_label_count(model) and not spec.averages
     ignores_count = takes_count and ignores(spec, model, made[0])
-    factor = spec.accumulation if ignores_count else 1
+    if ignores_count and not sums_up(machine):
+        takes_count = False
     records = []
     for number in range(1, steps + 1):
+        began = time.perf_counter()
         group = made[(number - 1) * spec.effective_batch : number * spec.effective_batch]
         loss = one_step(spec, model, group, takes_count)
         norm = float(torch.nn.utils.clip_grad_norm_(trained, spec.max_grad_norm or float("inf")))
         optimizer.step()
         optimizer.zero_grad()
-        records.append(StepRecord(number, loss=loss / factor, gradient_norm=norm))
+        seconds = time.perf_counter() - began
+        records.append(StepRecord(number, resident=resident(), seconds=seconds, loss=loss, gradient_norm=norm))
         progress(number, steps, records[-1])
     records.append(StepRecord(steps, "evaluate", loss=evaluation_loss(spec, model, made[-spec.effective_batch :])))
     moved = any(not torch.equal(old, new) for old, new in zip(before, trained, strict=False))
     notes = [f"a copy of {spec.model} with two narrow layers, dropout 0, samples of at most {spec.source.limit}"]
-    if ignores_count and spec.accumulation > 1:
+    if ignores_count and takes_count and spec.accumulation > 1:
         notes.append(SUMMED.format(count=spec.accumulation))
     return RunResult(
         spec.name,
@@ -105,7 +114,38 @@ def train(spec: RunSpec, steps: int, progress: Progress) -> RunResult:
         seconds=time.perf_counter() - start,
         notes=tuple(notes),
         uncertain=("mean of means",) if ignores_count or not takes_count else (),
+        versions=versions(),
     )
+
+
+def sums_up(machine: Machine) -> bool:
+    """Return whether Trainer adds up the losses of a model that ignores the label count it is given: since transformers 5,
+    when most models began to accept that count."""
+    return machine.versions().get("transformers", (5,)) >= (5,)
+
+
+def checkpointing_troubles(spec: RunSpec) -> tuple[Trouble, ...]:
+    """Return a trouble when one step's gradients with gradient checkpointing are not those without it; dropout is off."""
+    found: list[dict[str, torch.Tensor]] = []
+    for is_on in (False, True):
+        torch.manual_seed(spec.seed)
+        config = make_config(spec, reduced=True)
+        set_dropout(config, 0.0)
+        model = make_model(replace(spec, gradient_checkpointing=is_on), config, "cpu")
+        lengths = samples(spec, spec.train_batch, spec.seed)
+        made = [make_sample(spec, config, length, spec.seed + place) for place, length in enumerate(lengths)]
+        model(**collate(spec, made)).loss.backward()
+        found.append({name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None})
+    worst, name = max((_apart(found[0].get(name), gradient), name) for name, gradient in found[1].items())
+    if worst <= CHECKPOINTING_TOLERANCE and found[0].keys() == found[1].keys():
+        return ()
+    said = f"with gradient checkpointing the gradient of {name} is {worst * 100:.1f} % off the one without, although dropout is 0"
+    return (Trouble("checkpointing", "error", said),)
+
+
+def _apart(one: torch.Tensor | None, other: torch.Tensor) -> float:
+    """Return the largest difference of two gradients, relative to the largest value."""
+    return float("inf") if one is None else float((one - other).abs().max()) / (float(one.abs().max()) or 1.0)
 
 
 def ignores(spec: RunSpec, model: torch.nn.Module, sample: Sample) -> bool:
@@ -147,7 +187,7 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
     vocabulary = getattr(config, "vocab_size", 512) or 512
     sizes = dimensions(config, (1, *lengths))
     sample: Sample = {}
-    for name, dims in table("models/tasks")[spec.task]["batch"].items():
+    for name, dims in platform_data("models/tasks")[spec.task]["batch"].items():
         shape = tuple(sizes[dim] for dim in dims[1:])
         if name in ("pixel_values", "input_features", "input_values"):
             generator = torch.Generator().manual_seed(seed)

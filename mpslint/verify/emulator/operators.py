@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from mpslint.knowledge import platform_data
 from mpslint.verify.emulator.cases import PREDICATES
 from mpslint.verify.outcome import Trouble
-from mpslint.verify.platform import Case, missing_operators, special_cases, table
+from mpslint.verify.platform import Case, missing_operators, special_cases
 
 
 @dataclass(slots=True)
@@ -31,7 +32,7 @@ class Coverage:
 
     def __post_init__(self) -> None:
         self._missing = missing_operators(self.version)
-        self._fallback = frozenset(table("operators")["cpu_fallback"])
+        self._fallback = frozenset(platform_data("operators")["cpu_fallback"])
         self._dtypes = frozenset({torch.float64, torch.complex128, torch.bfloat16})
         for case in special_cases(self.version):
             for op in case.ops:

@@ -1,14 +1,16 @@
-"""Which Mac a printed limit belongs to (`rules/platform/macs.yaml`)."""
+"""What each Mac gives to Metal: which Mac a printed limit belongs to, and what fits one (`rules/platform/macs.yaml`)."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
 
-from mpslint.diagnose.sizes import GIB
 from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.versions import Version, VersionRange
 
+GIB = 2**30
+OLDER, NEWER = "older", "newer"
 _HALF_A_DIGIT = 0.006
 """Limits are printed with two decimals, so that much of a GiB is rounding."""
 
@@ -31,11 +33,28 @@ class MacGuess:
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """What one Mac can hold, in bytes: what Metal recommends, where torch starts to collect its cache and where it raises,
+    and what macOS and the process need beside the tensors."""
+
+    memory_gb: int
+    recommended: int
+    low: int
+    high: int
+    reserve: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Macs:
     """The table of Macs, and the working sets that virtual machines report."""
 
     macs: tuple[Mac, ...]
     virtual: tuple[float, ...]
+    newer: VersionRange
+    """The versions of macOS whose share is the newer one."""
+    listed: tuple[int, ...]
+    """The memory sizes, in GB, that reports list."""
+    reserve: int
 
     @property
     def largest_memory(self) -> int:
@@ -60,6 +79,17 @@ class Macs:
     def _fits(self, limit: float, ratio: float) -> tuple[MacGuess, ...]:
         return tuple(MacGuess(mac, ratio) for mac in self.macs if abs(limit - ratio * mac.working_set) <= _HALF_A_DIGIT)
 
+    def working_set(self, memory_gb: int, macos: Version | None) -> int:
+        """Return the bytes that Metal recommends; a size that is not in the table takes the share of the next smaller one.
+
+        Where the newer share of a size is not known, or macOS is not, the older one counts: it is the smaller.
+        """
+        known = max((mac.memory for mac in self.macs if mac.memory <= memory_gb), default=min(mac.memory for mac in self.macs))
+        rows = {mac.macos: mac.working_set / mac.memory for mac in self.macs if mac.memory == known}
+        is_newer = macos is not None and self.newer.matches({"macos": macos})
+        share = rows.get(NEWER if is_newer else OLDER) or rows.get(OLDER) or rows[NEWER]
+        return round(share * memory_gb * GIB)
+
 
 @functools.lru_cache(maxsize=1)
 def macs() -> Macs:
@@ -70,6 +100,16 @@ def macs() -> Macs:
         return Macs(
             tuple(Mac(int(row["memory"]), float(row["working_set"]), str(row["macos"])) for row in table["macs"]),
             tuple(float(row["working_set"]) for row in table["virtual"]),
+            VersionRange.parse(table["newer"]),
+            tuple(int(size) for size in table["listed"]),
+            int(table["reserve"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+
+
+def limits(memory_gb: int, macos: Version | None = None) -> Limits:
+    """Return the memory limits of a Mac of `memory_gb` under a version of macOS (None: not known)."""
+    watermarks = platform_data("allocator")["watermarks"]
+    recommended = macs().working_set(memory_gb, macos)
+    return Limits(memory_gb, recommended, int(recommended * watermarks["low"]), int(recommended * watermarks["high"]), macs().reserve)

@@ -1,0 +1,58 @@
+"""What several checks need to know of DataLoaders: which have workers, and what of the program they take to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mpslint.program.facts import Argument, Call
+from mpslint.program.values import Bound, Class, Function, Instance, Items, Known, Value, alternatives_of
+from mpslint.program.values import Mapping as DictValue
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.setting import Setting
+from mpslint.settings.translate import bound_arguments
+
+
+def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, Argument]]]:
+    """Yield the DataLoaders that certainly start workers, with the setting that says so and their arguments."""
+    for matched in evidence.file_plans.matched:
+        if matched.pattern.role != "loader":
+            continue
+        arguments = bound_arguments(matched.call, matched.pattern)
+        workers = next((setting for setting in matched.settings if setting.name == "loader.workers"), None)
+        if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
+            continue
+        if "multiprocessing_context" not in arguments and not _forks(evidence):
+            yield matched.call, workers, arguments
+
+
+def _forks(evidence: Evidence) -> bool:
+    """Return whether the program chooses itself how its processes start."""
+    return any(call.name.endswith("set_start_method") or call.method == "set_start_method" for call in evidence.facts.calls)
+
+
+def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:
+    """Yield the classes and functions of the program that an object is made of."""
+    if depth <= 0:
+        return
+    for one in alternatives_of(value):
+        if isinstance(one, Function):
+            yield one
+        elif isinstance(one, Bound):
+            yield from made_of(one.receiver, depth - 1)
+        elif isinstance(one, (Items, DictValue)):
+            parts = one.values() if isinstance(one, Items) else [entry.value for entry in one.slots.values()]
+            for part in parts:
+                yield from made_of(part, depth - 1)
+        elif isinstance(one, Instance):
+            if one.cls is not None:
+                yield one.cls
+            if one.owner is not None:
+                yield from made_of(one.owner, depth - 1)
+            elif one.call is not None:
+                for argument in (*one.call.arguments, *one.call.keywords.values()):
+                    yield from made_of(argument.value, depth - 1)
+
+
+def is_known_zero(value: Value) -> bool:
+    """Return whether a value is the number 0."""
+    return isinstance(value, Known) and value.value == 0

@@ -1,0 +1,42 @@
+"""`Dataset.map` with processes after something was put on the GPU: on macOS they are forks of a process that uses Metal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.judge import Match
+from mpslint.program.facts import Call
+from mpslint.program.values import Known
+from mpslint.settings.evidence import Evidence
+
+CHOOSERS = frozenset({"trainer", "lightning_trainer"})
+WORDS = ("num_proc",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the `num_proc` of `map` and `filter` calls that are reached after the GPU is in use."""
+    on_mps = {id(call) for call in _uses_of_mps(evidence)}
+    in_use = False
+    for call in evidence.facts.calls:
+        if id(call) in on_mps and call.context.called:
+            in_use = True
+        argument = call.keywords.get("num_proc")
+        if not in_use or call.method not in ("map", "filter") or argument is None or not call.context.called:
+            continue
+        if isinstance(argument.value, Known) and isinstance(argument.value.value, int) and argument.value.value > 1:
+            node = argument.keyword or argument.node
+            if node is not None:
+                values = {"value": argument.value.value, "written": f"num_proc={argument.value.value}"}
+                yield Match(evidence.span_of(node), values, None, call, None, call.context, (), node)
+
+
+def _uses_of_mps(evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls that put something on MPS: placements, and the makers of Trainers."""
+    for matched in evidence.file_plans.matched:
+        devices = [value for setting in matched.settings if setting.name == "device.name" for value in setting.constants]
+        if (
+            matched.pattern.role in ("placement", "default_device") and any(str(device).startswith("mps") for device in devices)
+        ) or matched.pattern.role in CHOOSERS:
+            yield matched.call

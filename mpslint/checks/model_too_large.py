@@ -1,0 +1,75 @@
+"""Models whose training state alone, without any activation, is more than the Mac's GPU works well with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.judge import Match, match_of
+from mpslint.knowledge import platform_data
+from mpslint.macs import GIB, limits
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+
+WORDS = ("from_pretrained",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the model of each run whose state is too large. Options: `partly`, a pattern of texts that speak of training a part only."""
+    memory = evidence.target.memory_gib
+    if memory is None:
+        return
+    limit = limits(memory, evidence.target.versions.get("macos"))
+    is_partly = re.search(options["partly"], evidence.text) is not None
+    for plan in evidence.plans:
+        model = _model_of(plan)
+        millions = parameters_of(str(model.constant)) if model is not None else None
+        match = match_of(model, plan, evidence) if model is not None else None
+        if millions is None or match is None:
+            continue
+        needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls)
+        if needed > limit.recommended:
+            values = {
+                **match.values,
+                "parameters": f"{millions / 1000:.1f} billion" if millions >= 1000 else f"{millions:.0f} million",
+                "needed": f"{needed / GIB:.1f}",
+                "recommended": f"{limit.recommended / GIB:.1f}",
+                "most": f"{limit.high / GIB:.1f}",
+                "memory": memory,
+            }
+            yield Match(match.span, values, model, match.call, plan, match.context, match.related, match.node)
+
+
+def _model_of(plan: TrainingPlan) -> Setting | None:
+    """Return the setting that names the only model of a run whose weights are not quantised."""
+    if plan.kind not in ("trainer", "loop") or len(plan.calls.get("model", ())) != 1 or "quantization" in plan.calls:
+        return None
+    if any(setting.is_written for setting in plan.settings.get("model.bits", ())):
+        return None
+    call = plan.calls["model"][0]
+    named = (setting for setting in plan.settings.get("model.name", ()) if setting.call is call)
+    return next((setting for setting in named if setting.is_known and isinstance(setting.constant, str)), None)
+
+
+def parameters_of(checkpoint: str) -> float | None:
+    """Return how many million parameters a checkpoint has, from the table or from its own name; None where neither says."""
+    known = platform_data("model_sizes")
+    name = checkpoint.rstrip("/").rsplit("/", 1)[-1]
+    if name in known["parameters"]:
+        return float(known["parameters"][name])
+    found = re.search(known["named"], name)
+    return float(found.group(1)) * (1000 if found.group(2) in "bB" else 1) if found is not None else None
+
+
+def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool) -> int:
+    """Return the bytes that a run keeps for each parameter at least: the weight, and where all are trained gradient and moments."""
+    known = platform_data("model_sizes")
+    dtypes = [dtype for setting in plan.settings.get("precision.weights", ()) for dtype in (setting.constants or ("auto",))]
+    size = min((int(known["bytes"].get(str(dtype), known["bytes"]["auto"])) for dtype in dtypes), default=int(known["bytes"]["auto"]))
+    if is_partly:
+        return size
+    optimizer = str(plan.constant("optimizer.name") or "").rsplit(".", 1)[-1].lower()
+    return size * (2 + int(known["moments"].get(optimizer, 0)))

@@ -1,0 +1,49 @@
+"""Tensors whose dimensions were only swapped, not copied, when a module gets them."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit, Span
+from mpslint.judge import Match
+from mpslint.program.facts import Argument
+from mpslint.program.values import Instance, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.spell import Written
+
+SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
+"""Methods that give another view of the same memory."""
+WORDS = SWAPS
+"""One of these stands in every function in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the inputs of modules that are such views. Options: `modules`, patterns of the modules' qualified names."""
+    for call in evidence.facts.calls:
+        module = call.name.removesuffix(".__call__")
+        if module == call.name or not call.arguments or not any(fnmatch.fnmatchcase(module, glob) for glob in options["modules"]):
+            continue
+        argument = call.arguments[0]
+        if argument.node is not None and _is_swapped(argument):
+            values = {"written": ast.unparse(argument.node), "module": module.rsplit(".", 1)[-1]}
+            yield Match(evidence.span_of(argument.node), values, None, call, None, call.context, (), argument.node)
+
+
+def _is_swapped(argument: Argument) -> bool:
+    """Return whether an argument is certainly the result of a swap."""
+    values = alternatives_of(argument.value)
+    if all(isinstance(value, Instance) for value in values):
+        return all(isinstance(value, Instance) and value.call is not None and value.call.method in SWAPS for value in values)
+    node = argument.node
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SWAPS
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that copies the tensor into the order of its dimensions first."""
+    if not isinstance(match.node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
+        return None
+    end = match.span.end
+    return Written((Edit(Span(end, end), ".contiguous()"),), f"{evidence.text_of(match.node)}.contiguous()")

@@ -1,0 +1,47 @@
+"""Scripts that start loader workers while they are imported: on macOS every worker imports the script again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._loaders import with_workers
+from mpslint.judge import Match, match_of
+from mpslint.program.facts import Context
+from mpslint.program.values import Instance, Value, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.source.document import Kind
+
+WORDS = ("workers",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the loaders with workers that a script goes through outside `if __name__ == "__main__"`."""
+    if evidence.document.kind is not Kind.PYTHON:
+        return
+    unguarded = [iterated for _, iterated, context in evidence.facts.loops if _runs_on_import(context)]
+    for call, workers, _ in with_workers(evidence):
+        if call.result is not None and any(_goes_through(value, call.result) for value in unguarded):
+            match = match_of(workers, evidence.plans[-1], evidence)
+            if match is not None:
+                yield match
+
+
+def _runs_on_import(context: Context) -> bool:
+    """Return whether a place is reached as the script is imported, and by no test that is undecided."""
+    return context.called and not context.under_main and not context.guards and not context.in_handler
+
+
+def _goes_through(iterated: Value, loader: Instance, depth: int = 5) -> bool:
+    """Return whether going through a value goes through a loader (`enumerate(tqdm(loader))`)."""
+    for one in alternatives_of(iterated):
+        if one is loader:
+            return True
+        if not isinstance(one, Instance) or depth <= 0:
+            continue
+        if one.owner is not None and _goes_through(one.owner, loader, depth - 1):
+            return True
+        if one.call is not None and any(_goes_through(argument.value, loader, depth - 1) for argument in one.call.arguments):
+            return True
+    return False

@@ -1,0 +1,31 @@
+"""Loaders of a notebook whose workers would have to import what only the notebook defines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._loaders import made_of, with_workers
+from mpslint.judge import Match, match_of
+from mpslint.program.values import Class
+from mpslint.settings.evidence import Evidence
+from mpslint.source.document import Kind
+
+TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
+"""Arguments that go to the workers."""
+WORDS = ("workers",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the workers of loaders that take a class or function of the notebook with them."""
+    if evidence.document.kind is not Kind.NOTEBOOK:
+        return
+    for _, workers, arguments in with_workers(evidence):
+        own = next((part for name in TAKEN if name in arguments for part in made_of(arguments[name].value)), None)
+        match = match_of(workers, evidence.plans[-1], evidence)
+        if own is not None and match is not None:
+            name = own.node.name if isinstance(own, Class) else own.name
+            yield Match(
+                match.span, {**match.values, "name": name}, workers, workers.call, match.plan, match.context, match.related, match.node
+            )

@@ -1,0 +1,51 @@
+"""What a rewrite changed, as lines: cell by cell for people, unified for machines."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mpslint.engine import Checked
+
+CONTEXT_LINES = 2
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def cell_diffs(before: Checked, after: Checked) -> Iterator[tuple[str, list[str]]]:
+    """Yield (headline, diff lines) for each cell, or for the file, that changed."""
+    path = before.document.path
+    if not before.document.cells:
+        lines = _diff(before.document.text, after.document.text)
+        if lines:
+            yield path, lines
+        return
+    for old, new in zip(before.document.cells, after.document.cells, strict=True):
+        lines = _diff(before.document.text[old.span.start : old.span.end], after.document.text[new.span.start : new.span.end])
+        if lines:
+            yield f"{path} cell {old.number}", lines
+
+
+def _diff(old: str, new: str) -> list[str]:
+    return list(difflib.unified_diff(old.split("\n"), new.split("\n"), lineterm="", n=CONTEXT_LINES))[2:]
+
+
+def unified_diff(path: str, before: bytes, after: bytes) -> str:
+    """Return a plain unified diff of the file itself, as `git apply` and `patch -p1` take it, with its path from the current folder."""
+    old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
+    name = _relative(path)
+    end = "\t" if " " in name else ""
+    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{name}{end}", f"b/{name}{end}")))
+
+
+def _relative(path: str) -> str:
+    """Return a path as diffs have it: from the current folder where it lies below it, with plain slashes."""
+    inside = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
+    return Path(path if inside.startswith("..") else inside).as_posix()
+
+
+def _with_newlines(lines: Iterator[str]) -> Iterator[str]:
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

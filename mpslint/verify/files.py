@@ -1,0 +1,158 @@
+"""Verify files: the run that a file means, as it is written and as fix would rewrite it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mpslint.finding import MpslintError, ReadError
+from mpslint.rewrite.apply import Fixed
+from mpslint.session import Options as Session
+from mpslint.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
+from mpslint.source.files import Found as FoundFile
+from mpslint.targeting import target_for
+from mpslint.verify.estimate import estimate_spec, largest_batch
+from mpslint.verify.from_plan import Planned, machine_of
+from mpslint.verify.matrix import run_matrix
+from mpslint.verify.outcome import Estimate, Verdict
+from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.report import Report
+from mpslint.verify.spec import Machine
+from mpslint.verify.verdict import decide
+from mpslint.verify.verify import Options, verify_specs
+from mpslint.verify.work import Progress
+
+WRITTEN, REWRITTEN = "as written", "as rewritten"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for about files: which, for what Mac, which of their runs, and how much may be rewritten."""
+
+    paths: tuple[str, ...] = ()
+    session: Session = field(default_factory=Session)
+    plan: int | None = None
+    unsafe: bool = False
+    matrix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """The estimate for one run of a file, and what was assumed for it."""
+
+    path: str
+    run: str
+    machine: Machine
+    estimate: Estimate
+    assumptions: tuple[str, ...] = ()
+
+
+def files(asked: Asked) -> list[FoundFile]:
+    """Return the files that are meant. Raises UsageError for a configuration that is wrong."""
+    return list(files_of(asked.paths, asked.session))
+
+
+def machine_for(path: Path, session: Session) -> tuple[Machine, tuple[str, ...]]:
+    """Return the Mac that a script is verified for, and what had to be assumed of it. Raises ReadError, UsageError."""
+    found = FoundFile(str(path))
+    document = open_document(found, read_bytes(found, session), session)
+    machine, said = machine_of(target_for(document, configuration_for(found.path, session), session.target))
+    return machine, tuple(said)
+
+
+def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Progress | None = None) -> Report:
+    """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError."""
+    start = time.monotonic()
+    try:
+        fixed = fix_file(found, asked.session, asked.unsafe)
+        runs = runs_of(fixed.before)
+        index = choose(runs, asked.plan, found.path)
+    except ReadError as error:
+        return Report(found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start)
+    machine, said = machine_of(fixed.before.target)
+    options = replace(options, machine=machine)
+    before = _read(runs[index], WRITTEN)
+    after = _rewritten(fixed, index)
+    assumptions = [*said, *(line for one in (before, after) if isinstance(one, Planned) for line in one.assumptions)]
+    reading = reading_of(fixed, runs, index, assumptions)
+    if isinstance(before, str) and not isinstance(after, Planned):
+        return _unread(found.path, machine, reading, before, time.monotonic() - start)
+    report = _run(before, after, options, progress, matrix=asked.matrix)
+    report = replace(report, subject=found.path, reading=reading, seconds=time.monotonic() - start)
+    return report if asked.matrix else _explained(report, before, after)
+
+
+def estimate_file(found: FoundFile, asked: Asked, *, use_cache: bool = True) -> Estimated:
+    """Return what the run of a file needs as it is written, and which batch each Mac takes. Raises ReadError saying why not, UsageError."""
+    result = check_file(replace(found, is_named=True), asked.session)
+    if result.checked is None:
+        raise ReadError(result.problem)
+    runs = runs_of(result.checked)
+    run = runs[choose(runs, asked.plan, found.path)]
+    machine, said = machine_of(result.checked.target)
+    plan = spec_of(run, WRITTEN)
+    estimate = estimate_spec(plan.spec, machine, use_cache=use_cache)
+    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions))
+
+
+def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
+    """Return the largest micro-batch of a file's run, fixed otherwise, that its Mac takes (0: none), and that Mac's memory in GB.
+
+    Raises ReadError saying why that is not known, UsageError.
+    """
+    fixed = fix_file(found, asked.session, asked.unsafe)
+    runs = runs_of(fixed.after)
+    machine, _ = machine_of(fixed.after.target)
+    spec = spec_of(runs[choose(runs, asked.plan, found.path)], REWRITTEN).spec
+    return largest_batch(spec, machine), machine.memory_gb
+
+
+def _read(run: Run, name: str) -> Planned | str:
+    """Return a run to verify, or why it cannot be read off its plan."""
+    try:
+        return spec_of(run, name)
+    except ReadError as error:
+        return str(error)
+
+
+def _rewritten(fixed: Fixed, index: int) -> Planned | str | None:
+    """Return the same run of the rewritten file; None where nothing is rewritten."""
+    if not fixed.is_changed:
+        return None
+    runs = runs_of(fixed.after)
+    return _read(runs[index], REWRITTEN) if index < len(runs) else "the rewritten file has no such run"
+
+
+def _run(before: Planned | str, after: Planned | str | None, options: Options, progress: Progress | None, *, matrix: bool) -> Report:
+    specs = [one.spec for one in (before, after) if isinstance(one, Planned)]
+    if matrix:
+        return run_matrix(specs[0], options, progress)
+    return verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
+
+
+def _unread(path: str, machine: Machine, reading: Reading, why: str, seconds: float) -> Report:
+    """Return the report on a run that no plan describes: what was found is still told."""
+    verdict = Verdict(WRITTEN, "not run", why, tuple(with_findings((), reading.findings)))
+    return Report(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
+
+
+def _explained(report: Report, before: Planned | str, after: Planned | str | None) -> Report:
+    """Return the report with the findings that predicted its checks, and a verdict for a run that could not be read."""
+    assert report.reading is not None
+    findings: dict[str, tuple[Found, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
+    verdicts = [decide(one.name, with_findings(one.checks, findings.get(one.name, ()))) for one in report.verdicts]
+    for name, one in ((WRITTEN, before), (REWRITTEN, after)):
+        if isinstance(one, str):
+            checks = with_findings((), findings[name])
+            verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
+            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
+    return replace(report, verdicts=tuple(verdicts))
+
+
+def has_run(found: FoundFile, asked: Asked) -> bool:
+    """Return whether a file holds a training run at all; one that cannot be read does, so that it is reported."""
+    try:
+        return bool(runs_of(fix_file(found, asked.session, unsafe=False).before))
+    except MpslintError:
+        return True

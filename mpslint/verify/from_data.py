@@ -1,0 +1,151 @@
+"""The data set of a run as its code names it: where it lies on this machine, and which columns are tokenised."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from mpslint.program.facts import Call
+from mpslint.program.values import Instance, Items, Known, Mapping, Value, alternatives_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.verify.spec import DataSource
+
+FILES = ("csv", "json", "parquet", "text")
+DEPTH = 12
+
+
+def data_of(plan: TrainingPlan, evidence: Evidence, model: str) -> tuple[DataSource | None, str]:
+    """Return the local data set of a run, or None with the line that says why its lengths have to be assumed."""
+    source, said = _place(plan, evidence)
+    if source is None:
+        return None, said
+    kind, path, split, name = source
+    column, prefix = _column(plan.calls.get("tokenizer", ()), evidence)
+    if not column:
+        return None, f"which column of {path} is tokenised is not known"
+    target, _ = _column(plan.calls.get("target_tokenizer", ()), evidence)
+    named = plan.constant("tokenizer.name")
+    tokenizer = named if isinstance(named, str) else model
+    return DataSource(kind, path, column, target, split, name, prefix, _beside(tokenizer, evidence)), ""  # type: ignore[arg-type]
+
+
+def _place(plan: TrainingPlan, evidence: Evidence) -> tuple[tuple[str, str, str, str] | None, str]:
+    """Return (kind, path, split, configuration) of the training set where it is on this machine, or why it is not."""
+    said = "the data set is not named in the code"
+    for call in _loads(plan, evidence):
+        first = _text(call.arguments[0].value) if call.arguments else _text_of(call, "path")
+        split = _text_of(call, "split").partition("[")[0] or "train"
+        if not first:
+            continue
+        if call.name.endswith("load_from_disk"):
+            if Path(_beside(first, evidence)).is_dir():
+                return ("disk", _beside(first, evidence), split, ""), ""
+            said = f"the data set {first} is not on this machine"
+        elif first in FILES:
+            path = _beside(_file(call), evidence)
+            if Path(path).is_file():
+                return ("files", path, split, ""), ""
+            said = f"the data file {path or 'that is loaded'} is not on this machine"
+        elif _is_cached(first):
+            name = _text(call.arguments[1].value) if len(call.arguments) > 1 else _text_of(call, "name")
+            return ("cache", first, split, name), ""
+        else:
+            said = f"the data set {first} is not in this machine's cache"
+    return None, said
+
+
+def _loads(plan: TrainingPlan, evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls that load a run's training set: those behind what the Trainer is given, else all of the program."""
+    given = [call.keywords["train_dataset"].value for call in plan.calls.get("trainer", ()) if "train_dataset" in call.keywords]
+    found = [call for value in given for call in _behind(value, DEPTH)]
+    yield from found or (call for call in evidence.facts.calls if _is_load(call))
+
+
+def _behind(value: Value, depth: int) -> Iterator[Call]:
+    """Yield the loading calls that a data set came from, through what was done to it."""
+    for one in alternatives_of(value):
+        if not isinstance(one, Instance) or depth <= 0:
+            continue
+        if one.call is not None and _is_load(one.call):
+            yield one.call
+        elif one.owner is not None:
+            yield from _behind(one.owner, depth - 1)
+        elif one.call is not None and one.call.receiver is not None:
+            yield from _behind(one.call.receiver, depth - 1)
+
+
+def _is_load(call: Call) -> bool:
+    return call.name in ("datasets.load_dataset", "datasets.load_from_disk", "datasets.load.load_dataset", "datasets.load.load_from_disk")
+
+
+def _text(value: Value | None) -> str:
+    return value.value if isinstance(value, Known) and isinstance(value.value, str) else ""
+
+
+def _text_of(call: Call, name: str) -> str:
+    argument = call.keywords.get(name)
+    return _text(argument.value) if argument is not None else ""
+
+
+def _file(call: Call) -> str:
+    """Return the first file of `data_files`: a path, a list of them, or one a split."""
+    argument = call.keywords.get("data_files")
+    value = argument.value if argument is not None else None
+    if isinstance(value, Mapping):
+        entry = value.slots.get("train") or next(iter(value.slots.values()), None)
+        value = getattr(entry, "value", None)
+    if isinstance(value, Items):
+        value = next(iter(value.values()), None)
+    return _text(value)
+
+
+def _beside(path: str, evidence: Evidence) -> str:
+    """Return a path that holds as it stands, or beside the file that names it."""
+    other = Path(evidence.document.path).parent / path
+    return str(other.resolve()) if path and not Path(path).exists() and other.exists() else path
+
+
+def _is_cached(name: str) -> bool:
+    """Return whether a data set lies in the Hugging Face cache, or is a folder of its own."""
+    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
+    folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
+    return (folder / name.replace("/", "___")).is_dir() or Path(name).is_dir()
+
+
+def _column(calls: tuple[Call, ...], evidence: Evidence) -> tuple[str, str]:
+    """Return the column whose text a tokenizer gets, and what is put before it; empty where that is not known."""
+    for call in calls:
+        node = call.node.args[0] if call.node.args else next((word.value for word in call.node.keywords if word.arg == "text_target"), None)
+        if isinstance(node, ast.Name):
+            node = _assigned(node.id, call, evidence) or node
+        for part in ast.walk(node) if node is not None else ():
+            if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str):
+                return part.slice.value, _prefix(node, call, evidence) if node is not None else ""
+    return "", ""
+
+
+def _assigned(name: str, call: Call, evidence: Evidence) -> ast.expr | None:
+    """Return the expression that a name was last given, in the function around a call or in the module."""
+    bodies = [function.body for function in reversed(call.context.functions) if isinstance(function.body, list)]
+    for body in (*bodies, evidence.parsed.body):
+        found: ast.expr | None = None
+        for statement in body:
+            for part in ast.walk(statement):
+                if isinstance(part, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in part.targets):
+                    found = part.value
+        if found is not None:
+            return found
+    return None
+
+
+def _prefix(node: ast.expr, call: Call, evidence: Evidence) -> str:
+    """Return the constant text that is put before each sample (`prefix + document`)."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Add):
+            left = _assigned(part.left.id, call, evidence) if isinstance(part.left, ast.Name) else part.left
+            if isinstance(left, ast.Constant) and isinstance(left.value, str):
+                return left.value
+    return ""

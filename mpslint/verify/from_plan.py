@@ -1,0 +1,311 @@
+"""A training plan as the run that verify does: what the code says as it says it, and what it leaves open named as assumed."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.finding import ReadError
+from mpslint.knowledge import platform_data
+from mpslint.program.facts import Call
+from mpslint.program.values import Known, is_weak
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.target import Target
+from mpslint.verify.from_data import data_of
+from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
+from mpslint.versions import format_version
+
+LEARNT_FROM_REWARDS = ("*GRPO*", "*RLOO*", "*PPO*", "*OnlineDPO*", "*XPO*", "*NashMD*")
+PAIRED = ("*DPO*", "*ORPO*", "*CPO*", "*KTO*", "*BCO*", "*Reward*", "*PRM*", "*GKD*", "sentence_transformers.*", "setfit.*")
+USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run to verify, and what had to be assumed of it, one line each."""
+
+    spec: RunSpec
+    assumptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The plan that is read, and what was assumed so far."""
+
+    plan: TrainingPlan
+    evidence: Evidence
+    assumed: list[str] = field(default_factory=list)
+
+    def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:
+        """Return the constant of a setting, None where it is not known or of another kind; a default of the command line is named."""
+        setting = self.plan.get(name)
+        if setting is None or not setting.is_known or not isinstance(setting.constant, kind) or setting.constant is None:
+            return None
+        if is_weak(setting.value) and setting.is_written:
+            self.assume(f"{setting.spelling} is {setting.constant}, a default that the command line may change")
+        return setting.constant
+
+    def count(self, name: str, assumed: int) -> int:
+        """Return a whole number that the plan says, else what is assumed."""
+        found = self.known(name, int)
+        if found is not None and found > 0:
+            return int(found)
+        if self.plan.get(name) is not None or self.plan.kind == "loop":
+            self.assume(f"{name} is not known: {assumed}")
+        return assumed
+
+    def assume(self, line: str) -> None:
+        """Note an assumption, once."""
+        if line not in self.assumed:
+            self.assumed.append(line)
+
+    def calls(self, *roles: str) -> list[Call]:
+        """Return the run's calls of some roles."""
+        return [call for role in roles for call in self.plan.calls.get(role, ())]
+
+
+def machine_of(target: Target) -> tuple[Machine, list[str]]:
+    """Return the Mac that a Target means, and what had to be assumed of it."""
+    versions = {name: format_version(version) for name, version in target.versions.items()}
+    assumed = int(platform_data("assumptions")["memory_gb"])
+    said = [] if target.memory_gib else [f"the Mac's memory is not stated: {assumed} GB (--memory says another)"]
+    memory = target.memory_gib or assumed
+    origin = target.describe(("torch", "transformers", "accelerate"))
+    machine = Machine(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
+    return machine, said
+
+
+def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
+    """Return the run that a plan means. Raises ReadError with the one thing that is missing or that no emulation knows."""
+    source = _Source(plan, evidence)
+    _refuse(source)
+    assumptions = platform_data("assumptions")
+    model, config = _model(source)
+    task = _task(source)
+    padding, multiple = _padding(source)
+    lengths, target = _lengths(source, task)
+    data, said = data_of(plan, evidence, model)
+    if said:
+        source.assume(said)
+    precision, asked_by = _precision(source)
+    steps = source.known("training.steps", int)
+    epochs = 0.0 if steps and steps > 0 else float(source.known("training.epochs", (int, float)) or 0)
+    if not steps or steps <= 0:
+        steps = int(assumptions["steps"])
+        source.assume(f"how many optimizer steps the run takes is not known before its data is: {steps}")
+    spec = RunSpec(
+        model=model,
+        task=task,
+        source=lengths,
+        config=config,
+        target=target,
+        data=data,
+        train_batch=source.count("batch.train", int(assumptions["batch"])),
+        accumulation=source.count("batch.accumulation", 1),
+        padding=padding,
+        pad_to_multiple_of=multiple,
+        group_by_length=source.known("batch.sampling") == "group_by_length",
+        drop_last=source.known("batch.drop_last") is True,
+        averages=_averages(source),
+        precision=precision,
+        precision_by=asked_by,
+        weights_dtype=_weights(source),
+        optimizer=_optimizer(source),
+        learning_rate=float(source.known("optimizer.learning_rate", (int, float)) or assumptions["learning_rate"]),
+        max_grad_norm=_clipped(source),
+        gradient_checkpointing=source.known("memory.checkpointing") is True,
+        dropout=_dropout(source),
+        lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
+        evaluation=_evaluation(source, target, assumptions),
+        empty_cache_steps=source.known("memory.empty_cache_steps", int),
+        steps=int(steps),
+        epochs=epochs,
+        has_fallback=str(source.known("environment.fallback")) == "1",
+        attention="eager" if source.known("model.attention") == "eager" else "sdpa",
+        seed=int(source.known("training.seed", int) or 0),
+    )
+    return Planned(spec, tuple(source.assumed))
+
+
+def _refuse(source: _Source) -> None:
+    """Raise ReadError for a run that the emulator does not know."""
+    made = [name for call in source.calls("trainer", "lightning_trainer") for name in call.names]
+    if any(fnmatch.fnmatchcase(name, glob) for name in made for glob in LEARNT_FROM_REWARDS):
+        raise ReadError(f"{source.plan.title} generates while it trains, which is not read off a plan; {USE_SCRIPT}")
+    if any(fnmatch.fnmatchcase(name, glob) for name in made for glob in PAIRED):
+        raise ReadError(f"{source.plan.title} has a loss of its own, which is not read off a plan; {USE_SCRIPT}")
+    bits = source.known("model.bits", int)
+    if bits in (4, 8):
+        raise ReadError(f"the weights are quantised to {bits} bits by bitsandbytes, which trains nothing on MPS")
+    if source.known("device.cpu_only") is True:
+        raise ReadError("the run asks for the CPU, so nothing of it is on MPS")
+
+
+def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
+    """Return the name of the model, and its configuration where the code writes one itself."""
+    name = source.known("model.name", str)
+    if name:
+        return name, None
+    for call in source.calls("model_config"):
+        cls = next((part for name in call.names for part in name.split(".") if part.endswith("Config")), "")
+        if cls and cls != "AutoConfig":
+            values = {key: argument.value.value for key, argument in call.keywords.items() if isinstance(argument.value, Known)}
+            for key in call.keywords.keys() - values.keys():
+                source.assume(f"{cls}'s {key} is not known: its default")
+            return cls.removesuffix("Config"), {"config_class": cls, **values}
+    tokenizer = source.known("tokenizer.name", str)
+    if tokenizer and source.known("model.head"):
+        source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
+        return tokenizer, None
+    raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
+
+
+def _task(source: _Source) -> Task:
+    """Return what is trained, by the class of the model or of the trainer."""
+    tasks: Mapping[str, Mapping[str, Any]] = platform_data("models/tasks")
+    names = [name for call in source.calls("model", "trainer") for name in call.names]
+    for task, entry in tasks.items():
+        if any(fnmatch.fnmatchcase(name, glob) for name in names for glob in entry.get("made_by", ())):
+            return task  # type: ignore[return-value]
+    head = source.known("model.head", str)
+    for task, entry in tasks.items():
+        if head in entry.get("heads", ()):
+            return task  # type: ignore[return-value]
+    what = f"a model for {head.replace('_', ' ')}" if head else "what the model puts out"
+    raise ReadError(f"{what} is not read off a plan; {USE_SCRIPT}")
+
+
+def _padding(source: _Source) -> tuple[Padding, int | None]:
+    """Return how batches are padded, and to a multiple of what."""
+    multiple = source.known("padding.multiple_of", int)
+    multiple = multiple if multiple and multiple > 1 else None
+    if source.known("padding.shapes") == "fixed" or source.known("padding.strategy") == "max_length":
+        return "max_length", multiple
+    if source.plan.kind == "loop" and "collator" not in source.plan.calls:
+        source.assume("how batches are padded is not known: to their longest sequence")
+    return "longest", multiple
+
+
+def _lengths(source: _Source, task: Task) -> tuple[Lengths, Lengths | None]:
+    """Return how long inputs are, and targets where the task has some of their own."""
+    assumptions = platform_data("assumptions")
+    has_targets = any("T" in dims for dims in platform_data("models/tasks")[task]["batch"].values())
+    target = _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
+    fixed = assumptions["fixed"].get(task)
+    if fixed is not None:
+        return Lengths(int(fixed)), target
+    limit = source.known("length.bound", int)
+    if limit is None and (limit := source.known("length.limit", int)) is not None:
+        source.assume(f"no length is written: the {limit} tokens that the model takes")
+    if source.known("padding.packing") not in (None, "no"):
+        return Lengths(int(limit or assumptions["source"]["limit"]), origin="packed"), target
+    return _drawn(source, "input", limit, assumptions["source"]), target
+
+
+def _drawn(source: _Source, what: str, limit: int | None, assumption: Mapping[str, Any]) -> Lengths:
+    """Return lengths drawn from the stated distribution, cut at what the code says."""
+    if limit is None:
+        source.assume(f"the longest {what} is not known: {assumption['limit']} tokens")
+    found = int(limit or assumption["limit"])
+    median = max(1.0, round(assumption["share"] * found))
+    sigma = assumption["sigma"]
+    source.assume(f"lengths of the {what} are drawn: log-normal, median {median:.0f}, sigma {sigma}, cut at {found} tokens")
+    return Lengths(found, median, sigma)
+
+
+def _precision(source: _Source) -> tuple[Precision, AskedBy]:
+    """Return the mixed precision that the code asks for, and whether a Trainer or an autocast of its own does."""
+    asked = source.known("precision.mixed", str)
+    half: Precision = "fp16" if asked == "fp16" else "bf16" if asked == "bf16" else "no"
+    if asked == "fp8":
+        source.assume("fp8 does not exist on MPS: float32")
+    if source.plan.kind != "loop":
+        return half, "autocast" if source.calls("lightning_trainer") else "trainer"
+    device = source.known("precision.autocast", str)
+    if device == "mps" and source.known("precision.autocast_enabled") is not False:
+        return half if half != "no" else "fp16", "autocast"
+    if device is not None:
+        source.assume(f'autocast("{device}") casts nothing that is on MPS: float32')
+    return "no", "autocast"
+
+
+def _weights(source: _Source) -> WeightsType:
+    found = source.known("precision.weights", str)
+    if found == "auto":
+        return "auto"
+    return found if found in ("float16", "bfloat16") else "float32"
+
+
+def _optimizer(source: _Source) -> str:
+    """Return the optimizer by the name that Trainer gives it, or by its class in lower case."""
+    name = source.known("optimizer.name", str)
+    if name is None:
+        source.assume("the optimizer is not known: AdamW")
+        return "adamw_torch"
+    name = name.lower()
+    if name in ("adamw", "adam") and source.known("optimizer.fused") is True:
+        return f"{name}_fused"
+    return f"{name}_foreach" if name in ("adamw", "adam") and source.known("optimizer.foreach") is True else name
+
+
+def _clipped(source: _Source) -> float:
+    """Return the norm that gradients are clipped to: a Trainer's own default, or where a loop calls for it."""
+    if source.plan.kind != "loop" and not source.calls("lightning_trainer"):
+        return 1.0
+    return 1.0 if any(call.name.endswith("clip_grad_norm_") for call in source.evidence.facts.calls) else 0.0
+
+
+def _dropout(source: _Source) -> float | None:
+    """Return the dropout that the code writes; None leaves the model's own."""
+    written = [setting for setting in source.plan.settings.get("model.dropout", ()) if setting.is_written and setting.is_known]
+    rates = [float(setting.constant) for setting in written if isinstance(setting.constant, (int, float))]
+    return max(rates) if rates else None
+
+
+def _lora_rank(source: _Source, default: int) -> int:
+    """Return the rank of LoRA adapters; 0 where there are none."""
+    calls = source.calls("lora")
+    if not calls:
+        return 0
+    rank = calls[-1].keywords.get("r")
+    if rank is not None and isinstance(rank.value, Known) and isinstance(rank.value.value, int):
+        return rank.value.value
+    if rank is not None:
+        source.assume(f"the rank of the adapters is not known: {default}")
+    return default
+
+
+def _averages(source: _Source) -> bool:
+    """Return whether the code tells Trainer to average the losses of the micro-batches."""
+    return any(
+        write.name == "accepts_loss_kwargs" and isinstance(write.value, Known) and write.value.value is False
+        for write in source.evidence.facts.attributes
+    )
+
+
+def _evaluation(source: _Source, target: Lengths | None, assumptions: Mapping[str, Any]) -> Evaluation | None:
+    """Return what is evaluated between steps; None where nothing is."""
+    plan = source.plan
+    if plan.kind == "loop" or source.known("evaluation.strategy") in (None, "no"):
+        return None
+    samples = int(assumptions["evaluation_samples"])
+    source.assume(f"the size of the evaluation set is not known: {samples} samples, evaluated once")
+    generates = source.known("evaluation.generates") is True
+    limit = source.known("length.generation", int)
+    if generates and limit is None:
+        limit = target.limit if target is not None else int(assumptions["generation_length"])
+        source.assume(f"how many tokens are generated is not written: {limit}")
+    reduces = source.known("evaluation.reduces_logits") is True or source.known("evaluation.batch_metrics") is True
+    keeps = source.known("evaluation.metrics") is True and not reduces and source.known("evaluation.loss_only") is not True
+    return Evaluation(
+        source.count("batch.eval", int(assumptions["batch"])),
+        samples,
+        keeps_logits=keeps,
+        accumulation_steps=source.known("evaluation.accumulation_steps", int),
+        generates=generates,
+        generation_limit=int(limit or 0),
+        beams=int(source.known("evaluation.beams", int) or 1),
+    )

@@ -1,0 +1,57 @@
+"""The memory of the last verify, kept for `mpslint report`: which runs there were, and what they needed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mpslint.diagnose.issue_report import RunMemory
+from mpslint.verify.cache import Cache
+
+if TYPE_CHECKING:
+    from mpslint.verify.outcome import RunResult
+    from mpslint.verify.report import Report
+
+NAME = "last-verify"
+
+
+def keep(reports: Sequence[Report]) -> None:
+    """Keep what the runs of some reports needed, in place of what was kept; a folder that cannot be written to is no reason to stop."""
+    rows = [_row(report.subject, run) for report in reports for run in report.runs if any(step.live >= 0 for step in run.steps)]
+    folder = Cache.here().folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".tmp", delete=False, encoding="utf-8") as stream:
+            json.dump(rows, stream)
+        os.replace(stream.name, folder / NAME)
+    except OSError:
+        return
+
+
+def last_runs() -> tuple[RunMemory, ...]:
+    """Return what the runs of the last verify needed; empty where none is known."""
+    try:
+        rows = json.loads((Cache.here().folder / NAME).read_text(encoding="utf-8"))
+        return tuple(_run(row) for row in rows)
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+
+
+def _row(subject: str, run: RunResult) -> dict[str, Any]:
+    known = [step for step in run.steps if step.live >= 0]
+    return {
+        "name": f"{subject}, {run.name}",
+        "backend": run.backend,
+        "steps": len(run.steps),
+        "live": [known[0].live, known[-1].live],
+        "driver": [known[0].driver, known[-1].driver],
+        "peak": max(run.largest_peak, *(step.peak for step in known)),
+    }
+
+
+def _run(row: dict[str, Any]) -> RunMemory:
+    live, driver = (int(row["live"][0]), int(row["live"][1])), (int(row["driver"][0]), int(row["driver"][1]))
+    return RunMemory(str(row["name"]), str(row["backend"]), int(row["steps"]), live, driver, int(row["peak"]))

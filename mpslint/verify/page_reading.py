@@ -1,0 +1,41 @@
+"""What was read in the file, for the page: the run, what was assumed of it, what check finds, and what fix rewrites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from mpslint.verify.reading import Found, Reading
+
+DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
+
+
+def badge(status: str) -> str:
+    """Return a status as a coloured word."""
+    return f'<span class="badge {status.replace(" ", "-")}">{escape(status)}</span>'
+
+
+def reading_sections(reading: Reading) -> Iterator[str]:
+    """Yield the sections on findings, on the rewrite, and on what the run is taken to be."""
+    if reading.findings:
+        yield f'<h2>What check finds in the file</h2><ul class="checks">{"".join(map(_finding, reading.findings))}</ul>'
+    if reading.diff:
+        yield f"<h2>What fix rewrites</h2>{''.join(_diff(name, lines) for name, lines in reading.diff)}"
+    if reading.mended:
+        yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in reading.mended)}</ul>"
+    if reading.left and reading.diff:
+        yield f'<h2>Still found in the rewrite</h2><ul class="checks">{"".join(map(_finding, reading.left))}</ul>'
+    rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]
+    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
+    yield f'<h2>The run</h2><div class="scroll"><table>{cells}</table></div>'
+
+
+def _finding(one: Found) -> str:
+    fix = f' <span class="dim">Fix: {escape(one.fix)}.</span>' if one.fix else ""
+    head = f"<strong>{escape(one.rule)} {escape(one.name)}</strong>, {escape(one.place)}"
+    return f"<li>{badge(one.severity)} {head}: {escape(one.message)}{fix}</li>"
+
+
+def _diff(name: str, lines: tuple[str, ...]) -> str:
+    rows = "".join(f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{escape(line)}</span>\n' for line in lines)
+    return f"<h3>{escape(name)}</h3><pre>{rows}</pre>"

@@ -1,0 +1,142 @@
+"""What was read in a file before anything was run: the run that is meant, what check finds of it, and what fix would rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from mpslint.engine import Checked
+from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.knowledge import platform_data
+from mpslint.rewrite.apply import Fixed
+from mpslint.rewrite.diff import cell_diffs
+from mpslint.settings.evidence import Evidence, gather_evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.source.document import Document
+from mpslint.verify.from_plan import Planned, planned
+from mpslint.verify.outcome import Check
+from mpslint.verify.outcome import Evidence as Backing
+from mpslint.view import target_line
+
+PREFERRED = ("trainer", "loop", "arguments", "accelerator")
+"""Kinds of plans, the likeliest to be the run that is meant first."""
+MOST_CHECKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding as a report shows it."""
+
+    rule: str
+    name: str
+    severity: str
+    message: str
+    place: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file says: which run of it was taken, for which Mac and versions, what was assumed, found and rewritten."""
+
+    run: str
+    target: str
+    assumptions: tuple[str, ...] = ()
+    findings: tuple[Found, ...] = ()
+    mended: tuple[str, ...] = ()
+    """What is rewritten, and by which rule."""
+    left: tuple[Found, ...] = ()
+    """What is still found in the rewrite."""
+    diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """For each cell or file that changes: its name, and the lines of the diff."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One training run of a file."""
+
+    plan: TrainingPlan
+    evidence: Evidence
+
+    @property
+    def title(self) -> str:
+        """What it is and where it stands: `Seq2SeqTrainer (trainer) at cell 15, line 1`."""
+        place = place_of(self.evidence.document, self.plan.span.start) if self.plan.span is not None else ""
+        return f"{self.plan.title} ({self.plan.kind})" + (f" at {place}" if place else "")
+
+
+def runs_of(checked: Checked) -> list[Run]:
+    """Return the training runs of a checked file, in the order in which `mpslint plan` numbers them."""
+    document = checked.document
+    evidence = [gather_evidence(document, text, checked.target) for text in (document.python, *document.scripts)]
+    return [Run(plan, one) for one in evidence for plan in one.plans if plan.kind != "file"]
+
+
+def choose(runs: Sequence[Run], number: int | None, path: str) -> int:
+    """Return the index of the run that is meant: the one numbered, else the first Trainer or loop.
+
+    Raises ReadError when a file has none, UsageError when it has fewer than `number`.
+    """
+    if not runs:
+        raise ReadError(f"{path}: no training run that mpslint can read; let its own code run: mpslint verify --script {path}")
+    if number is not None:
+        if number > len(runs):
+            raise UsageError(f"{path}: has {len(runs)} training run{'s' if len(runs) > 1 else ''}, so there is no --plan {number}")
+        return number - 1
+    ranked = [PREFERRED.index(run.plan.kind) if run.plan.kind in PREFERRED else len(PREFERRED) for run in runs]
+    return ranked.index(min(ranked))
+
+
+def spec_of(run: Run, name: str) -> Planned:
+    """Return the run to verify, under the name that reports give it. Raises ReadError when it can't be read off the plan."""
+    found = planned(run.plan, run.evidence)
+    return replace(found, spec=replace(found.spec, name=name))
+
+
+def reading_of(fixed: Fixed, runs: Sequence[Run], index: int, assumptions: Iterable[str]) -> Reading:
+    """Return what a file says, as a report shows it."""
+    document = fixed.before.document
+    count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
+    return Reading(
+        f"{runs[index].title}{count}",
+        target_line(fixed.before.target, document),
+        tuple(dict.fromkeys(assumptions)),
+        tuple(found(document, finding) for finding in fixed.before.findings),
+        tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
+        tuple(found(fixed.after.document, finding) for finding in fixed.after.findings),
+        tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
+    )
+
+
+def found(document: Document, finding: Finding) -> Found:
+    """Return a finding as a report shows it."""
+    place = place_of(document, finding.span.start)
+    fix = f"{finding.fix.summary} ({finding.fix.safety.value})" if finding.fix is not None else ""
+    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, fix)
+
+
+def _mended(finding: Finding) -> str:
+    return f"{finding.rule} {finding.name}: {finding.fix.summary if finding.fix is not None else ''}"
+
+
+def place_of(document: Document, offset: int) -> str:
+    """Return `cell 4, line 2`, or `line 2` outside notebooks."""
+    place = document.place(offset)
+    return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
+
+
+def with_findings(checks: Sequence[Check], findings: Sequence[Found]) -> list[Check]:
+    """Return checks with the findings that predicted those that fail, and one more for each error that no run shows."""
+    predicts = platform_data("predicts")
+    told: set[str] = set()
+    named: list[Check] = []
+    for check in checks:
+        mine = [one for one in findings if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
+        told.update(one.rule for one in mine)
+        backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {one.place}") for one in mine)
+        named.append(replace(check, evidence=(*check.evidence, *backing)))
+    errors = [one for one in findings if one.severity == Severity.ERROR.value and one.rule not in told]
+    for one in errors[:MOST_CHECKS]:
+        basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
+        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=one.place))
+    return named
