@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from mpslint.diagnose.memory_log import (
     read_memory_log,
 )
 from mpslint.diagnose.trend import growth, jump
+from mpslint.monitor import Monitor
 from mpslint.series import theil_sen, thinned
 
 Curve = Callable[[int], float]
@@ -230,3 +232,29 @@ def test_thinning_keeps_the_ends() -> None:
     assert len(values) == 10
     assert (values[0], values[-1]) == ((0, 0), (999, 999))
     assert thinned([1, 2], 10) == [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("live", "driver", "verdict"),
+    [
+        (lambda step: 2 + step * 0.02, lambda step: 4 + step * 0.02, LIVE_GROWS),
+        (noisy(2), lambda step: 4 + step * 0.05, DRIVER_GROWS),
+        (noisy(2), noisy(4, 2), FLAT),
+    ],
+)
+def test_the_csv_of_the_monitor_is_read(tmp_path: Path, live: Curve, driver: Curve, verdict: str) -> None:
+    """What mpslint.monitor writes in a real run, diagnose takes: the same columns, the same words for them."""
+    steps = iter(range(1000))
+
+    def read() -> tuple[int, int, int]:
+        step = next(steps)
+        return round(live(step) * 2**30), round(driver(step) * 2**30), 1000 * 2**30
+
+    monitor = Monitor(tmp_path / "memory.csv", every=1, horizon=1, read=read)
+    for _ in range(100):
+        monitor.step()
+    monitor.close()
+    found = read_memory_log((tmp_path / "memory.csv").read_text())
+
+    assert found is not None
+    assert found.verdict == verdict

@@ -17,7 +17,7 @@ from mpslint.cli import group
 from mpslint.verify import work
 
 T5 = {
-    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4,
+    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4,
     "decoder_start_token_id": 0,
 }  # fmt: skip
 RUN = {

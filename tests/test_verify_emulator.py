@@ -111,10 +111,10 @@ def test_later_torch_compiles_fewer_graphs() -> None:
 
 def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None:
     """Kept logits need the device twice over while they are joined; with accumulation steps they go to the host."""
-    settings = {"batch": 8, "samples": 80, "keeps_logits": True}
-    kept = emulate(replace(SPEC, evaluation=Evaluation(**settings)), Machine(), 8, silent)  # type: ignore[arg-type]
-    moved = emulate(replace(SPEC, evaluation=Evaluation(**settings, accumulation_steps=1)), Machine(), 8, silent)  # type: ignore[arg-type]
-    plain = emulate(replace(SPEC, evaluation=Evaluation(8, 80)), Machine(), 8, silent)
+    settings = {"batch": 8, "samples": 24, "keeps_logits": True}
+    kept = emulate(replace(SPEC, evaluation=Evaluation(**settings)), Machine(), 2, silent)  # type: ignore[arg-type]
+    moved = emulate(replace(SPEC, evaluation=Evaluation(**settings, accumulation_steps=1)), Machine(), 2, silent)  # type: ignore[arg-type]
+    plain = emulate(replace(SPEC, evaluation=Evaluation(8, 24)), Machine(), 2, silent)
 
     assert kept.steps[-1].peak > moved.steps[-1].peak >= plain.steps[-1].peak
     assert moved.steps[-1].host == kept.steps[-1].host > 0
@@ -125,7 +125,7 @@ def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None
 def test_generation_makes_new_graphs_with_every_token() -> None:
     """Each token has a cache one longer, so each compiles graphs of its own;
     nothing of the cache is left at the end."""
-    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 8, silent)
+    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 2, silent)
     generated = result.steps[-1]
 
     assert generated.what == "generate"

@@ -13,6 +13,7 @@ pytest.importorskip("transformers")
 
 from mpslint.finding import ReadError
 from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.settings.families import load_families
 from mpslint.verify.child.models import config_values, dropout_of, make_config, make_model
 from mpslint.verify.spec import Lengths, RunSpec, Task
 
@@ -68,6 +69,22 @@ def test_a_checkpoint_is_named_once() -> None:
 
     assert len(names) == len(set(names))
     assert len(names) > 60
+
+
+def test_what_is_known_of_families_agrees_with_their_checkpoints() -> None:
+    """The table that rules read and the one that models are built from name the same rates of dropout, and no length past the positions."""
+    seen = 0
+    for path in knowledge_files("platform/models"):
+        for entry in read_yaml(path).values() if path.stem != "tasks" else ():
+            for name, own in entry["checkpoints"].items():
+                values, family = {**entry["defaults"], **own}, load_families().of_name(name)
+                positions = values.get("n_positions") or values.get("max_position_embeddings")
+                if family is None or not positions:
+                    continue
+                seen += 1
+                assert {key: values[key] for key in family.dropout if key in values}.items() <= family.dropout.items(), name
+                assert family.length is None or family.length <= positions, name
+    assert seen > 40
 
 
 def test_a_local_folder_comes_first(tmp_path: Path) -> None:

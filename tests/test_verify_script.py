@@ -15,6 +15,7 @@ from mpslint.verify.script import ScriptOptions, verify_script
 
 pytest.importorskip("torch")
 
+SAMPLES = Path(__file__).parents[1] / "samples"
 LOOP = """
 import torch
 from torch import nn
@@ -132,6 +133,38 @@ def test_lightning_is_shortened(tmp_path: Path) -> None:
 
     assert report.status == "pass", reasons(report)
     assert len([record for record in report.runs[0].steps if record.what == "train"]) == 20
+
+
+def test_the_sample_with_a_trainer_runs_with_local_model_and_data(tmp_path: Path) -> None:
+    """samples/pegasus_finetune.py as it stands, on a tiny model and data set of the user's, which stay as they were."""
+    transformers = pytest.importorskip("transformers")
+    datasets, tokenizers = pytest.importorskip("datasets"), pytest.importorskip("tokenizers")
+    words = {"<pad>": 0, "</s>": 1, "<unk>": 2, **{f"w{number}": number + 3 for number in range(60)}}
+    core = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="<unk>"))
+    core.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    special = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=core, **special).save_pretrained(tmp_path / "model")
+    sizes = {"d_model": 16, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "encoder_layers": 1, "decoder_layers": 1}
+    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 64}
+    transformers.PegasusConfig(vocab_size=64, **sizes, **heads, architectures=["PegasusForConditionalGeneration"]).save_pretrained(
+        tmp_path / "model"
+    )
+    rows = [
+        {"dialogue": " ".join(f"w{(7 * row + word) % 60}" for word in range(5 + row % 40)), "summary": f"w{row % 60}"} for row in range(64)
+    ]
+    splits = {name: datasets.Dataset.from_list(rows) for name in ("train", "validation", "test")}
+    datasets.DatasetDict(splits).save_to_disk(tmp_path / "data")
+    before = digest(tmp_path)
+    given = ("--model", str(tmp_path / "model"), "--data", str(tmp_path / "data"))
+    report = verify_script(SAMPLES / "pegasus_finetune.py", ScriptOptions(backend="emulated", steps=2, arguments=given))
+
+    assert report.verdicts[0].checks, report.problem
+    assert not [check for check in report.verdicts[0].checks if check.status == "fail" and check.name != "precision"], reasons(report)
+    (run,) = report.runs
+    assert [record.what for record in run.steps].count("train") == 2
+    for change in ("max_steps -1 → 2", "DataLoader workers 4 → 0", "PegasusForConditionalGeneration.save_pretrained wrote nothing"):
+        assert change in run.changes
+    assert digest(tmp_path) == before
 
 
 def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:

@@ -104,17 +104,20 @@ def _reports(request: Request) -> Iterator[Report]:
     for path in request.specs:
         pair = read_pair(path)
         with Live(sys.stderr) as live:
-            yield _spec_report(pair, path, request, live)
+            report = _spec_report(pair, path, request, live)
+        yield report
     for found in files(request.asked):
         if not found.is_named and not has_run(found, request.asked):
             continue
-        with Live(sys.stderr, found.path) as live:
-            yield verify_file(found, request.asked, request.options(Machine()), live.progress)
+        with Live(sys.stderr) as live:
+            report = verify_file(found, request.asked, request.options(Machine()), live.progress)
+        yield report
     if request.script is not None:
         machine, said = machine_for(request.script, request.asked.session)
         options = ScriptOptions(machine, request.backend, request.steps or SCRIPT_STEPS, request.arguments, request.limits, said)
-        with Live(sys.stderr, str(request.script)) as live:
-            yield verify_script(request.script, options, live.progress)
+        with Live(sys.stderr) as live:
+            report = verify_script(request.script, options, live.progress)
+        yield report
 
 
 def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> Report:

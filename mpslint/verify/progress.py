@@ -17,7 +17,7 @@ from mpslint.verify.verdict import size
 class Live:
     """A live view of running jobs on a terminal."""
 
-    def __init__(self, stream: TextIO, subject: str = "") -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, stderr=True)
         self._progress = Progress(
             TextColumn("{task.description:<14}"),
@@ -28,13 +28,10 @@ class Live:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._subject = subject
         self._tasks: dict[str, TaskID] = {}
         self._lock = threading.Lock()
 
     def __enter__(self) -> Live:
-        if self._subject and self._console.is_terminal:
-            self._console.print(self._subject, style="dim", markup=False)
         self._progress.start()
         return self
 

@@ -158,8 +158,9 @@ def _losses(trained: Sequence[StepRecord]) -> str:
 
 
 def _print_notes(run: RunResult, console: Console) -> None:
-    for note in (*run.notes, *(f"changed to shorten the run: {change}" for change in run.changes)):
-        _print_entry(console, "note", "dim", Text(f"{run.name}, {run.backend}: {note}", style="dim"))
+    for label, lines in (("note", run.notes), ("shortened", run.changes)):
+        for line in lines:
+            _print_entry(console, label, "dim", Text(f"{run.name}, {run.backend}: {line}", style="dim"))
 
 
 def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:

@@ -36,6 +36,7 @@ def library_changes(
         "lightning.pytorch.trainer.trainer": lightning,
         "pytorch_lightning.trainer.trainer": lightning,
         "huggingface_hub": no_login,
+        "datasets": transformed_in_scratch,
     }
     if is_emulated:
         found["transformers.generation.utils"] = generation
@@ -47,3 +48,8 @@ def no_login(module: ModuleType) -> None:
     for name in ("login", "notebook_login", "interpreter_login"):
         if hasattr(module, name):
             setattr(module, name, lambda *args, **kwargs: None)
+
+
+def transformed_in_scratch(module: ModuleType) -> None:
+    """Have transformed data kept in a scratch folder instead of beside the user's own data set."""
+    module.disable_caching()

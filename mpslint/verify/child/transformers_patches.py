@@ -148,7 +148,7 @@ def cut(dataset: Any, size: int, shortened: Shortened) -> Any:
 
 def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emulated: bool) -> None:
     """Have from_pretrained build a model from its configuration alone: always when emulated,
-    else where its weights are not at hand."""
+    else where its weights are not at hand. Nothing is saved: emulated weights have no values."""
     model_class: Any = module.PreTrainedModel
     original = model_class.from_pretrained.__func__
 
@@ -177,7 +177,11 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
             model = model.to(dtype)
         return model.eval()
 
+    def saved_nothing(self: Any, *args: Any, **kwargs: Any) -> None:
+        shortened.note(f"{type(self).__name__}.save_pretrained wrote nothing")
+
     model_class.from_pretrained = classmethod(from_configuration)
+    model_class.save_pretrained = saved_nothing
 
 
 def reduce_depth(config: Any) -> bool:
