@@ -28,11 +28,13 @@ MOST_FILES = 50_000
 
 @dataclass
 class Cache:
-    """The findings of earlier runs. `key_of` gives, for a path, a digest of everything but the content that findings depend on."""
+    """The findings of earlier runs. `key_of` gives, for a file, a digest of everything but the content that findings depend on."""
 
     folder: Path
-    key_of: Callable[[str], str]
+    key_of: Callable[[Found], str]
     entries: dict[str, Any] = field(default_factory=dict)
+    stamps: dict[str, list[int]] = field(default_factory=dict)
+    """Of files that were looked up: size, time and inode as they were then."""
     is_changed: bool = False
 
     @property
@@ -50,38 +52,38 @@ class Cache:
         """Return what a file gave before, if neither it nor what it depends on has changed."""
         if found.problem or found.path == STANDARD_INPUT:
             return None
-        entry = self.entries.get(os.path.abspath(found.path))
         try:
-            stat = os.stat(found.path)
-            if entry is None or entry["key"] != self.key_of(found.path):
+            path = os.path.abspath(found.path)
+            stamp = self.stamps[path] = _stamp(path)
+            entry = self.entries.get(path)
+            if entry is None or entry["key"] != self.key_of(found):
                 return None
-            stamp = [stat.st_mtime_ns, stat.st_size, stat.st_ino]
             if entry["stamp"] != stamp:
-                if entry["content"] != _digest(Path(found.path).read_bytes()):
+                if entry["content"] != _digest(Path(path).read_bytes()):
                     return None
                 entry["stamp"] = stamp
                 self.is_changed = True
             data = entry["view"]
-            return FileView(found.path) if data is None else from_data({**data, "path": found.path})
-        except (OSError, KeyError, TypeError):
-            return None
+            return FileView(found.path, data) if isinstance(data, str) else from_data({**data, "path": found.path})
+        except (OSError, LookupError, TypeError, ValueError, AttributeError):
+            return None  # gone, or an entry that is none: the file is checked anew
 
     def store(self, found: Found, view: FileView) -> None:
-        """Remember what a file gave; a file that could not be read is not remembered."""
+        """Remember what a file gave; not of a file that could not be read, nor of one that changed since it was looked up."""
         if view.problem or found.path == STANDARD_INPUT:
             return
+        path = os.path.abspath(found.path)
         try:
-            stat = os.stat(found.path)
-            content = _digest(Path(found.path).read_bytes())
+            content = _digest(Path(path).read_bytes())
+            stamp = _stamp(path)
         except OSError:
             return
+        self.entries.pop(path, None)
+        if stamp != self.stamps.get(path):
+            return
         is_empty = not (view.findings or view.unread or view.silenced)
-        self.entries[os.path.abspath(found.path)] = {
-            "key": self.key_of(found.path),
-            "stamp": [stat.st_mtime_ns, stat.st_size, stat.st_ino],
-            "content": content,
-            "view": None if is_empty else to_data(view),
-        }
+        entry = {"key": self.key_of(found), "stamp": stamp, "content": content, "view": view.kind if is_empty else to_data(view)}
+        self.entries[path] = entry
         self.is_changed = True
 
     def save(self) -> None:
@@ -89,14 +91,24 @@ class Cache:
         if not self.is_changed:
             return
         kept = dict(list(self.entries.items())[-MOST_FILES:])
-        with contextlib.suppress(OSError):
+        temporary = ""
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / ".gitignore").write_text("*\n")
-            (self.folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+            if not (self.folder / "CACHEDIR.TAG").is_file():
+                (self.folder / ".gitignore").write_text("*\n")
+                (self.folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
             handle, temporary = tempfile.mkstemp(dir=self.folder)
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(kept, stream, separators=(",", ":"))
+            with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as stream:
+                stream.write(json.dumps(kept, separators=(",", ":")))
             os.replace(temporary, self._file)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _stamp(path: str) -> list[int]:
+    stat = os.stat(path)
+    return [stat.st_mtime_ns, stat.st_size, stat.st_ino]
 
 
 def _digest(data: bytes) -> str:

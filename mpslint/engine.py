@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mpslint.finding import Finding, Fix, Safety, Span
-from mpslint.gate import function_gate, is_suite, may_matter
+from mpslint.gate import function_words, is_suite, may_matter
 from mpslint.judge import conditions_hold, judge
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
@@ -33,10 +33,10 @@ class Checked:
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
     rules = load_rules() if rules is None else tuple(rules)
-    if not may_matter(document.text.encode("utf-8", "surrogatepass"), rules) or is_suite(document):
+    if not may_matter(document.text, rules) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
-    words = function_gate(rules)
+    words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
     found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)

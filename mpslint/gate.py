@@ -1,8 +1,10 @@
 """The first gate: does a text hold any word that some rule could be about? Most files of a repository do not, nor most functions.
 
-The words are derived from the dialects and the rules: the last name of every call they read, methods, variables, flags, devices. A
-Python check names its own: one of its `WORDS` stands in every function in which it can find something, and one of its `FILE_WORDS` (where
-it has them) in every such file; one that reads a table of calls has a function `words(options)`.
+It asks twice. First for the name of a framework, a device, or a variable, command or key of theirs: a text without any has nothing to do
+with PyTorch, and nothing is said about it. Then for the words of the rules themselves, derived from the dialects and the rules: the last
+name of every call they read, methods, variables, flags. A Python check names its own: one of its `WORDS` stands in every function in
+which it can find something, and one of its `FILE_WORDS` (where it has them) in every such file; one that reads a table of calls has a
+function `words(options)`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from mpslint.knowledge import platform_data
 from mpslint.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern, load_dialects
 from mpslint.source.document import Document, Kind
+from mpslint.words import Words, words_of
 
 DEVICES = ("cuda", "mps")
 """What is said about a device matters only where one of these is named."""
@@ -23,29 +26,82 @@ DTYPES = ("float16", "float64")
 """What is said about a dtype by such a method matters only where one of these is named (bfloat16 is one of them)."""
 COMMON_METHODS = frozenset({"to", "backward"})
 """Methods that any file may call; what a rule could say of them needs another of the words."""
+SUPPRESSION = ("mpslint",)
+"""What a comment that silences findings is known by, beside the beginning of their ids."""
+
+Word = tuple[str, bool]
+"""A word, and whether it is a name that stands by itself (`Trainer`) rather than a piece of a text (`cuda`)."""
 
 
 @functools.lru_cache(maxsize=16)
-def gate(rules: tuple[Rule, ...]) -> re.Pattern[bytes]:
-    """Return a pattern that is found in the bytes of every file in which one of the rules can find something."""
-    return re.compile(_any_of(_words(rules, "FILE_WORDS")).encode())
+def frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
+    """Return words of which one stands in every file that rules have anything to say about."""
+    found = [*DEVICES, *SUPPRESSION]
+    for dialect in load_dialects().all:
+        found += dialect.roots
+        found += (_variable(name) for name in dialect.environment)
+        for command in dialect.commands:
+            found += command.has or map(_program, command.globs)
+        for config in dialect.configs:
+            found += config.words
+    for rule in rules:
+        found += _frameworks_of(rule.when[0])
+        if rule.when[0].subject == "suppression":
+            found += (one.id.rstrip("0123456789") for one in rules)
+    shortest = {word for word in found if word and not any(other != word and other in word for other in found if other)}
+    return tuple(word.encode() for word in sorted(shortest, key=lambda word: (word not in ("torch", *DEVICES), word)))
+
+
+def _frameworks_of(condition: Condition) -> Iterator[str]:
+    """Yield what names the package, method or variable that a rule's first condition is about."""
+    if condition.subject == "environment":
+        yield from map(_variable, condition.names)
+    elif condition.subject == "method":
+        yield from (name for name in condition.names if name not in COMMON_METHODS)
+    elif condition.subject in ("import", "call", "handler"):
+        yield from map(_root, condition.names)
+    elif condition.subject == "check":
+        modules = [check_module(name) for name in condition.names]
+        for word in (word for module in modules if hasattr(module, "words") for word in module.words(condition.options)):
+            yield _root(word) if "." in word else _variable(word)
+
+
+def _root(glob: str) -> str:
+    root = glob.split(".")[0]
+    return literal(glob) if "*" in root else root
+
+
+def _program(glob: str) -> str:
+    """Return the first word of the longest piece of a command's pattern (`*python* -m accelerate.commands.launch*`)."""
+    words: list[str] = re.findall(r"\w{3,}", max(glob.split("*"), key=len))
+    return words[0]
 
 
 @functools.lru_cache(maxsize=16)
-def function_gate(rules: tuple[Rule, ...]) -> re.Pattern[str]:
-    """Return a pattern that is found in the text of every function in which one of the rules can find something."""
-    return re.compile(_any_of(_words(rules, "WORDS")))
+def file_words(rules: tuple[Rule, ...]) -> Words:
+    """Return words of which one stands in every file in which one of the rules can find something."""
+    return _as_words(_words(rules, "FILE_WORDS"))
 
 
-def _any_of(found: Iterable[str]) -> str:
-    words = {word for word in found if word}
-    shortest = sorted(word for word in words if not any(other != word and other in word for other in words))
-    return "|".join(map(re.escape, shortest))
+@functools.lru_cache(maxsize=16)
+def function_words(rules: tuple[Rule, ...]) -> Words:
+    """Return words of which one stands in every function in which one of the rules can find something."""
+    return _as_words(_words(rules, "WORDS"))
 
 
-def may_matter(data: bytes, rules: tuple[Rule, ...]) -> bool:
-    """Return whether one of the rules can find anything in a file."""
-    return gate(rules).search(data) is not None
+def _as_words(found: Iterable[Word]) -> Words:
+    words = set(found)
+    return words_of((text for text, is_name in words if is_name), (text for text, is_name in words if not is_name))
+
+
+def names_framework(data: bytes, rules: tuple[Rule, ...]) -> bool:
+    """Return whether a file names anything that the rules are about; the quickest test, on bytes as they are."""
+    return any(word in data for word in frameworks(rules))
+
+
+def may_matter(text: str, rules: tuple[Rule, ...]) -> bool:
+    """Return whether one of the rules can find anything in a text."""
+    return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text)
 
 
 def is_suite(document: Document) -> bool:
@@ -67,69 +123,73 @@ def _are_uncalled(functions: Sequence[str], text: str) -> bool:
     return bool(functions) and not any(re.search(rf"(?<!def )\b{name}\b", text) for name in functions)
 
 
-def looks_broken(data: bytes, is_notebook: bool) -> bool:
-    """Return whether a file is not what its name says: then it is read after all, so that this is said."""
-    if is_notebook:
-        return data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}"
-    return b"\0" in data[:8192]
-
-
-def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[str]:
-    yield from DEVICES
+def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
+    yield from _pieces(DEVICES)
     for dialect in load_dialects().all:
-        yield from (_variable(name) for name in dialect.environment)
-        yield from (f".{attribute.name}" for attribute in dialect.attributes)
+        yield from _pieces(map(_variable, dialect.environment))
+        yield from ((attribute.name, True) for attribute in dialect.attributes)
         for pattern in dialect.calls:
             yield from words_of_pattern(pattern)
         for command in dialect.commands:
-            yield from command.has or [literal(glob) for glob in command.globs]
+            yield from _pieces(command.has or [literal(glob) for glob in command.globs])
         for config in dialect.configs:
-            yield from config.words
+            yield from _pieces(config.words)
     for rule in rules:
         for condition in rule.when[:1]:
             yield from words_of_condition(condition, of_checks)
+            if condition.subject == "suppression":
+                yield from _pieces([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in rules)])
 
 
-def words_of_pattern(pattern: CallPattern) -> Iterator[str]:
+def _pieces(words: Iterable[str]) -> Iterator[Word]:
+    return ((word, False) for word in words)
+
+
+def words_of_pattern(pattern: CallPattern) -> Iterator[Word]:
     """Yield words of which one stands in every call that a dialect's pattern fits and a rule can care about."""
     readers = {spelling.reads for spellings in pattern.table.arguments.values() for spelling in spellings}
     if readers == {"device"} and not pattern.sets:
-        yield from DEVICES
+        yield from _pieces(DEVICES)
         return
     if pattern.has and not pattern.sets:
-        yield from pattern.has
+        yield from ((name, True) for name in pattern.has)
         return
     if "dtype" in readers and COMMON_METHODS.intersection(pattern.methods):
-        yield from DTYPES
-    yield from (f".{method}" for method in pattern.methods if method not in COMMON_METHODS)
-    yield from (literal(name) for name in pattern.names)
-    yield from (literal(text) for text in pattern.written)
+        yield from _pieces(DTYPES)
+    yield from ((method, True) for method in pattern.methods if method not in COMMON_METHODS)
+    yield from map(word_of, pattern.names)
+    yield from _pieces(map(literal, pattern.written))
 
 
-def words_of_condition(condition: Condition, of_checks: str) -> Iterator[str]:
+def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
     """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words.
 
     `of_checks` says which words of a Python check are meant: WORDS, or FILE_WORDS where it has them.
     """
     if condition.subject == "method":
-        yield from (f".{name}" for name in condition.names if name not in COMMON_METHODS)
+        yield from ((name, True) for name in condition.names if name not in COMMON_METHODS)
     elif condition.subject in ("call", "handler"):
-        yield from (literal(name) for name in condition.names)
+        yield from map(word_of, condition.names)
     elif condition.subject == "import":
-        yield from condition.names
+        yield from _pieces(condition.names)
     elif condition.subject == "environment":
-        yield from (_variable(name) for name in condition.names)
+        yield from _pieces(map(_variable, condition.names))
     elif condition.subject == "check":
-        for name in condition.names:
-            module = check_module(name)
+        for module in map(check_module, condition.names):
             if hasattr(module, "words"):
-                yield from map(literal, module.words(condition.options))
+                yield from (word_of(word) if "." in word else (_variable(word), False) for word in module.words(condition.options))
             else:
-                yield from getattr(module, of_checks, module.WORDS)
+                yield from _pieces(getattr(module, of_checks, module.WORDS))
+
+
+def word_of(glob: str) -> Word:
+    """Return the word by which a qualified name is sure to be written."""
+    word = literal(glob)
+    return word, word in glob.split(".")
 
 
 def literal(glob: str) -> str:
-    """Return the word by which a qualified name is sure to be written: its last part that is no pattern, else the longest piece of one."""
+    """Return the text by which a qualified name is sure to be written: its last part that is no pattern, else the longest piece of one."""
     parts = [part for part in glob.split(".") if not part.startswith("__")]
     for part in reversed(parts[1:]):
         if "*" not in part:

@@ -205,7 +205,9 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     if condition.subject == "method":
         found = [call for name in condition.names for call in evidence.calls_of_method.get(name, ())]
     else:
-        names = [name for name in evidence.calls_of_name if _fits_any(name, condition.names)]
+        names = [name for name in condition.names if name in evidence.calls_of_name]
+        if any("*" in name for name in condition.names):
+            names = [name for name in evidence.calls_of_name if _fits_any(name, condition.names)]
         found = [call for name in names for call in evidence.calls_of_name[name]]
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
@@ -314,9 +316,16 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
         module = check_module(name)
-        words = module.words(condition.options) if hasattr(module, "words") else getattr(module, "WORDS", ("",))
-        if any(word.rsplit(".", 1)[-1] in evidence.document.text for word in words):
+        if _has_word(module, condition, evidence):
             yield from check_function(name)(evidence, condition.options)
+
+
+def _has_word(module: Any, condition: Condition, evidence: Evidence) -> bool:
+    """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
+    if not hasattr(module, "words"):
+        return any(word in evidence.document.text for word in getattr(module, "WORDS", ("",)))
+    lasts = [word.rsplit(".", 1)[-1] for word in module.words(condition.options)]
+    return any(last in evidence.identifiers if last[-1:].isalnum() else last in evidence.document.text for last in lasts)
 
 
 @functools.lru_cache(maxsize=256)

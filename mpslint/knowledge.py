@@ -38,6 +38,18 @@ def _catalogue() -> Mapping[str, Any]:
     return data
 
 
+@functools.lru_cache(maxsize=1)
+def shipped_frameworks() -> tuple[bytes, ...]:
+    """Return the words of which one stands in every file that a shipped rule can speak about (see `gate`); nothing in a checkout."""
+    if rules_folder() != _PACKAGE / "rules":
+        return ()
+    try:
+        words: tuple[bytes, ...] = importlib.import_module("mpslint._frameworks").WORDS
+    except ModuleNotFoundError:
+        return ()
+    return words
+
+
 def compiled(folder: Path) -> dict[str, Any]:
     """Return what every YAML file below a folder holds, by its path there."""
     return {path.relative_to(folder).as_posix(): parse_yaml_file(path) for path in sorted(folder.rglob("*.yaml"))}
@@ -91,12 +103,19 @@ def knowledge_files(folder: str) -> Iterator[Path]:
             yield rules_folder() / name
 
 
+@functools.lru_cache(maxsize=1)
 def knowledge_digest() -> str:
-    """Return a digest of every knowledge file: what was found under one may not hold under another."""
+    """Return a digest of every knowledge file: what was found under one may not hold under another.
+
+    An installed mpslint changes with its version; of a checkout the code counts too.
+    """
     import hashlib
 
+    files = sorted(_PACKAGE.glob("_catalogue.py"))
+    if rules_folder() != _PACKAGE / "rules" or not files:
+        files = sorted([*rules_folder().rglob("*.yaml"), *_PACKAGE.rglob("*.py")])
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(rules_folder().rglob("*.yaml")):
+    for path in files:
         stat = path.stat()
         digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     return digest.hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import json
 import os
@@ -26,11 +27,19 @@ LARGEST_FILE = 20_000_000
 
 def project_root(path: Path) -> Path | None:
     """Return the nearest folder at or above a file that looks like the root of a project, or None."""
-    folder = path if path.is_dir() else path.parent
-    for candidate in (folder, *folder.parents):
-        if any((candidate / mark).exists() for mark in ROOT_MARKS) or any(candidate.glob("requirements*.txt")):
-            return candidate
-    return None
+    return _root_at(str(path if path.is_dir() else path.parent))
+
+
+@functools.lru_cache(maxsize=4096)
+def _root_at(folder: str) -> Path | None:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        names = []
+    if any(name in ROOT_MARKS or fnmatch.fnmatchcase(name, "requirements*.txt") for name in names):
+        return Path(folder)
+    above = os.path.dirname(folder)
+    return _root_at(above) if above != folder else None
 
 
 @functools.lru_cache(maxsize=64)

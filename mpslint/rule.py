@@ -185,7 +185,8 @@ def load_rule(path: Path) -> Rule:
 def load_rules(folders: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
     """Return every rule by id: the shipped ones, then those of the user's own folders. Raises RuleError."""
     paths = [path for path in knowledge_files("") if path.name[:3].isupper() and path.name[3:4].isdigit()]
-    paths += [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    shipped = {path.resolve() for path in paths}
+    paths += [path for folder in folders for path in sorted(folder.glob("*.yaml")) if path.resolve() not in shipped]
     rules: dict[str, Rule] = {}
     for path in paths:
         rule = load_rule(path)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 from mpslint.cache import Cache
@@ -15,6 +16,7 @@ from mpslint.view import FileView, view
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""
 CHUNK_BYTES = 500_000
+BYTES_BETWEEN_COLLECTIONS = 400_000
 
 
 def check_files(files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None) -> Iterator[FileView]:
@@ -42,8 +44,20 @@ def check_files(files: Sequence[Found], options: Options, jobs: int | None = Non
 
 
 def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Iterator[tuple[int, FileView]]:
-    for index, found in waiting:
-        yield index, view(check_file(found, options))
+    """Yield results one after the other. Syntax trees are many small objects: the collector runs when there is something to collect."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    held = 0
+    try:
+        for index, found in waiting:
+            yield index, view(check_file(found, options))
+            held += _size(found)
+            if held > BYTES_BETWEEN_COLLECTIONS:
+                gc.collect()
+                held = 0
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:
@@ -71,9 +85,25 @@ def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: i
         chunks[-1].append(pair)
         size += max(_size(pair[1]), CHUNK_BYTES // 100)
     light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for _, found in waiting) else b"")
-    with ProcessPoolExecutor(jobs or os.cpu_count()) as pool:
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+
+    pool = ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(chunks)), initializer=_end_on_interrupt)
+    left = dict(ordered)
+    try:
         for results in pool.map(_check_chunk, chunks, [light] * len(chunks)):
-            yield from results
+            for index, result in results:
+                del left[index]
+                yield index, result
+    except BrokenProcessPool:  # a worker was killed, as by a lack of memory: what is left is done here, one by one
+        yield from _one_by_one(list(left.items()), options)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_on_interrupt() -> None:
+    """Ctrl-C ends a worker at once and without a word: the parent says what there is to say."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _check_chunk(chunk: list[tuple[int, Found]], options: Options) -> list[tuple[int, FileView]]:

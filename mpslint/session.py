@@ -5,27 +5,28 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import functools
-import hashlib
 import itertools
-import sys
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mpslint import __version__
 from mpslint.configuration import Configuration, find_configuration, load_configuration
-from mpslint.engine import Checked, check
-from mpslint.finding import Finding, ReadError, Severity, UsageError
-from mpslint.gate import looks_broken, may_matter
-from mpslint.knowledge import knowledge_digest
-from mpslint.rewrite.apply import Fixed, fix
-from mpslint.rewrite.ignores import Ignored, add_ignores
-from mpslint.rule import Rule, load_rules
-from mpslint.source.document import Document, Kind
+from mpslint.finding import ReadError, Severity, UsageError
+from mpslint.knowledge import shipped_frameworks
+from mpslint.program.parse import parse_program
+from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
-from mpslint.target import Target
-from mpslint.targeting import base_target, target_for
+
+if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
+    from mpslint.engine import Checked
+    from mpslint.finding import Finding
+    from mpslint.rewrite.apply import Fixed
+    from mpslint.rewrite.ignores import Ignored
+    from mpslint.rule import Rule
+    from mpslint.target import Target
 
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
@@ -91,7 +92,10 @@ def read_bytes(found: Found, options: Options) -> bytes:
         return options.stdin
     try:
         path = Path(found.path)
-        if path.stat().st_size > LARGEST_FILE:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise ReadError(f"{found.path}: not a file; what comes from a pipe is read as standard input (-)")
+        if about.st_size > LARGEST_FILE:
             raise ReadError(f"{found.path}: larger than {LARGEST_FILE // 1_000_000} MB, so not read")
         return path.read_bytes()
     except OSError as error:
@@ -116,55 +120,105 @@ def check_file(found: Found, options: Options) -> FileResult:
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
-        rules = rules_for(found.path, configuration, options)
-        if not is_worth_reading(found, data, rules):
-            return FileResult(found.path)
-        document = open_document(found, data, options)
+        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+        if not broken and not _names_framework(data, configuration, options):
+            return _unread_only(found, data, configuration, options)
+        return _checked(found, open_document(found, data, options), configuration, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
+    except RecursionError:
+        return FileResult(found.path, problem=f"{found.path}: too deeply nested to be checked")
+
+
+def looks_broken(data: bytes, is_notebook: bool) -> bool:
+    """Return whether a file is not what its name says: then it is read after all, so that this is said."""
+    if is_notebook:
+        return data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}"
+    return b"\0" in data[:8192]
+
+
+def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
+    """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
+    is_plain = not (configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules)
+    words = shipped_frameworks() if is_plain and not options.select and not options.ignore else ()
+    if words:
+        return any(word in data for word in words)
+    from mpslint.gate import names_framework
+    from mpslint.rule import load_rules
+
+    chosen = rules_for("", configuration, options)
+    return names_framework(data, load_rules(configuration.rules)) if chosen else False
+
+
+def _unread_only(found: Found, data: bytes, configuration: Configuration, options: Options) -> FileResult:
+    """Return what cannot be read of a file that rules have nothing to say about, if the user named it."""
+    if not found.is_named:
+        return FileResult(found.path)
+    document = open_document(found, data, options)
+    unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
+    if (unread and document.kind is not Kind.PYTHON) or options.target or configuration.target:
+        return _checked(found, document, configuration, options)  # a Target that cannot be read is said
+    return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
+
+
+def _checked(found: Found, document: Document, configuration: Configuration, options: Options) -> FileResult:
+    from mpslint.engine import Checked, check
+    from mpslint.targeting import target_for
+
+    rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules)
-    threshold = options.severity or configuration.severity
-    kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     problem = syntax_problem(checked)
     if problem:
         return FileResult(found.path, problem=problem)
+    threshold = options.severity or configuration.severity
+    kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence))
+
+
+def _problem(document: Document, part: Unread) -> str:
+    place = document.place(part.span.start)
+    return f"{document.path}:{place.line}:{place.column}: {part.reason}"
 
 
 def fix_file(found: Found, options: Options, unsafe: bool) -> Fixed:
     """Fix one file in memory. Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError."""
+    from mpslint.rewrite.apply import fix
+
     data = read_bytes(found, options)
     document, target, rules, is_asked = _prepared(found, data, options)
     fixed = fix(document, target, rules, unsafe, is_asked)
-    problem = syntax_problem(fixed.before) if is_worth_reading(found, data, rules) else ""
+    problem = syntax_problem(fixed.before) if _is_worth_reading(found, data, options) else ""
     if problem:
         raise ReadError(problem)
     return fixed
 
 
-def is_worth_reading(found: Found, data: bytes, rules: tuple[Rule, ...]) -> bool:
-    """Return whether a file may hold something to say: it was named, or has words that rules are about, or looks broken."""
-    return found.is_named or may_matter(data, rules) or looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
+    """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
+    configuration = configuration_for(options.stdin_filename or found.path, options)
+    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+    return found.is_named or broken or _names_framework(data, configuration, options)
 
 
 def syntax_problem(checked: Checked) -> str:
     """Return the one line that says why a script could not be read; '' for a notebook, which loses no more than a cell."""
-    document = checked.document
-    if document.kind is not Kind.PYTHON or not checked.unread:
-        return ""
-    place = document.place(checked.unread[0].span.start)
-    return f"{document.path}:{place.line}:{place.column}: {checked.unread[0].reason}"
+    is_script = checked.document.kind is Kind.PYTHON and checked.unread
+    return _problem(checked.document, checked.unread[0]) if is_script else ""
 
 
 def add_ignores_to(found: Found, options: Options, reason: str) -> Ignored:
     """Write comments that silence a file's findings, in memory. Raises ReadError, FixError and UsageError."""
+    from mpslint.rewrite.ignores import add_ignores
+
     document, target, rules, is_asked = _prepared(found, read_bytes(found, options), options)
     return add_ignores(document, target, rules, reason, is_asked)
 
 
 def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+    from mpslint.targeting import target_for
+
     document = open_document(found, data, options)
     configuration = configuration_for(document.path, options)
     target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
@@ -181,14 +235,21 @@ def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
     """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    from mpslint.rule import load_rules
+
     rules = load_rules(configuration.rules)
-    per_file = tuple(
+    ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration))
+    return select_rules(rules, options.select or configuration.select, ignored)
+
+
+def ignored_in(path: str, configuration: Configuration) -> tuple[str, ...]:
+    """Return what `per-file-ignores` names for a file."""
+    return tuple(
         rule
         for glob, names in configuration.per_file_ignores.items()
         if fnmatch.fnmatch(Path(path).name, glob) or fnmatch.fnmatch(_relative(path, configuration.folder), glob)
         for rule in names
     )
-    return select_rules(rules, options.select or configuration.select, (*configuration.ignore, *options.ignore, *per_file))
 
 
 def _relative(path: str, folder: Path) -> str:
@@ -221,29 +282,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 def _names(word: str, rule: Rule) -> bool:
     return word == "ALL" or rule.id.startswith(word) or rule.name == word
-
-
-def dependencies(path: str, options: Options) -> str:
-    """Return a digest of everything but a file's content that its findings depend on: rules, Target, configuration, severity."""
-    configuration = configuration_for(path, options)
-    rules = rules_for(path, configuration, options)
-    base = base_target(path)
-    key = (id(configuration), id(rules), id(base), id(options))
-    if key not in _DIGESTS:
-        folders = [str(one.path.stat().st_mtime_ns) for one in rules if configuration.rules]
-        severity = (options.severity or configuration.severity).value
-        parts = [
-            __version__, sys.version, knowledge_digest(), repr([rule.id for rule in rules]), repr(folders), severity,
-            repr(base), repr(configuration.target), repr(options.target),
-        ]  # fmt: skip
-        _DIGESTS[key] = hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
-        _KEPT.append((configuration, rules, base, options))
-    return _DIGESTS[key]
-
-
-_DIGESTS: dict[tuple[int, ...], str] = {}
-_KEPT: list[object] = []
-"""What the digests are of, so that no id is given to another object."""
 
 
 def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Edit, Finding, Span
+from mpslint.program.walk import walk
 from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"
@@ -238,7 +239,7 @@ def _string_ends_later(statement: ast.stmt, line: int) -> bool:
         return False
     return any(
         isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno <= line < (node.end_lineno or node.lineno)
-        for node in ast.walk(statement)
+        for node in walk(statement)
     )
 
 

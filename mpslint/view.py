@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mpslint.finding import Finding, Span
-from mpslint.session import FileResult
 from mpslint.source.document import Document, Place
-from mpslint.target import Target
-from mpslint.versions import format_version
+
+if TYPE_CHECKING:
+    from mpslint.finding import Finding, Span
+    from mpslint.session import FileResult
+    from mpslint.target import Target
 
 SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
 LONGEST_LINE = 160
@@ -200,4 +201,6 @@ def exit_code(files: Iterable[FileView]) -> int:
 
 def versions_of(target: Target) -> dict[str, dict[str, str]]:
     """Return each version of a Target and where it was read, as plain data."""
+    from mpslint.versions import format_version
+
     return {name: {"version": format_version(choice.version), "source": choice.source} for name, choice in target.choices.items()}

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ("finding", "versions", "knowledge", "series"),
+    ("finding", "versions", "knowledge", "series", "words"),
     ("target", "pins", "configuration", "macs"),
     ("source",),
     ("targeting",),
@@ -21,7 +21,7 @@ LAYERS = [
     ("rule", "judge", "checks"),
     ("gate", "suppression", "schema"),
     ("engine", "rewrite"),
-    ("session", "view", "cache", "running", "fingerprint", "baseline", "in_force", "examples"),
+    ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force", "examples"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),
     ("report",),
     ("cli", "magic", "api", "__main__", "__init__"),

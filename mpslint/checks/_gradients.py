@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from mpslint.program.facts import Call, Context, Loop
 from mpslint.program.values import Instance, Known, Symbol, Value
+from mpslint.program.walk import children, walk
 from mpslint.settings.evidence import Evidence
 
 SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -58,7 +59,7 @@ def inside(loop: Loop) -> Iterator[ast.AST]:
         node = stack.pop()
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
             yield node
-            stack += ast.iter_child_nodes(node)
+            stack += children(node)
 
 
 def called_name(node: ast.AST) -> str:
@@ -70,7 +71,7 @@ def called_name(node: ast.AST) -> str:
 
 def touches(node: ast.AST, words: frozenset[str]) -> bool:
     """Return whether an expression calls or reads one of these names."""
-    return any(called_name(inner) in words or (isinstance(inner, ast.Attribute) and inner.attr in words) for inner in ast.walk(node))
+    return any(called_name(inner) in words or (isinstance(inner, ast.Attribute) and inner.attr in words) for inner in walk(node))
 
 
 def last_value(loop: Loop, name: str, before: ast.AST) -> ast.expr | None:
@@ -87,4 +88,4 @@ def last_value(loop: Loop, name: str, before: ast.AST) -> ast.expr | None:
 
 def names_in(node: ast.AST) -> set[str]:
     """Return the names that an expression reads."""
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}

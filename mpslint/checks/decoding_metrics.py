@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.checks._trainers import function_given, trainer_of
 from mpslint.judge import Match, match_of
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
 DECODES = frozenset({"batch_decode", "decode"})
@@ -25,7 +26,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         function = function_given(plan, "compute_metrics", evidence)
         if function is None or not any(name.endswith("Seq2SeqTrainer") for name in trainer.names):
             continue
-        if any(isinstance(node, ast.Attribute) and node.attr in DECODES for node in ast.walk(function.node)):
+        if any(isinstance(node, ast.Attribute) and node.attr in DECODES for node in walk(function.node)):
             match = match_of(generates, plan, evidence)
             if match is not None:
                 yield match

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.checks._gradients import SWITCHES, called_name, has_gradients, inside, switches_off_for_good
 from mpslint.judge import Match
 from mpslint.program.facts import Context, FunctionNode
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
 WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
@@ -44,7 +45,7 @@ def _in_evaluation_mode(scope: Sequence[ast.stmt], loop: ast.For | ast.AsyncFor)
     switches = [
         (node.lineno, node.func.value.id, node.func.attr)
         for statement in scope
-        for node in ast.walk(statement)
+        for node in walk(statement)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
         if node.func.attr in ("eval", "train") and node.lineno <= loop.lineno + 1
     ]

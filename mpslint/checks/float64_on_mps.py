@@ -12,6 +12,7 @@ from mpslint.finding import Edit, Related, Span
 from mpslint.judge import Match, is_certain
 from mpslint.program.facts import Argument, Call
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written
@@ -148,7 +149,7 @@ def _goes_to_mps(found: Matched | None) -> bool:
 
 
 def _is_part(inner: ast.AST, outer: ast.AST) -> bool:
-    return any(node is inner for node in ast.walk(outer))
+    return any(node is inner for node in walk(outer))
 
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:

@@ -11,6 +11,7 @@ from mpslint.judge import Match
 from mpslint.knowledge import platform_data
 from mpslint.program.facts import Choice
 from mpslint.program.platform import load_platform
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 
@@ -126,7 +127,7 @@ def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
     """Return the text of an expression or statement with "mps" for its "cpu"."""
     span = evidence.span_of(node)
     text = evidence.document.text[span.start : span.end]
-    constants = [n for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == "cpu"]
+    constants = [n for n in walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == "cpu"]
     if len(constants) != 1:
         return None
     inner = evidence.span_of(constants[0])

@@ -12,6 +12,7 @@ from mpslint.checks.evaluation_gradients import WANTS_GRADIENTS
 from mpslint.judge import Match
 from mpslint.program.facts import Accumulation, Call, Loop
 from mpslint.program.values import Instance, Items, Value
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
 MODELS = re.compile(
@@ -28,6 +29,9 @@ WORDS = ("append", "+=", "extend")
 """One of these stands in every function in which it finds something."""
 FILE_WORDS = ("from_pretrained", "torchvision.models", "create_model")
 """One of these stands in every such file."""
+
+MOST_PARTS = 8
+"""Items of a list or tuple that are looked at."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -64,15 +68,17 @@ def _is_released(kept: Accumulation, loop: Loop, words: frozenset[str]) -> bool:
 def _is_joined_on_device(kept: Accumulation, evidence: Evidence) -> bool:
     """Return whether the function hands on one tensor made of what was kept: then the device is where it is wanted."""
     function = kept.context.functions[-1] if kept.context.functions else None
-    returns = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value] if function is not None else []
+    returns = [node.value for node in walk(function) if isinstance(node, ast.Return) and node.value] if function is not None else []
     return any(kept.target in names_in(value) and not touches(value, LEAVES_DEVICE) for value in returns)
 
 
 def _forward_of(value: Value, depth: int = 6) -> Call | None:
     """Return the call of a model that a value is an output of, or is computed from by operations that keep the graph."""
+    if depth <= 0:
+        return None
     if isinstance(value, Items):
-        return next((found for part in value.values() if (found := _forward_of(part, depth - 1)) is not None), None)
-    if not isinstance(value, Instance) or depth <= 0:
+        return next((found for part in value.values()[:MOST_PARTS] if (found := _forward_of(part, depth - 1)) is not None), None)
+    if not isinstance(value, Instance):
         return None
     call = value.call
     if call is not None and MODELS.fullmatch(call.name):
@@ -82,4 +88,4 @@ def _forward_of(value: Value, depth: int = 6) -> Call | None:
     if (call.method or call.name.rsplit(".", 1)[-1]) not in KEEPS_GRAPH:
         return None
     sources = [*([value.owner] if value.owner is not None else []), *(argument.value for argument in call.arguments)]
-    return next((found for source in sources if (found := _forward_of(source, depth - 1)) is not None), None)
+    return next((found for source in sources[:MOST_PARTS] if (found := _forward_of(source, depth - 1)) is not None), None)

@@ -9,6 +9,7 @@ from typing import Any
 
 from mpslint.judge import Match
 from mpslint.program.values import Bound, Function, Instance, Known, Value, alternatives_of
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 
@@ -30,7 +31,7 @@ FILE_WORDS = ("DataLoader", "Trainer")
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""
     for function, owner, plan in _collate_functions(evidence):
-        padding = [node for node in ast.walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
+        padding = [node for node in walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
         if not padding or EVALUATES.search(function.name):
             continue
         node = min(padding, key=lambda call: call.lineno)

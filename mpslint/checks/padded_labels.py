@@ -9,6 +9,7 @@ from typing import Any
 
 from mpslint.judge import Match
 from mpslint.program.facts import Call, FunctionNode
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 
@@ -49,9 +50,9 @@ def _becomes_labels(call: Call, evidence: Evidence) -> bool:
     body = scope.body if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
     names = {name for statement in body for name in _names_of(statement, call.node)}
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Assign) and any(_is_labels(target) and _owner(target) not in names for target in node.targets):
-                inside = list(ast.walk(node.value))
+                inside = list(walk(node.value))
                 if call.node in inside or any(isinstance(inner, ast.Name) and inner.id in names for inner in inside):
                     return True
     return False
@@ -63,8 +64,8 @@ def _owner(target: ast.expr) -> str:
 
 
 def _names_of(statement: ast.stmt, node: ast.Call) -> Iterator[str]:
-    for inner in ast.walk(statement):
-        if isinstance(inner, ast.Assign) and node in list(ast.walk(inner.value)) and not any(map(_is_labels, inner.targets)):
+    for inner in walk(statement):
+        if isinstance(inner, ast.Assign) and node in list(walk(inner.value)) and not any(map(_is_labels, inner.targets)):
             for target in inner.targets:
                 if isinstance(target, ast.Name):
                     yield target.id

@@ -10,6 +10,7 @@ from mpslint.checks._gradients import BACKWARD, LEAVES_GRAPH, called_name, has_g
 from mpslint.judge import Match
 from mpslint.program.facts import Accumulation, Loop
 from mpslint.program.values import Known
+from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("backward",)
@@ -39,7 +40,7 @@ def _keeps_graph(kept: Accumulation, loop: Loop) -> bool:
     if (
         not names
         or touches(kept.value_node, LEAVES_GRAPH)
-        or any(isinstance(n, (ast.Call, ast.List, ast.Dict)) for n in ast.walk(kept.value_node))
+        or any(isinstance(n, (ast.Call, ast.List, ast.Dict)) for n in walk(kept.value_node))
     ):
         return False
     values = [last_value(loop, name, kept.value_node) for name in names]
@@ -64,7 +65,7 @@ def _is_trained_on(kept: Accumulation, evidence: Evidence) -> bool:
     """Return whether the sum itself is differentiated somewhere: then its graph is wanted."""
     name = kept.target.split("[")[0]
     for statement in evidence.parsed.body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Call) and called_name(node) in BACKWARD and name in ast.unparse(node):
                 return True
     return False

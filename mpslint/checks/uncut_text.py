@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.judge import Match
 from mpslint.program.facts import Call
 from mpslint.program.values import Bound, Function
+from mpslint.program.walk import walk
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -31,9 +32,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if call.method != "map":
             continue
         function = _callback(call)
-        if function is None or any(isinstance(node, ast.Slice) for node in ast.walk(function.node)):
+        if function is None or any(isinstance(node, ast.Slice) for node in walk(function.node)):
             continue
-        for node in ast.walk(function.node):
+        for node in walk(function.node):
             if isinstance(node, ast.Call) and _is_uncut(node):
                 yield Match(evidence.span_of(node), {"written": ast.unparse(node.func)}, plan=plan, context=call.context, node=node)
 

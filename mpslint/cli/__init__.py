@@ -12,6 +12,8 @@ from mpslint import __version__
 from mpslint.finding import MpslintError, ReadError
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNREADABLE = 0, 1, 2, 3
+EXIT_INTERRUPTED = 130
+"""What shells report for Ctrl-C."""
 
 
 class LazyGroup(click.Group):
@@ -28,6 +30,14 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; Ctrl-C ends it with one line, never to be taken for findings."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("mpslint: interrupted", err=True)
+            sys.exit(EXIT_INTERRUPTED)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -19,7 +19,7 @@ from mpslint.report.machine import file_as_json
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_problems, print_statistics
-from mpslint.session import Options, check_file, configuration_for, dependencies, files_of, rules_of
+from mpslint.session import Options, check_file, configuration_for, files_of, rules_of
 from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
@@ -141,11 +141,13 @@ def _views(files: list[Found], options: Options, jobs: int | None, no_cache: boo
     cache = None
     if not no_cache and len(files) > 1:
         from mpslint.cache import Cache, cache_folder
+        from mpslint.cache_key import Keys
 
         root = configuration_for(files[0].path, options).folder
-        cache = Cache(cache_folder(root), lambda path: dependencies(path, options))
+        cache = Cache(cache_folder(root), Keys(options).of)
         cache.load()
-    views = list(with_progress(check_files(files, options, jobs, cache), len(files), "Checking"))
-    if cache is not None:
-        cache.save()
-    return views
+    try:
+        return list(with_progress(check_files(files, options, jobs, cache), len(files), "Checking"))
+    finally:
+        if cache is not None:
+            cache.save()

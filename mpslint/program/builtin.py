@@ -198,10 +198,10 @@ def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast
     values = [argument.value for argument in arguments.positional]
     if name == "join" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
         items = values[0].values()
-        values = []
-        if all(isinstance(item, Known) and isinstance(item.value, str) for item in items):
-            return Known(str(receiver.value).join(item.value for item in items if isinstance(item, Known)), node)
-        return UNKNOWN
+        texts = [item.value for item in items if isinstance(item, Known) and isinstance(item.value, str)]
+        if len(texts) < len(items) or sum(map(len, texts)) + len(texts) * len(str(receiver.value)) > LONGEST_TEXT:
+            return UNKNOWN
+        return Known(str(receiver.value).join(texts), node)
     known = all(isinstance(value, Known) for value in values) and not arguments.is_open
     keywords = {key: argument.value for key, argument in arguments.keywords.items()}
     if not known or name not in STRING_METHODS or not all(isinstance(value, Known) for value in keywords.values()):

@@ -320,7 +320,7 @@ def call_function(
         return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
     if m.steps > FEW_STEPS and key in m.remembered:
-        return m.remembered[key]
+        return m.remembered[key][0]
     if not m.is_silent:
         m.analysed.add(id(function.node))
     frame = Frame(Names(), function.frame)
@@ -350,7 +350,7 @@ def call_function(
                 result = UNKNOWN
     finally:
         m.frame, m.context = before, outer
-    m.remembered[key] = result
+    m.remembered[key] = (result, (function, positional, keywords, m.context))
     return result
 
 
@@ -359,7 +359,7 @@ def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], ke
 
     def of(value: Value) -> object:
         if isinstance(value, Known):
-            return ("known", type(value.value), repr(value.value)[:200], value.weak)
+            return ("known", type(value.value), value.value, value.weak)
         if isinstance(value, Symbol):
             return ("symbol", value.name)
         return "unknown" if value is UNKNOWN else id(value)

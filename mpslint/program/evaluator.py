@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from mpslint.program.statements import execute
 from mpslint.program.values import Function, Instance
 from mpslint.source.document import Document
 from mpslint.versions import Version
+from mpslint.words import Words
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -30,7 +30,7 @@ def evaluate_program(
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
     how_known: Callable[[str], int] = lambda name: 0,
-    words: re.Pattern[str] | None = None,
+    words: Words | None = None,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 

@@ -188,8 +188,10 @@ def combine(m: Machine, left: Value, op: ast.operator, right: Value, node: ast.A
         return Mapping({**left.slots, **right.slots}, node, left.is_open or right.is_open)
     if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items):
         items = [*left.values(), *right.values()]
-        return Items(left.kind, dict(enumerate(items)), node, left.open or right.open)
+        return Items(left.kind, dict(enumerate(items[:MOST_ITEMS])), node, left.open or right.open or len(items) > MOST_ITEMS)
     if isinstance(op, ast.Div) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Known):
+        if not isinstance(right.value, str) or len(left.value) + len(right.value) > LARGEST_RESULT:
+            return UNKNOWN
         return Known(f"{left.value}/{right.value}", node, left.weak or right.weak)  # pathlib
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
@@ -216,6 +218,8 @@ def _is_small(op: ast.operator, left: Any, right: Any) -> bool:
         return length * abs(count) <= LARGEST_RESULT
     if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
         return len(left) <= 1024 and not any(mark in str(left) for mark in ("*", "0000", "9999"))
+    if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
+        return len(left) + len(right) <= LARGEST_RESULT
     return not isinstance(left, int) or not isinstance(right, int) or left.bit_length() + right.bit_length() <= LARGEST_RESULT
 
 
@@ -384,7 +388,7 @@ def _f_string(m: Machine, node: ast.JoinedStr) -> Value:
             continue
         value = evaluate(m, part.value) if isinstance(part, ast.FormattedValue) else UNKNOWN
         plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion in (-1, 115)
-        if not plain or not isinstance(value, Known) or len(str(value.value)) > LARGEST_RESULT:
+        if not plain or not isinstance(value, Known) or not _is_short(value.value):
             parts = []
             break
         parts.append(str(value.value))
@@ -395,6 +399,13 @@ def _f_string(m: Machine, node: ast.JoinedStr) -> Value:
         if isinstance(part, ast.FormattedValue):
             evaluate(m, part.value)
     return UNKNOWN
+
+
+def _is_short(constant: Any) -> bool:
+    """Return whether a constant makes a text of ordinary length; a huge number has none at all."""
+    if isinstance(constant, int):
+        return constant.bit_length() <= 1024
+    return not isinstance(constant, (str, bytes)) or len(constant) <= LARGEST_RESULT
 
 
 def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set) -> Value:

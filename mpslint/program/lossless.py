@@ -5,25 +5,10 @@ Arguments are added the way the call already writes them: on a line of their own
 
 from __future__ import annotations
 
-import io
-import tokenize
-
 import libcst as cst
 
 _ONE_SPACE = cst.SimpleWhitespace(" ")
 _Whitespace = cst.BaseParenthesizableWhitespace
-
-
-def comments_in(text: str) -> list[str]:
-    """Return the comments of a piece of Python, in order; of a piece that is no whole tokens, those that can be read."""
-    found = []
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline):
-            if token.type == tokenize.COMMENT:
-                found.append(token.string)
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        pass
-    return found
 
 
 def parses(text: str) -> bool:

@@ -53,8 +53,8 @@ class Machine:
     """The ids of function nodes in which a `yield` was met."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
-    remembered: dict[Any, Value] = field(default_factory=dict)
-    """What calls of the program's functions returned, by function and arguments."""
+    remembered: dict[Any, tuple[Value, object]] = field(default_factory=dict)
+    """What calls of the program's functions returned, by function and arguments; and these, so that no id is given to another object."""
     written: dict[int, frozenset[str]] = field(default_factory=dict)
     """The names that a loop assigns, by the id of its node."""
     star_modules: list[str] = field(default_factory=list)

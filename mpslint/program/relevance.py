@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import bisect
 import functools
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mpslint.program.values import Function, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
+from mpslint.words import Words
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""
@@ -21,14 +21,14 @@ class Relevance:
     """The places of the words that matter in a Document, and the names that stand for such a word (`device = "cuda"`)."""
 
     document: Document
-    words: re.Pattern[str] | None = None
+    words: Words | None = None
     """None if everything matters."""
     names: set[str] = field(default_factory=set)
     answers: dict[int, bool] = field(default_factory=dict)
 
     @functools.cached_property
     def _places(self) -> list[int]:
-        return [match.start() for match in self.words.finditer(self.document.text)] if self.words is not None else []
+        return sorted(self.words.places(self.document.text)) if self.words is not None else []
 
     def of(self, function: Function) -> bool:
         """Return whether a function's text holds a word that matters, or a name that stands for one."""
@@ -54,7 +54,7 @@ class Relevance:
 
     def _speaks(self, value: Value) -> bool:
         text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
-        return isinstance(text, str) and self.words is not None and self.words.search(text) is not None
+        return isinstance(text, str) and self.words is not None and self.words.are_in(text)
 
     def _names_one(self, node: ast.AST) -> bool:
         if not self.names:

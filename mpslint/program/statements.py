@@ -29,6 +29,7 @@ from mpslint.program.values import (
     is_weak,
     truth,
 )
+from mpslint.program.walk import children, walk
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
@@ -279,7 +280,7 @@ def _assigned_in(m: Machine, node: ast.For | ast.AsyncFor | ast.While) -> frozen
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 found.add(inner.id)
             elif not isinstance(inner, SCOPES):
-                stack += ast.iter_child_nodes(inner)
+                stack += children(inner)
         m.written[id(node)] = frozenset(found)
     return m.written[id(node)]
 
@@ -442,7 +443,7 @@ def _match(m: Machine, node: Any) -> bool:
     for case in node.cases:
         m.store.begin()
         try:
-            for inner in ast.walk(case.pattern):
+            for inner in walk(case.pattern):
                 name = getattr(inner, "name", None) or getattr(inner, "rest", None)
                 if isinstance(name, str):
                     m.bind(name, UNKNOWN)

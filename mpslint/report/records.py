@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpslint.fingerprint import fingerprints
-from mpslint.rule import Rule
 from mpslint.source.document import Place
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.view import FileView, FindingView
+
+if TYPE_CHECKING:
+    from mpslint.rule import Rule
 
 _PROBLEM = re.compile(r"(?::(\d+))?(?::(\d+))?: (.*)", re.DOTALL)
 LEVELS = ("error", "warning", "note")

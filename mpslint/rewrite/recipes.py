@@ -11,6 +11,7 @@ from typing import Any
 
 from mpslint.finding import Edit, Fix, Safety, Span
 from mpslint.judge import Match, conditions_hold
+from mpslint.program.comments import comments_in
 from mpslint.program.facts import Call
 from mpslint.rewrite.lines import line_removal
 from mpslint.rule import FixRecipe, Rule
@@ -63,8 +64,6 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
     if evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         written = "".join(edit.text for edit in edits)
         return any(comment not in written for text in old for comment in re.findall(r"(?<!\S)#[^\r\n]*", text))
-    from mpslint.program.lossless import comments_in
-
     kept = [comment for edit in edits for comment in comments_in(edit.text)]
     return any(comment not in kept for text in old for comment in comments_in(text))
 

@@ -205,6 +205,7 @@ class Dialects:
         """Return the patterns for a method of this name."""
         return self._methods.get(name, [])
 
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def of_written(self, text: str) -> list[CallPattern]:
         """Return the patterns for a callee that is written like this."""
         return [pattern for regex, pattern in self._written if regex.fullmatch(text)]

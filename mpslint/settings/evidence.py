@@ -15,11 +15,13 @@ from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
+from mpslint.program.walk import children, walk
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
 from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
+from mpslint.words import Words
 
 CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
 """Roles of calls that put a model on the Mac's GPU of their own accord."""
@@ -44,6 +46,11 @@ class Evidence:
     def span_of(self, node: ast.AST) -> Span:
         """Return the place of a node that has one."""
         return span_of(self.document, node)
+
+    @functools.cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every run of letters, digits and underscores in the Document."""
+        return frozenset(re.findall(r"\w+", self.document.text))
 
     @functools.cached_property
     def trains(self) -> bool:
@@ -99,9 +106,9 @@ class Evidence:
         stack: list[ast.AST] = list(self.parsed.body)
         while stack:
             node = stack.pop()
-            children = list(ast.iter_child_nodes(node))
-            stack += children
-            for child in children:
+            below = children(node)
+            stack += below
+            for child in below:
                 found[child] = node
         return found
 
@@ -115,7 +122,7 @@ class Evidence:
         """How often each name, attribute or string key is read in the program."""
         found: dict[str, int] = {}
         for statement in self.parsed.body:
-            for node in ast.walk(statement):
+            for node in walk(statement):
                 name = None
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                     name = node.id
@@ -134,7 +141,7 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_evidence(document: Document, text: str, target: Target, words: re.Pattern[str] | None = None) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
     """

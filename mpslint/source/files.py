@@ -51,7 +51,7 @@ def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | N
                 yield found
 
 
-def _expand(path: str, excluded: GitIgnoreSpec, base: Path, force_exclude: bool) -> Iterator[Found]:
+def _expand(path: str, excluded: GitIgnoreSpec | None, base: Path, force_exclude: bool) -> Iterator[Found]:
     if path == STANDARD_INPUT:
         yield Found(path)
     elif os.path.isdir(path):
@@ -72,7 +72,7 @@ def _expand(path: str, excluded: GitIgnoreSpec, base: Path, force_exclude: bool)
         yield Found(path, "no such file or folder")
 
 
-def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
+def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Found]:
     """Yield the files below a folder, in order of name; links to folders are not followed."""
     problems: list[Found] = []
 
@@ -81,15 +81,20 @@ def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
 
     ignores = _ignores_above(Path(top))
     for folder, folders, files in os.walk(top, onerror=note):
-        here = Path(folder).resolve()
-        own = _gitignore(here)
+        here = Path(folder).resolve() if ignores or ".gitignore" in files else Path(folder)
+        own = _gitignore(here) if ".gitignore" in files else None
         if own is not None:
             ignores = {**ignores, here: own}
         relevant = [(origin, spec) for origin, spec in ignores.items() if origin == here or origin in here.parents]
 
-        def is_ignored(name: str, is_folder: bool, here: Path = here, relevant: list[tuple[Path, GitIgnoreSpec]] = relevant) -> bool:
+        def is_left_out(
+            name: str, is_folder: bool, folder: str = folder, here: Path = here, relevant: list[tuple[Path, GitIgnoreSpec]] = relevant
+        ) -> bool:
+            mark = "/" if is_folder else ""
+            if _matches(excluded, os.path.join(folder, name) + mark, base):
+                return True
             for origin, spec in reversed(relevant):
-                answer = spec.check_file((here / name).relative_to(origin).as_posix() + ("/" if is_folder else "")).include
+                answer = spec.check_file((here / name).relative_to(origin).as_posix() + mark).include
                 if answer is not None:
                     return answer
             return False
@@ -100,15 +105,15 @@ def _walk(top: str, excluded: GitIgnoreSpec, base: Path) -> Iterator[Found]:
             if name not in SKIPPED_FOLDERS
             and not name.endswith(".egg-info")
             and not name.startswith("checkpoint-")
-            and not is_ignored(name, True)
-            and not _matches(excluded, os.path.join(folder, name) + "/", base)
+            and not is_left_out(name, True)
         )
         for name in sorted(files):
-            path = os.path.join(folder, name)
             kind = kind_of(name)
-            if kind is None or is_ignored(name, False) or _matches(excluded, path, base) or (kind is Kind.JSON and _is_data(path)):
+            if kind is None or is_left_out(name, False):
                 continue
-            yield Found(path, is_named=False)
+            path = os.path.join(folder, name)
+            if os.path.isfile(path) and not (kind is Kind.JSON and _is_data(path)):
+                yield Found(path, is_named=False)
     yield from problems
 
 
@@ -120,13 +125,18 @@ def _is_data(path: str) -> bool:
         return True
 
 
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec:
+def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
+    """Return what excludes files by these patterns; None for no patterns, which is what most runs have."""
+    if not any(line.strip() and not line.startswith("#") for line in patterns):
+        return None
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines(patterns)
 
 
-def _matches(spec: GitIgnoreSpec, path: str, base: Path) -> bool:
+def _matches(spec: GitIgnoreSpec | None, path: str, base: Path) -> bool:
+    if spec is None:
+        return False
     relative = os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith("/") else "")
     return bool(spec.match_file(relative))
 

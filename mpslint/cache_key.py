@@ -1,0 +1,50 @@
+"""What the findings of a file depend on beside its content: rules, Target, configuration, options, and mpslint itself."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpslint import __version__
+from mpslint.configuration import Configuration
+from mpslint.knowledge import knowledge_digest
+from mpslint.session import Options, configuration_for, ignored_in
+from mpslint.source.files import Found
+from mpslint.targeting import base_target
+
+
+@dataclass(eq=False)
+class Keys:
+    """Gives a file's key: worked out once a folder, as configuration and Target are the same for all of it."""
+
+    options: Options
+    folders: dict[Path, tuple[Configuration, str]] = field(default_factory=dict)
+
+    def of(self, found: Found) -> str:
+        """Return a digest of everything but the content. Raises UsageError when the configuration is wrong."""
+        path = Path(found.path)
+        if path.parent not in self.folders:
+            configuration = configuration_for(found.path, self.options)
+            self.folders[path.parent] = configuration, self._digest(found.path, configuration)
+        configuration, digest = self.folders[path.parent]
+        names = ignored_in(found.path, configuration) if configuration.per_file_ignores else ()
+        return " ".join([digest, "named" if found.is_named else "found", found.path, *names])
+
+    def _digest(self, path: str, configuration: Configuration) -> str:
+        options = self.options
+        own_rules = [file for folder in configuration.rules for file in sorted(folder.glob("*.yaml"))]
+        parts = [
+            __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
+            repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
+            repr((options.select, options.ignore, options.severity, sorted(options.target.items()), sorted(options.observed.items()))),
+            repr(options.largest_batch),
+            repr(base_target(path)),
+        ]  # fmt: skip
+        return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _stamp(file: Path) -> tuple[str, int, int]:
+    stat = file.stat()
+    return str(file), stat.st_size, stat.st_mtime_ns

@@ -1,0 +1,139 @@
+"""Many files at once: the same findings in the same order, however many processes find them."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import pytest
+
+from mpslint import running
+from mpslint.finding import UsageError
+from mpslint.running import check_files
+from mpslint.session import Options, files_of
+from mpslint.source.files import Found
+
+ROOT = Path(__file__).parents[1]
+BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Found]:
+    """Forty files of different size, some with findings, some that cannot be read, one that is not there."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(38):
+        text = BAD * (number % 4) + f"x = {number}\n" * (997 * number % 300)
+        (tmp_path / f"file{number:02}.py").write_text(text + ("def (:\n" if number % 7 == 6 else ""))
+    (tmp_path / "broken.ipynb").write_text('{"cells": [')
+    return [*files_of(["."], Options()), Found("gone.py", "no such file or folder")]
+
+
+def test_parallel_and_serial_are_the_same(many: list[Found]) -> None:
+    """In the order of the files, not in the order in which they are done."""
+    serial = list(check_files(many, Options(), 1))
+
+    assert [view.path for view in serial] == [found.path for found in many]
+    assert list(check_files(many, Options(), 2)) == serial
+    assert list(check_files(many, Options(), 3)) == serial
+    assert sum(len(view.findings) for view in serial) > 20
+    assert sum(bool(view.problem) for view in serial) > 3
+
+
+def test_standard_input_reaches_the_processes(many: list[Found]) -> None:
+    """Its text travels with the options."""
+    views = list(check_files([Found("-"), *many], Options(stdin=BAD.encode()), 2))
+
+    assert [finding.rule for finding in views[0].findings] == ["MPS101"]
+
+
+def test_a_wrong_option_is_said_from_a_process_too(many: list[Found]) -> None:
+    """As one error, with its hint."""
+    with pytest.raises(UsageError, match="did you mean"):
+        list(check_files(many, Options(select=("MPS10l",)), 2))
+
+
+def test_what_a_killed_process_leaves_is_done_here(many: list[Found], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine short of memory kills workers; the run goes on and misses nothing."""
+    serial = list(check_files(many, Options(), 1))
+
+    def die(self: object, *arguments: object) -> object:
+        raise BrokenProcessPool("killed")
+
+    monkeypatch.setattr(ProcessPoolExecutor, "map", die)
+
+    assert list(check_files(many, Options(), 2)) == serial
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "jobs", "pre_commit", "expected"),
+    [
+        (1, None, "", False),
+        (6, None, "", True),
+        (6, None, "1", False),
+        (6, 1, "", False),
+        (1, 4, "", True),
+        (6, 2, "1", True),
+    ],
+)
+def test_processes_are_started_where_they_pay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, megabytes: int, jobs: int | None, pre_commit: str, expected: bool
+) -> None:
+    """Above some megabytes, where there are cores, and not under pre-commit, which starts its own."""
+    monkeypatch.setenv("PRE_COMMIT", pre_commit)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    files = []
+    for number in range(2):
+        path = tmp_path / f"{number}.py"
+        path.write_bytes(b"#" * (megabytes * 500_001))
+        files.append((number, Found(str(path))))
+
+    assert running._is_much(files, jobs) is expected
+    assert running._is_much(files[:1], jobs) is False
+
+
+def test_one_core_starts_no_processes(monkeypatch: pytest.MonkeyPatch, many: list[Found]) -> None:
+    """Nor does a machine that does not say how many it has."""
+    monkeypatch.setattr(running, "ENOUGH_BYTES", 0)
+    monkeypatch.delenv("PRE_COMMIT", raising=False)
+    for cores in (1, None):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        assert running._is_much(list(enumerate(many)), None) is False
+
+
+def test_the_collector_is_left_as_it_was(many: list[Found]) -> None:
+    """Switched off while syntax trees come and go, and only then."""
+    assert gc.isenabled()
+    views = check_files(many, Options(), 1)
+    next(views)
+    assert not gc.isenabled()
+    views.close()
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str) -> None:
+    """Ctrl-C reaches every process of the terminal's group: no traceback, no process left, and not the exit code of findings."""
+    for number in range(60):
+        (tmp_path / f"{number}.py").write_text(BAD + "def f(x):\n    return x.cuda()\n" * 1500)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MPSLINT_CACHE_DIR": str(tmp_path / "cache")}
+    line = [sys.executable, "-m", "mpslint", "check", ".", "--isolated", "--jobs", jobs]
+    process = subprocess.Popen(
+        line, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    time.sleep(3)
+    assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert errors == "mpslint: interrupted\n"
+    assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)

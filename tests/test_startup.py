@@ -1,0 +1,82 @@
+"""What starting costs: modules are loaded only by a file that needs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpslint import knowledge
+from mpslint.gate import frameworks
+from mpslint.rule import load_rules
+
+ROOT = Path(__file__).parents[1]
+SCRIPT = """
+import sys
+import mpslint.knowledge
+mpslint.knowledge.shipped_frameworks = lambda: {words!r}
+sys.argv = ["mpslint", *{arguments!r}]
+from mpslint.cli import main
+try:
+    main()
+except SystemExit as done:
+    print("exit", done.code)
+print("loaded", *sys.modules)
+"""
+HEAVY = {
+    "libcst",
+    "rich",
+    "nbformat",
+    "jsonschema",
+    "pathspec",
+    "concurrent.futures.process",
+    "importlib.metadata",
+    "torch",
+    "transformers",
+}
+ENGINE = {"yaml", "mpslint.engine", "mpslint.judge", "mpslint.rule", "mpslint.program.evaluator", "mpslint.settings.dialect"}
+FP16 = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+
+
+def loaded(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
+    """Return how a command exits, and the modules that it has loaded by then: as installed, where the first words come with the wheel."""
+    script = SCRIPT.format(words=frameworks(load_rules()), arguments=arguments)
+    env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, env=env, capture_output=True, text=True, check=True)
+    *_, code, modules = done.stdout.strip().splitlines()
+    return code, set(modules.split())
+
+
+def test_version_loads_next_to_nothing(tmp_path: Path) -> None:
+    """Neither rules nor the engine, nor any library but click."""
+    code, modules = loaded("--version", cwd=tmp_path)
+
+    assert code == "exit 0"
+    assert not modules & (HEAVY | ENGINE | {"mpslint.session", "mpslint.source.reader"})
+
+
+def test_a_file_that_names_no_framework_loads_no_rules(tmp_path: Path) -> None:
+    """Neither the rules nor what judges by them."""
+    (tmp_path / "plain.py").write_text("import os\nprint(os.getcwd())\n")
+    code, modules = loaded("check", "plain.py", cwd=tmp_path)
+
+    assert code == "exit 0"
+    assert not modules & (HEAVY | ENGINE)
+
+
+@pytest.mark.parametrize(("text", "code"), [(FP16.replace("True", "False"), "exit 0"), (FP16, "exit 1")])
+def test_a_file_that_trains_loads_no_lossless_tree(tmp_path: Path, text: str, code: str) -> None:
+    """LibCST is for fixes that add or take away an argument; rich is for terminals."""
+    (tmp_path / "train.py").write_text(text)
+    found, modules = loaded("check", "train.py", cwd=tmp_path)
+
+    assert found == code
+    assert not modules & HEAVY
+
+
+def test_a_checkout_has_no_words_of_a_wheel() -> None:
+    """It derives them from the rules as they are now."""
+    assert knowledge.shipped_frameworks() == ()
