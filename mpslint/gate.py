@@ -63,7 +63,7 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
     elif condition.subject == "check":
         modules = [check_module(name) for name in condition.names]
         for word in (word for module in modules if hasattr(module, "words") for word in module.words(condition.options)):
-            yield _root(word) if "." in word else _variable(word)
+            yield _root(word) if "." in word else _variable(word) if word.isupper() else word
 
 
 def _root(glob: str) -> str:
@@ -177,7 +177,8 @@ def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
     elif condition.subject == "check":
         for module in map(check_module, condition.names):
             if hasattr(module, "words"):
-                yield from (word_of(word) if "." in word else (_variable(word), False) for word in module.words(condition.options))
+                found = list(module.words(condition.options))
+                yield from (word_of(word) if "." in word or not word.isupper() else (_variable(word), False) for word in found)
             else:
                 yield from _pieces(getattr(module, of_checks, module.WORDS))
 

@@ -50,7 +50,7 @@ def test_standard_input_reaches_the_processes(many: list[Found]) -> None:
     """Its text travels with the options."""
     views = list(check_files([Found("-"), *many], Options(stdin=BAD.encode()), 2))
 
-    assert [finding.rule for finding in views[0].findings] == ["MPS101"]
+    assert "MPS101" in [finding.rule for finding in views[0].findings]
 
 
 def test_a_wrong_option_is_said_from_a_process_too(many: list[Found]) -> None:
