@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """`%load_ext mpslint`."""
+    """Give IPython, which calls this for `%load_ext mpslint`, the magics `%mpslint` and `%%mpslint`."""
     from mpslint.magic import register
 
     register(ipython)

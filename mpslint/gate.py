@@ -49,12 +49,13 @@ def may_matter(data: bytes, rules: tuple[Rule, ...]) -> bool:
 
 
 def is_suite(document: Document) -> bool:
-    """Return whether a file is a test suite or a benchmark of CUDA, by `suites` of `rules/platform/elsewhere.yaml`; no notebook is."""
-    if document.kind is not Kind.PYTHON:
+    """Return whether a file is none that trains on a Mac, such as a test suite, by `suites` of `rules/platform/elsewhere.yaml`."""
+    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return False
     path, text = document.path.replace("\\", "/"), document.text
     return any(
-        ("path" not in suite or re.search(suite["path"], path) is not None)
+        (document.kind is Kind.PYTHON or suite.get("notebooks", False))
+        and ("path" not in suite or re.search(suite["path"], path) is not None)
         and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
         and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))
         for suite in platform_data("elsewhere")["suites"]

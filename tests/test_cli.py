@@ -228,8 +228,12 @@ def test_what_is_said_of_many_places_is_said_once(tmp_path: Path) -> None:
     (tmp_path / "many.py").write_text(code)
 
     shown, quiet = (run("check", "many.py", *more, cwd=tmp_path).stdout for more in ([], ["-q"]))
+    comment = run("check", "many.py", "--format", "markdown", cwd=tmp_path).stdout
     fixed = run("fix", "--apply", "many.py", cwd=tmp_path)
 
+    assert "1 error at 12 places" in comment
+    assert comment.count("| error |") == 1
+    assert "and 11 more places" in comment
     assert shown.count("MPS501") == 1
     assert "also  line 3; line 4" in shown
     assert "and 3 more" in shown
@@ -244,6 +248,7 @@ def test_what_is_said_of_many_places_is_said_once(tmp_path: Path) -> None:
     [
         ("tests/helpers.py", "import pytest\nimport torch\nx = torch.ones(2, device='cuda')\n"),
         ("kernels/test_norm.py", "import torch\ndef test_norm():\n    assert torch.ones(2, device='cuda').norm() > 1\n"),
+        ("job.py", "import os\nimport torch\nout = os.environ['SM_MODEL_DIR']\nx = torch.ones(2, device='cuda')\n"),
         ("bench_norm.py", "import torch\nstart = torch.cuda.Event(enable_timing=True)\nx = torch.ones(2, device='cuda')\n"),
     ],
 )

@@ -1,6 +1,6 @@
 """What a safe fix rewrites trains the same: each script is run as written and as rewritten, on the CPU, and its losses are compared.
 
-The scripts build a tiny model with random weights, a fixed seed and no dropout; nothing is downloaded.
+The scripts build a tiny model with random weights, a fixed seed and no dropout; nothing is downloaded. One process runs all of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,22 @@ rows = [{"text": words(4, 40), "summary": words(2, 12), "label": i % 2} for i in
 TAIL = """
 trainer.train()
 log = trainer.state.log_history
-print("RESULT", json.dumps({"loss": [row["loss"] for row in log if "loss" in row], "eval": trainer.evaluate()["eval_loss"]}))
+evaluated = trainer.evaluate()
+RESULT = {"loss": [row["loss"] for row in log if "loss" in row], "eval": evaluated["eval_loss"], "metric": evaluated.get("eval_mean")}
+"""
+
+RUNNER = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+results = []
+for text in json.load(open(sys.argv[1])):
+    space = {"__name__": "__main__"}
+    try:
+        exec(compile(text, "train.py", "exec"), space)
+        results.append(space["RESULT"])
+    except Exception as error:
+        results.append({"error": f"{type(error).__name__}: {error}"})
+print("RESULTS", json.dumps(results))
 """
 
 T5 = """\
@@ -104,8 +120,11 @@ args = TrainingArguments(
 trainer = Trainer(model=model, args=args, train_dataset=data, eval_dataset=data, data_collator=DataCollatorWithPadding(tokenizer), METRICS)
 """
 
-METRICS = 'eval_strategy="no",'
-KEEPS_LOGITS = "compute_metrics=lambda prediction: {}"
+MEAN = "compute_metrics=lambda found: {'mean': float(found.predictions[found.label_ids != -100].mean())}"
+"""A metric of every logit that evaluation keeps, padding aside."""
+
+OLD = {"transformers": "4.40", "accelerate": "0.34", "torch": "2.4"}
+"""Where fp16 and bf16 raise on a Mac."""
 
 EXACT = 1e-5
 """Where the framework computes the very same loss."""
@@ -120,7 +139,9 @@ CASES = {
     "accumulation after padding, classification": (BERT, 16, "", "", {"MPS301", "MPS201"}, EXACT),
     "accumulation after padding, seq2seq": (T5, 16, "", "", {"MPS301", "MPS201"}, WEIGHTED),
     "accumulation that there is already": (GPT2, 16, "gradient_accumulation_steps=2,", "", {"MPS301", "MPS201"}, EXACT),
+    "logits that leave the device in parts": (GPT2, 8, 'eval_strategy="epoch",', MEAN, {"MPS301", "MPS401"}, EXACT),
 }
+PRECISIONS = {"fp16": "fp16=True,", "bf16": "bf16=True,"}
 
 
 def script(template: str, batch: int, extra: str, metrics: str, out: Path) -> str:
@@ -129,80 +150,75 @@ def script(template: str, batch: int, extra: str, metrics: str, out: Path) -> st
     return HEAD + body + TAIL
 
 
-RUNNER = """\
-import os, runpy, sys
-import accelerate, datasets, tokenizers, torch, transformers
-from transformers import Seq2SeqTrainer
-
-waiting = sys.argv[1:]
-running = 0
-while waiting or running:
-    while waiting and running < 2:
-        path = waiting.pop(0)
-        if os.fork() == 0:
-            os.dup2(os.open(path + ".out", os.O_WRONLY | os.O_CREAT), 1)
-            os.dup2(1, 2)
-            runpy.run_path(path, run_name="__main__")
-            sys.stdout.flush()
-            os._exit(0)
-        running += 1
-    os.wait()
-    running -= 1
-"""
-"""Runs scripts, each in a process of its own that has the libraries loaded already: loading them takes longer than the training."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One script: the rules that rewrite it, and where it and its rewrite lie."""
-
-    applied: frozenset[str]
-    before: Path
-    after: Path
-
-
-@pytest.fixture(scope="module")
-def trained(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
-    """Return the chosen cases, each script run as it is written and as it is rewritten."""
-    folder = tmp_path_factory.mktemp("scripts")
-    items = [item for item in request.session.items if isinstance(item, pytest.Function) and item.module is request.module]
-    cases: dict[str, Case] = {}
-    for number, name in enumerate(item.callspec.params["name"] for item in items if hasattr(item, "callspec")):
-        template, batch, extra, metrics, _, _ = CASES[name]
-        text = script(template, batch, extra, metrics, folder / f"out{number}")
-        fixed = mpslint.fix(text, filename="train.py")
-        case = Case(frozenset(finding.rule for finding in fixed.applied), folder / f"before{number}.py", folder / f"after{number}.py")
-        case.before.write_text(text)
-        case.after.write_text(fixed.text)
-        cases[name] = case
+def results_of(texts: list[str], folder: Path) -> list[dict[str, Any]]:
+    """Run scripts one after the other in a process of their own and return what each computes, or the error that it raises."""
+    (folder / "scripts.json").write_text(json.dumps(texts))
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "HF_HUB_OFFLINE": "1",
-        "PYTHONWARNINGS": "ignore",
+        "HF_HOME": str(folder),
     }
-    paths = [str(path) for case in cases.values() for path in (case.before, case.after)]
-    subprocess.run([sys.executable, "-c", RUNNER, *paths], cwd=folder, env=environment, check=True, timeout=1200)
-    return cases
-
-
-def result_of(path: Path) -> dict[str, object]:
-    """Return what a script printed as its result."""
-    shown = Path(f"{path}.out").read_text()
-    lines = [line for line in shown.splitlines() if line.startswith("RESULT ")]
-    assert lines, shown[-2000:]
-    found: dict[str, object] = json.loads(lines[-1].removeprefix("RESULT "))
+    command = [sys.executable, "-c", RUNNER, str(folder / "scripts.json")]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=600)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULTS ")]
+    assert lines, done.stderr[-2000:]
+    found: list[dict[str, Any]] = json.loads(lines[-1].removeprefix("RESULTS "))
     return found
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_rewrite_trains_the_same(name: str, trained: dict[str, Case]) -> None:
-    """The same losses in training and in evaluation."""
-    *_, rules, tolerance = CASES[name]
-    case = trained[name]
-    written, rewritten = result_of(case.before), result_of(case.after)
+@dataclass(frozen=True)
+class Pair:
+    """A script as written and as rewritten, and what each gives."""
 
-    assert rules <= case.applied
-    assert rewritten["loss"] == pytest.approx(written["loss"], abs=tolerance)
-    assert rewritten["eval"] == pytest.approx(written["eval"], abs=tolerance)
+    fixed: mpslint.FixResult
+    written: dict[str, Any]
+    rewritten: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pair]:
+    """Every case by name; those of half precision are compared with the run without it, for none of them runs there."""
+    folder = tmp_path_factory.mktemp("runs")
+    texts = {name: script(*case[:4], folder / "out") for name, case in CASES.items()}
+    texts |= {name: script(GPT2, 4, extra, "", folder / "out").replace("use_cpu=True,", "") for name, extra in PRECISIONS.items()}
+    fixed = {name: mpslint.fix(text, filename="train.py", target=OLD if name in PRECISIONS else None) for name, text in texts.items()}
+    before = [text.replace(PRECISIONS[name], "") if name in PRECISIONS else text for name, text in texts.items()]
+    results = results_of([*before, *(one.text for one in fixed.values())], folder)
+    return {name: Pair(fixed[name], results[i], results[i + len(texts)]) for i, name in enumerate(texts)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_rewrite_trains_the_same(name: str, pairs: dict[str, Pair]) -> None:
+    """The same losses in training and in evaluation, and the same metrics."""
+    rules, tolerance = CASES[name][4:]
+    pair = pairs[name]
+
+    assert rules <= {finding.rule for finding in pair.fixed.applied}
+    assert len(pair.written["loss"]) == 4
+    assert pair.rewritten["loss"] == pytest.approx(pair.written["loss"], abs=tolerance)
+    assert pair.rewritten["eval"] == pytest.approx(pair.written["eval"], abs=tolerance)
+    assert pair.rewritten["metric"] == pytest.approx(pair.written["metric"], abs=tolerance)
+
+
+@pytest.mark.parametrize("name", PRECISIONS)
+def test_without_half_precision_the_run_is_the_fp32_run(name: str, pairs: dict[str, Pair]) -> None:
+    """What raises on a Mac as written trains as if nobody had asked for it."""
+    pair = pairs[name]
+
+    assert {"fp16": "MPS101", "bf16": "MPS102"}[name] in {finding.rule for finding in pair.fixed.applied}
+    assert pair.rewritten["loss"] == pytest.approx(pair.written["loss"], abs=EXACT)
+    assert pair.rewritten["eval"] == pytest.approx(pair.written["eval"], abs=EXACT)
+
+
+def test_the_comparison_can_fail(tmp_path: Path) -> None:
+    """Another learning rate is another run, and splitting without the Trainer's averaging is, too."""
+    base = script(T5, 16, "", "", tmp_path).replace("max_steps=4", "max_steps=2")
+    fixed = mpslint.fix(base, filename="train.py").text
+    assert "accepts_loss_kwargs = False" in fixed
+    changed = [base.replace("1e-3", "2e-3"), fixed.replace("model.accepts_loss_kwargs = False", "pass")]
+    written, faster, added_up = results_of([base, *changed], tmp_path)
+
+    assert faster["loss"] != pytest.approx(written["loss"], abs=WEIGHTED)
+    assert added_up["loss"] != pytest.approx(written["loss"], abs=WEIGHTED)

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 import mpslint
+from mpslint.engine import check
+from mpslint.rewrite.apply import Fixed, fix
+from mpslint.rule import load_rules
+from mpslint.source.reader import read
+from mpslint.target import default_target
 from tests.notebooks import code_cell, notebook
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -20,6 +25,15 @@ CAUSAL = (
 PADDED = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024, padding="max_length"))\n'
 VARYING = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024))\n'
 MODEL = 'AutoModelForCausalLM.from_pretrained("gpt2")'
+
+RULES = [rule for rule in load_rules() if rule.id in ("MPS101", "MPS104", "MPS201", "MPS202", "MPS301")]
+"""Those that the texts of this file are about: others may have more to say of them one day."""
+
+
+def fixed_by_some(text: str) -> Fixed:
+    """Return what the fixes of those rules make of a script."""
+    return fix(read("train.py", text.encode()), default_target(), RULES)
+
 
 PLACES = {
     "the argument": (
@@ -101,7 +115,7 @@ def test_where_a_fix_writes(name: str) -> None:
         assert before.count(old) == 1
         expected = expected.replace(old, new)
 
-    assert mpslint.fix(before).text == expected
+    assert fixed_by_some(before).data.decode() == expected
 
 
 STYLES = {
@@ -134,11 +148,20 @@ def test_a_new_argument_stands_beside_those_it_belongs_with() -> None:
     before = PADDED + f"args = TrainingArguments({arguments})\nTrainer({MODEL}, args, train_dataset=data).train()\n"
     expected = before.replace("size=16,  # fits an A100\n", "size=4,  # fits an A100\n    gradient_accumulation_steps=4,\n")
 
-    assert mpslint.fix(before).text == expected
+    assert fixed_by_some(before).data.decode() == expected
 
 
-def test_a_fix_that_makes_another_unnecessary() -> None:
-    """Once the shapes are bounded nobody has to empty the cache."""
+def test_a_fix_that_makes_others_unnecessary() -> None:
+    """One edit where the value is written mends every run that has it; nothing is edited twice."""
+    before = IMPORT + 'config = {"fp16": True}\nfirst = TrainingArguments("a", **config)\nsecond = TrainingArguments("b", **config)\n'
+    fixed = fixed_by_some(before)
+
+    assert fixed.data.decode() == before.replace("True", "False")
+    assert fixed.after.findings == ()
+
+
+def test_one_cause_is_mended_once() -> None:
+    """Where the shapes vary they are bounded; that nothing empties the cache is not said besides."""
     before = (
         VARYING
         + f"Trainer({MODEL}, TrainingArguments('out'), train_dataset=data, data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False))\n"
@@ -146,7 +169,8 @@ def test_a_fix_that_makes_another_unnecessary() -> None:
     found = {finding.rule for finding in mpslint.check(before).findings}
     fixed = mpslint.fix(before)
 
-    assert {"MPS202", "MPS301"} <= found
+    assert "MPS301" in found
+    assert "MPS202" not in found
     assert [finding.rule for finding in fixed.applied] == ["MPS301"]
     assert "MPS202" not in {finding.rule for finding in fixed.left}
 
@@ -170,10 +194,10 @@ def test_lines_that_are_no_python() -> None:
 def test_a_comment_is_not_deleted() -> None:
     """A safe fix that would take one away is unsafe, and says why."""
     text = IMPORT + 'args = TrainingArguments("out", tf32=(\n    # faster on an A100\n    True\n))\n'
-    (finding,) = mpslint.check(text).findings
+    (finding,) = check(read("train.py", text.encode()), default_target(), RULES).findings
 
-    assert (finding.rule, finding.safety) == ("MPS104", "safe")
-    assert "# faster on an A100" in mpslint.fix(text).text
+    assert finding.rule == "MPS104"
+    assert "# faster on an A100" in fixed_by_some(text).data.decode()
 
 
 def test_the_summarization_sample() -> None:
@@ -193,7 +217,7 @@ def test_the_summarization_sample() -> None:
             assert wanted in safe.text, wanted
         for wanted in ("max_input_length = 512", "max_target_length = 64", "generation_max_length=64", "per_device_train_batch_size=4"):
             assert wanted in unsafe.text, wanted
-        assert unsafe.left == ()
+        assert {(finding.severity, finding.safety) for finding in unsafe.left} <= {("note", "manual")}
 
 
 @pytest.mark.parametrize("sample", sorted(path.name for path in SAMPLES.iterdir()))

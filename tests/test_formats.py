@@ -18,6 +18,7 @@ import pytest
 from mpslint.report.formats import format_names, render
 from mpslint.report.formats.github import COMMANDS
 from mpslint.report.formats.markdown import LONGEST, MARK
+from mpslint.report.machine import file_as_json
 from mpslint.report.records import Report, path_from, repository_root
 from mpslint.rule import load_rules
 from mpslint.session import Options, check_file, fix_file
@@ -59,7 +60,8 @@ def reported(folder: Path, *names: str) -> Report:
         Found(str(p)) for p in sorted(folder.rglob("*.*")) if p.is_file()
     ]
     results = [check_file(found, Options(isolated=True, select=("MPS101",))) for found in paths]
-    return Report([view(result) for result in results], load_rules(), str(folder), results)
+    data = [file_as_json(result.checked) if result.checked is not None else None for result in results]
+    return Report([view(result) for result in results], load_rules(), str(folder), data)
 
 
 def sarif(report: Report) -> dict[str, Any]:
@@ -172,8 +174,8 @@ def test_sarif_fixes_may_span_and_insert_lines(folder: Path) -> None:
     report = reported(folder, NOTEBOOK)
     (finding,) = report.files[0].findings
     assert finding.fix is not None
-    (result,) = check_file(Found(str(folder / NOTEBOOK)), Options(isolated=True, select=("MPS101",))).findings
-    document = report.results[0].checked
+    checked = check_file(Found(str(folder / NOTEBOOK)), Options(isolated=True, select=("MPS101",)))
+    (result,), document = checked.findings, checked.checked
     assert document is not None
     start = result.span.start - 4  # the line before, its line end included
     edit = replace(
@@ -336,7 +338,7 @@ def test_markdown_is_a_table_that_no_text_breaks(folder: Path) -> None:
     assert text.startswith(MARK)
     assert len(re.findall(r"(?<!\\)\|", row)) == 6
     assert "&lt;b> \\_\\_init\\_\\_ `x\\|_y_` @\u200btorch next" in row
-    many = replace(report.files[0], findings=(odd,) * 2000)
+    many = replace(report.files[0], findings=tuple(replace(odd, message=f"{odd.message} {n}") for n in range(2000)))
     long = render("markdown", replace(report, files=[many]))
     assert len(long) < LONGEST
     assert "and 1" in long

@@ -1,8 +1,7 @@
-"""Files that are not meant to train on a Mac: kernels and tools for CUDA, jobs for a remote service."""
+"""Files that are not meant to train on a Mac: kernels and tools for CUDA."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,11 +12,10 @@ from mpslint.settings.evidence import Evidence
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield a match for a program that needs one of the packages, a module that imports one, and a file with one of the words."""
+    """Yield a match for a program that needs one of the packages, and for a module that imports one."""
     known = platform_data("elsewhere")
     imports = evidence.facts.imports
     needed = [fact for fact in imports if not evidence.is_program or not (fact.context.guards or fact.context.handlers)]
     packages = {fact.name.split(".")[0] for fact in needed}
-    texts = (evidence.document.text, evidence.document.path)
-    if packages & set(known["imports"]) or any(re.search(word, text) for word in known["mentions"] for text in texts):
+    if packages & set(known["imports"]):
         yield Match(Span(0, 0))

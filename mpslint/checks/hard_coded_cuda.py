@@ -18,6 +18,8 @@ from mpslint.settings.spell import Written, import_edits
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
+IS_ONE_OF_MANY = re.compile(r"\b(get_rank|get_world_size|local_rank|current_device)\b")
+"""A function that nothing in the file calls, and that speaks of these, is for one process of several, each with a GPU of its own."""
 PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
 """Where a conditional expression may stand without parentheses."""
 
@@ -76,6 +78,8 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ())]
         parent = evidence.parents.get(function)
         names += [parent.name] if isinstance(parent, ast.ClassDef) else []
+    if context.functions and not context.called and IS_ONE_OF_MANY.search(evidence.text_of(context.functions[-1])):
+        return False
     catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
     return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
 

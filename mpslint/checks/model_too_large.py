@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._trainers import trainer_of
 from mpslint.judge import Match, match_of
 from mpslint.knowledge import platform_data
 from mpslint.macs import GIB, limits
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.plan import TrainingPlan, behind
 from mpslint.settings.setting import Setting
 
 WORDS = ("from_pretrained",)
@@ -25,7 +26,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     limit = limits(memory, evidence.target.versions.get("macos"))
     is_partly = re.search(options["partly"], evidence.text) is not None
     for plan in evidence.plans:
-        model = _model_of(plan)
+        model = _model_of(plan, evidence)
         millions = parameters_of(str(model.constant)) if model is not None else None
         match = match_of(model, plan, evidence) if model is not None else None
         if millions is None or match is None:
@@ -43,14 +44,15 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield Match(match.span, values, model, match.call, plan, match.context, match.related, match.node)
 
 
-def _model_of(plan: TrainingPlan) -> Setting | None:
-    """Return the setting that names the only model of a run whose weights are not quantised."""
-    if plan.kind not in ("trainer", "loop") or len(plan.calls.get("model", ())) != 1 or "quantization" in plan.calls:
+def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
+    """Return the setting that names the model which a Trainer gets; None where it is not loaded by name, or quantised."""
+    trainer = trainer_of(plan)
+    if trainer is None or "quantization" in plan.calls or any(setting.is_written for setting in plan.settings.get("model.bits", ())):
         return None
-    if any(setting.is_written for setting in plan.settings.get("model.bits", ())):
-        return None
-    call = plan.calls["model"][0]
-    named = (setting for setting in plan.settings.get("model.name", ()) if setting.call is call)
+    given = trainer.keywords.get("model") or next(iter(trainer.arguments), None)
+    parts = behind(given.value, evidence.file_plans.by_result) if given is not None else iter(())
+    loaded = [part for part in parts if part.pattern.role == "model"]
+    named = [setting for setting in loaded[0].settings if setting.name == "model.name"] if len(loaded) == 1 else []
     return next((setting for setting in named if setting.is_known and isinstance(setting.constant, str)), None)
 
 

@@ -18,6 +18,8 @@ SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
 """Methods that give another view of the same memory."""
 WORDS = SWAPS
 """One of these stands in every function in which it finds something."""
+FILE_WORDS = ("BatchNorm",)
+"""One of these stands in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from mpslint.baseline import baseline_text, compare, load_baseline
 from mpslint.report.records import Report
 from mpslint.report.text import counted, print_problems
-from mpslint.session import FileResult, Options
+from mpslint.session import Options
 from mpslint.source.writer import write_whole
 
 
@@ -39,12 +40,9 @@ def without_known(path: Path, report: Report, options: Options) -> Report:
             else f"{len(compared.gone)} entries of the baseline no longer occur"
         )
         click.echo(f"{entries}: {named}{more}; --write-baseline {path} writes it anew", err=True)
-    results = [_only(result, kept) for result, kept in zip(report.results, compared.new, strict=bool(report.results))]
-    return replace(report, files=compared.files, results=results)
+    data = [_only(file, kept) for file, kept in zip(report.data, compared.new, strict=bool(report.data))]
+    return replace(report, files=compared.files, data=data)
 
 
-def _only(result: FileResult, kept: tuple[int, ...]) -> FileResult:
-    checked = result.checked
-    if checked is None:
-        return result
-    return replace(result, checked=replace(checked, findings=tuple(checked.findings[index] for index in kept)))
+def _only(file: dict[str, Any] | None, kept: tuple[int, ...]) -> dict[str, Any] | None:
+    return None if file is None else {**file, "findings": [file["findings"][index] for index in kept]}

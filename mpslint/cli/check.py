@@ -15,6 +15,7 @@ from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
 from mpslint.finding import UsageError
 from mpslint.report.formats import format_names
+from mpslint.report.machine import file_as_json
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_problems, print_statistics
@@ -125,8 +126,12 @@ def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
     rules = () if asked.output_format in (None, TEXT) else rules_of(files, options)
     if asked.output_format != JSON:
         return Report(_views(files, options, asked.jobs, asked.no_cache), rules, root, quiet=asked.quiet)
-    results = list(with_progress((check_file(found, options) for found in files), len(files), "Checking"))
-    return Report([view(result) for result in results], rules, root, results)
+    views: list[FileView] = []
+    data: list[dict[str, Any] | None] = []
+    for result in with_progress((check_file(found, options) for found in files), len(files), "Checking"):
+        views.append(view(result))
+        data.append(file_as_json(result.checked) if result.checked is not None else None)
+    return Report(views, rules, root, data)
 
 
 def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:

@@ -24,30 +24,29 @@ from mpslint import __version__
 from mpslint.engine import Checked
 from mpslint.finding import Edit, Finding, Safety, Span
 from mpslint.program.values import Known, OneOf
-from mpslint.session import FileResult
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Place
-from mpslint.view import versions_of
+from mpslint.view import FileView, versions_of
 
 SCHEMA = 1
 
 
-def as_json(results: Sequence[FileResult]) -> dict[str, Any]:
-    """Return the report as plain data."""
-    findings = [finding for result in results for finding in result.findings]
-    severities = Counter(finding.severity.value for finding in findings)
-    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+def as_json(files: Sequence[FileView], data: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
+    """Return the report as plain data: the files, and what `file_as_json` said of each, None for one that was not read."""
+    findings = [finding for file in data if file is not None for finding in file["findings"]]
+    severities = Counter(finding["severity"] for finding in findings)
+    safeties = Counter(finding["fix"]["safety"] for finding in findings if finding["fix"] is not None)
     return {
         "schema": SCHEMA,
         "mpslint": __version__,
-        "files": [file_as_json(result.checked) for result in results if result.checked is not None],
-        "problems": [{"path": result.path, "message": result.problem} for result in results if result.problem],
+        "files": [file for file in data if file is not None],
+        "problems": [{"path": file.path, "message": file.problem} for file in files if file.problem],
         "summary": {
-            "files": len(results),
+            "files": len(files),
             **{name: severities[name] for name in ("error", "warning", "note")},
-            "fixable_safe": safeties[Safety.SAFE],
-            "fixable_unsafe": safeties[Safety.UNSAFE],
+            "fixable_safe": safeties[Safety.SAFE.value],
+            "fixable_unsafe": safeties[Safety.UNSAFE.value],
         },
     }
 

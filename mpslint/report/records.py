@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mpslint.fingerprint import fingerprints
 from mpslint.rule import Rule
-from mpslint.session import FileResult
 from mpslint.source.document import Place
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.view import FileView, FindingView
@@ -28,8 +28,8 @@ class Report:
     """The rules that were asked, for formats that explain them."""
     root: str = ""
     """The folder that paths count from, such as the root of the repository."""
-    results: Sequence[FileResult] = ()
-    """The same files with their training plans, for formats that show them."""
+    data: Sequence[dict[str, Any] | None] = ()
+    """The same files as plain data, with their training plans, for JSON; None for one that was not read."""
     quiet: bool = False
     """One line a finding, in the format for people."""
 

@@ -10,4 +10,4 @@ from mpslint.report.records import Report
 
 def render(report: Report) -> str:
     """Return the report as JSON."""
-    return json.dumps(as_json(report.results), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(as_json(report.files, report.data), indent=2, ensure_ascii=False) + "\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
-from mpslint.report.records import LEVELS, Notice, Record, Report, cell_words, notices, records
+from mpslint.report.records import LEVELS, Notice, Record, Report, cell_words, notices, path_from, records
 from mpslint.report.text import counted
 from mpslint.source.document import Place
-from mpslint.view import FindingView
+from mpslint.view import FindingView, said_once
 
 MARK = "<!-- mpslint -->"
 """The first line, by which a workflow finds its own comment again."""
@@ -22,7 +23,7 @@ def render(report: Report) -> str:
     found, unread = list(records(report)), list(notices(report))
     lines = [MARK, f"### mpslint: {_headline(report, found)}", ""]
     if found:
-        lines += _table(found)
+        lines += _table(list(_causes(report)))
     if unread:
         lines += ["**Not read**", "", *_fitting([_unread(notice) for notice in unread], LONGEST // 4), ""]
     return "\n".join(lines).rstrip() + "\n"
@@ -32,16 +33,25 @@ def _headline(report: Report, found: list[Record]) -> str:
     read = sum(1 for file in report.files if not file.problem)
     if not found:
         return f"nothing wrong for MPS in {counted(read, 'file')}"
-    severities = Counter(record.finding.severity for record in found)
+    causes = list(_causes(report))
+    severities = Counter(finding.severity for _, finding, _ in causes)
     counts = ", ".join(counted(severities[level], level) for level in LEVELS if severities[level])
     touched = len({record.path for record in found})
-    return f"{counts} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "")
+    places = f" at {len(found)} places" if len(found) > len(causes) else ""
+    return f"{counts}{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "")
 
 
-def _table(found: list[Record]) -> list[str]:
-    worst_first = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))
-    rows = [_row(record) for record in worst_first]
-    whys = {record.finding.rule: record.finding for record in worst_first if record.finding.why}
+def _causes(report: Report) -> Iterator[tuple[str, FindingView, int]]:
+    """Yield each path, what is found there, and at how many more places the very same is found."""
+    for file in report.files:
+        for finding, others in said_once(file.findings):
+            yield path_from(report.root, file.path), finding, len(others)
+
+
+def _table(causes: list[tuple[str, FindingView, int]]) -> list[str]:
+    worst_first = sorted(causes, key=lambda cause: LEVELS.index(cause[1].severity))
+    rows = [_row(path, finding, more) for path, finding, more in worst_first]
+    whys = {finding.rule: finding for _, finding, _ in worst_first if finding.why}
     reasons = [f"- **{rule}** {finding.name}: {_text(finding.why)}" for rule, finding in sorted(whys.items())]
     head = ["| | where | rule | what happens on a Mac | fix |", "| --- | --- | --- | --- | --- |"]
     lines = [*head, *_fitting(rows, LONGEST // 2), ""]
@@ -61,9 +71,9 @@ def _fitting(lines: list[str], room: int) -> list[str]:
     return kept
 
 
-def _row(record: Record) -> str:
-    finding = record.finding
-    cells = (finding.severity, _where(record.path, finding.place), f"{finding.rule} {finding.name}", _text(finding.message), _fix(finding))
+def _row(path: str, finding: FindingView, more: int) -> str:
+    where = _where(path, finding.place) + (f" and {counted(more, 'more place')}" if more else "")
+    cells = (finding.severity, where, f"{finding.rule} {finding.name}", _text(finding.message), _fix(finding))
     return f"| {' | '.join(cells)} |"
 
 
