@@ -34,6 +34,10 @@ args = Seq2SeqTrainingArguments("out", per_device_train_batch_size=16, max_steps
 trainer = Seq2SeqTrainer(model, args, train_dataset=data, data_collator=DataCollatorForSeq2Seq(tokenizer, model=model))
 trainer.train()
 """
+CHOICE = """\
+from transformers import AutoModelForMultipleChoice, Trainer, TrainingArguments
+Trainer(AutoModelForMultipleChoice.from_pretrained("bert-base-uncased"), TrainingArguments("out"), train_dataset=data).train()
+"""
 REWARDED = """\
 from trl import GRPOConfig, GRPOTrainer
 GRPOTrainer("gpt2", args=GRPOConfig("out", fp16=True), reward_funcs=len, train_dataset=data).train()
@@ -153,8 +157,9 @@ def test_findings_are_told_where_nothing_can_be_run(folder: Path) -> None:
     ("name", "text", "said"),
     [
         ("empty.py", "", "no training run that mpslint can read"),
-        ("broken.py", "def broken(:\n", "no training run that mpslint can read"),
+        ("broken.py", "def broken(:\n", "does not parse"),
         ("broken.ipynb", "{", "not valid JSON"),
+        ("choice.py", CHOICE, "AutoModelForMultipleChoice takes several texts for each sample"),
         ("odd.py", "from transformers import Trainer\nTrainer(make(), train_dataset=d).train()\n", "which model is trained cannot be read"),
     ],
 )

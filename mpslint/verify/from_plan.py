@@ -18,8 +18,6 @@ from mpslint.verify.from_data import data_of
 from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
 from mpslint.versions import format_version
 
-LEARNT_FROM_REWARDS = ("*GRPO*", "*RLOO*", "*PPO*", "*OnlineDPO*", "*XPO*", "*NashMD*")
-PAIRED = ("*DPO*", "*ORPO*", "*CPO*", "*KTO*", "*BCO*", "*Reward*", "*PRM*", "*GKD*", "sentence_transformers.*", "setfit.*")
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
 
@@ -132,11 +130,12 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
 
 def _refuse(source: _Source) -> None:
     """Raise ReadError for a run that the emulator does not know."""
-    made = [name for call in source.calls("trainer", "lightning_trainer") for name in call.names]
-    if any(fnmatch.fnmatchcase(name, glob) for name in made for glob in LEARNT_FROM_REWARDS):
-        raise ReadError(f"{source.plan.title} generates while it trains, which is not read off a plan; {USE_SCRIPT}")
-    if any(fnmatch.fnmatchcase(name, glob) for name in made for glob in PAIRED):
-        raise ReadError(f"{source.plan.title} has a loss of its own, which is not read off a plan; {USE_SCRIPT}")
+    for call in source.calls("trainer", "lightning_trainer", "model"):
+        for entry in platform_data("unplanned"):
+            name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
+            if name is not None:
+                made = next((part for part in name.split(".") if part[:1].isupper()), name)
+                raise ReadError(f"{made} {entry['why']}, which is not read off a plan; {USE_SCRIPT}")
     bits = source.known("model.bits", int)
     if bits in (4, 8):
         raise ReadError(f"the weights are quantised to {bits} bits by bitsandbytes, which trains nothing on MPS")
