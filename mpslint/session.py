@@ -156,7 +156,7 @@ def _unread_only(found: Found, data: bytes, configuration: Configuration, option
         return FileResult(found.path)
     document = open_document(found, data, options)
     unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
-    if (unread and document.kind is not Kind.PYTHON) or options.target or configuration.target:
+    if document.kind is not Kind.PYTHON or options.target or configuration.target:
         return _checked(found, document, configuration, options)  # a Target that cannot be read is said
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
 

@@ -38,7 +38,7 @@ HEAVY = {
     "transformers",
 }
 ENGINE = {"yaml", "mpslint.engine", "mpslint.judge", "mpslint.rule", "mpslint.program.evaluator", "mpslint.settings.dialect"}
-FP16 = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+FP16 = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True, dataloader_pin_memory=False)\n"
 
 
 def loaded(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
