@@ -179,7 +179,9 @@ def test_reports_are_valid_by_their_schema(tmp_path: Path) -> None:
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "Dockerfile").write_text("FROM python\nENV PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n")
-    (folder / "config.yaml").write_text("compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nmixed_precision: fp16\nuse_cpu: false\n")
+    (folder / "config.yaml").write_text(
+        "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nmixed_precision: fp16\nuse_cpu: false\n"
+    )
     (folder / "args.json").write_text('{"fp16": true, "per_device_train_batch_size": 8, "output_dir": "out"}\n')
     command = [sys.executable, "-m", "mpslint", "check", str(ROOT / "samples"), str(folder), str(broken), "--format", "json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
