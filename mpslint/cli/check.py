@@ -15,7 +15,6 @@ from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
 from mpslint.finding import UsageError
 from mpslint.report.formats import format_names
-from mpslint.report.machine import file_as_json
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_problems, print_statistics
@@ -126,6 +125,8 @@ def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
     rules = () if asked.output_format in (None, TEXT) else rules_of(files, options)
     if asked.output_format != JSON:
         return Report(_views(files, options, asked.jobs, asked.no_cache), rules, root, quiet=asked.quiet)
+    from mpslint.report.machine import file_as_json
+
     views: list[FileView] = []
     data: list[dict[str, Any] | None] = []
     for result in with_progress((check_file(found, options) for found in files), len(files), "Checking"):
