@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.finding import Related, RuleError, Span
-from mpslint.program.facts import Argument, Call, Context
-from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.program.facts import Call, Context
+from mpslint.program.values import Known
 from mpslint.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -108,7 +109,7 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             continue
         for name in condition.names:
             for setting in plan.settings.get(name, ()):
-                if _setting_holds(setting, condition) and _is_taken(setting, evidence):
+                if setting_holds(setting, condition) and _is_taken(setting, evidence):
                     match = match_of(setting, plan, evidence)
                     if match is not None:
                         yield match
@@ -140,26 +141,13 @@ def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match 
     return Match(span, values, setting, setting.call, plan, setting.context, related, setting.node)
 
 
-def _setting_holds(setting: Setting, condition: Condition) -> bool:
-    if condition.written is not None and setting.is_written is not condition.written:
-        return False
-    if condition.roles and setting.role not in condition.roles:
-        return False
-    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
-        return False
-    if condition.missing is not None:
-        is_missing = setting.is_known and setting.constant is None
-        return is_missing is condition.missing and (is_missing or _compare_all(setting.constants, condition.comparisons))
-    return bool(setting.constants) and _compare_all(setting.constants, condition.comparisons)
-
-
 def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for plan in evidence.plans:
         if condition.plan and plan.kind not in condition.plan:
             continue
         factors = [plan.get(name) for name in condition.names]
-        product = _combined(condition, factors)
-        if product is None or not _compare_all((product,), condition.comparisons):
+        product = combined(condition, factors)
+        if product is None or not compare_all((product,), condition.comparisons):
             continue
         place = factors[0]
         match = match_of(place, plan, evidence) if place is not None else None
@@ -172,27 +160,10 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
             )  # fmt: skip
 
 
-def _combined(condition: Condition, factors: Sequence[Setting | None]) -> float | None:
-    """Return the product, or the ratio, of several settings; None when one is not a known number."""
-    if condition.subject == "product":
-        return _product(factors)
-    first, second = _product(factors[:1]), _product(factors[1:2])
-    return first / second if first is not None and second else None
-
-
-def _product(factors: Sequence[Setting | None]) -> float | None:
-    product: float = 1
-    for factor in factors:
-        if factor is None or not factor.is_known or not isinstance(factor.constant, (int, float)) or factor.constant is True:
-            return None
-        product *= factor.constant
-    return product
-
-
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the calls that a condition is about."""
     for call in _named_calls(condition, evidence):
-        if _call_holds(call, condition):
+        if call_holds(call, condition):
             span = evidence.span_of(call.node)
             name = call.name or call.method
             shown = ast.unparse(call.node.func)
@@ -207,7 +178,7 @@ def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
     else:
         names = [name for name in condition.names if name in evidence.calls_of_name]
         if any("*" in name for name in condition.names):
-            names = [name for name in evidence.calls_of_name if _fits_any(name, condition.names)]
+            names = [name for name in evidence.calls_of_name if fits_any(name, condition.names)]
         found = [call for name in names for call in evidence.calls_of_name[name]]
     yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
 
@@ -219,78 +190,11 @@ def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
     return evidence.plans[0] if evidence.plans else None
 
 
-def _call_holds(call: Call, condition: Condition) -> bool:
-    if condition.subject == "method":
-        if call.method not in condition.names:
-            return False
-        if condition.receiver and not _is_named(call.receiver, condition.receiver):
-            return False
-    elif not any(_fits_any(name, condition.names) for name in call.names):
-        return False
-    if condition.in_loop is not None and bool(call.context.loops) is not condition.in_loop:
-        return False
-    given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
-    return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
-
-
-def _is_named(value: Value | None, glob: str) -> bool:
-    return any(
-        isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, glob)
-        for one in (alternatives_of(value) if value is not None else ())
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _fits_any(name: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
-
-
-def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any], ...], is_open: bool) -> bool:
-    """Return whether an argument compares as asked. `any: true` asks for its presence, `any: false` for its absence."""
-    wanted = dict(comparisons).get("any")
-    if wanted is not None:
-        return (argument is not None) is wanted and not (argument is None and is_open)
-    if argument is None:
-        return False
-    constants = []
-    for value in alternatives_of(argument.value):
-        if isinstance(value, Known):
-            constants.append(value.value)
-        elif isinstance(value, Symbol):
-            constants.append(value.name)
-        else:
-            return False
-    return _compare_all(tuple(constants), comparisons)
-
-
-def _compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
-    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
-    return bool(constants) and all(
-        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
-    )
-
-
-def _compare(constant: Any, op: str, value: Any) -> bool:
-    if op in ("is", "may_be"):
-        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
-    if op == "not":
-        return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
-    if op == "matches":
-        return isinstance(constant, str) and re.search(str(value), constant) is not None
-    if not isinstance(constant, (int, float)) or isinstance(constant, bool):
-        return False
-    return bool({"at_least": constant >= value, "at_most": constant <= value, "above": constant > value, "below": constant < value}[op])
-
-
-def _equals(a: Any, b: Any) -> bool:
-    return a == b and isinstance(a, bool) is isinstance(b, bool)
-
-
 def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for write in evidence.facts.environment:
         if any(fnmatch.fnmatchcase(write.name, glob) for glob in condition.names):
             constants = (write.value.value,) if isinstance(write.value, Known) else ()
-            if condition.comparisons and not _compare_all(constants, condition.comparisons):
+            if condition.comparisons and not compare_all(constants, condition.comparisons):
                 continue
             if condition.styles and write.style not in condition.styles:
                 continue
@@ -381,8 +285,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(_holds_for(name, condition, match) for name in condition.names)
     if subject in ("product", "ratio"):
         factors = [match.plan.get(name) for name in condition.names] if match.plan is not None else []
-        product = _combined(condition, factors) if factors else None
-        return bool(factors) and product is not None and _compare_all((product,), condition.comparisons)
+        product = combined(condition, factors) if factors else None
+        return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
     if subject == "program":
@@ -415,4 +319,4 @@ def _holds_for(name: str, condition: Condition, match: Match) -> bool:
     setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts
     if setting is None:
         return bool(condition.missing)
-    return _setting_holds(setting, condition)
+    return setting_holds(setting, condition)

@@ -18,7 +18,7 @@ LAYERS = [
     ("targeting",),
     ("program", "config"),
     ("settings",),
-    ("rule", "judge", "checks"),
+    ("rule", "comparisons", "judge", "checks"),
     ("gate", "suppression", "schema"),
     ("engine", "rewrite"),
     ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force", "examples"),

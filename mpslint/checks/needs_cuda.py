@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.judge import Match
+from mpslint.program.flow import ends_program
 from mpslint.program.platform import load_platform
-from mpslint.program.statements import ends_program
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("cuda",)

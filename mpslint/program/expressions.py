@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from mpslint.program.calls import call_function, evaluate_call
 from mpslint.program.facts import Choice
 from mpslint.program.machine import Machine
+from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
 from mpslint.program.values import (
     UNKNOWN,
     Bound,
@@ -29,15 +29,9 @@ from mpslint.program.values import (
     is_weak,
     join,
     join_all,
-    same,
     truth,
     weakened,
 )
-from mpslint.versions import parse_version
-
-LARGEST_RESULT = 1 << 16
-"""Characters or bits of a computed constant; beyond, the value is Unknown."""
-MOST_ITEMS = 4096
 
 
 def evaluate(m: Machine, node: ast.expr) -> Value:
@@ -129,11 +123,11 @@ def get_item(m: Machine, base: Value, index: Value) -> Value:
     if isinstance(base, OneOf):
         return join_all([get_item(m, value, index) for value in base.values])
     if isinstance(base, Instance):
-        key = ("item", index.value) if isinstance(index, Known) and _is_hashable(index.value) else "item"
+        key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
             return base.slots[index.value]
         return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
-    if not isinstance(index, Known) or not _is_hashable(index.value):
+    if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):
         entry = base.slots.get(index.value)
@@ -151,10 +145,6 @@ def get_item(m: Machine, base: Value, index: Value) -> Value:
     return UNKNOWN
 
 
-def _is_hashable(value: Any) -> bool:
-    return value.__hash__ is not None
-
-
 def _slice(m: Machine, node: ast.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
@@ -162,65 +152,8 @@ def _slice(m: Machine, node: ast.Slice) -> Value:
     return UNKNOWN
 
 
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-
-
 def _binary(m: Machine, node: ast.BinOp) -> Value:
-    return combine(m, evaluate(m, node.left), node.op, evaluate(m, node.right), node)
-
-
-def combine(m: Machine, left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
-    """Return `left op right`."""
-    if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):
-        return Mapping({**left.slots, **right.slots}, node, left.is_open or right.is_open)
-    if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items):
-        items = [*left.values(), *right.values()]
-        return Items(left.kind, dict(enumerate(items[:MOST_ITEMS])), node, left.open or right.open or len(items) > MOST_ITEMS)
-    if isinstance(op, ast.Div) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Known):
-        if not isinstance(right.value, str) or len(left.value) + len(right.value) > LARGEST_RESULT:
-            return UNKNOWN
-        return Known(f"{left.value}/{right.value}", node, left.weak or right.weak)  # pathlib
-    if isinstance(left, OneOf) or isinstance(right, OneOf):
-        lefts = left.values if isinstance(left, OneOf) else (left,)
-        rights = right.values if isinstance(right, OneOf) else (right,)
-        return join_all([combine(m, a, op, b, node) for a in lefts for b in rights])
-    if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
-        return UNKNOWN
-    try:
-        return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak)
-    except (ArithmeticError, TypeError, ValueError, KeyError):
-        return UNKNOWN
-
-
-def _is_small(op: ast.operator, left: Any, right: Any) -> bool:
-    """Return whether an operation cannot make a huge constant."""
-    if isinstance(op, ast.Pow):
-        numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-        return numbers and abs(right) <= 1024 and (isinstance(left, float) or left.bit_length() * abs(right) <= LARGEST_RESULT)
-    if isinstance(op, ast.LShift):
-        return isinstance(left, int) and isinstance(right, int) and left.bit_length() + right <= LARGEST_RESULT
-    if isinstance(op, ast.Mult) and not (isinstance(left, (int, float, complex)) and isinstance(right, (int, float, complex))):
-        length = len(left) if isinstance(left, (str, bytes)) else len(right) if isinstance(right, (str, bytes)) else 1
-        count = right if isinstance(right, int) else left if isinstance(left, int) else 1
-        return length * abs(count) <= LARGEST_RESULT
-    if isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
-        return len(left) <= 1024 and not any(mark in str(left) for mark in ("*", "0000", "9999"))
-    if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
-        return len(left) + len(right) <= LARGEST_RESULT
-    return not isinstance(left, int) or not isinstance(right, int) or left.bit_length() + right.bit_length() <= LARGEST_RESULT
+    return combine(evaluate(m, node.left), node.op, evaluate(m, node.right), node)
 
 
 def _unary(m: Machine, node: ast.UnaryOp) -> Value:
@@ -262,22 +195,12 @@ def _boolean(m: Machine, node: ast.BoolOp) -> Value:
     return UNKNOWN if unknown else last
 
 
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
 def _compare(m: Machine, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     results = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
         right = evaluate(m, comparator)
-        results.append(_compare_two(m, left, op, right, node))
+        results.append(compare(m, left, op, right, node))
         left = right
     if len(results) == 1:
         return results[0]
@@ -285,77 +208,6 @@ def _compare(m: Machine, node: ast.Compare) -> Value:
     if False in answers:
         return Known(False, node)
     return UNKNOWN if None in answers else Known(True, node, any(map(is_weak, results)))
-
-
-def _compare_two(m: Machine, left: Value, op: ast.cmpop, right: Value, node: ast.expr) -> Value:
-    if isinstance(left, OneOf) or isinstance(right, OneOf):
-        lefts = left.values if isinstance(left, OneOf) else (left,)
-        rights = right.values if isinstance(right, OneOf) else (right,)
-        results = [_compare_two(m, a, op, b, node) for a in lefts for b in rights]
-        return join_all(results)
-    if isinstance(op, (ast.Is, ast.IsNot)):
-        return _identity(left, right, isinstance(op, ast.Is), node)
-    if isinstance(op, (ast.In, ast.NotIn)):
-        return _membership(m, left, right, isinstance(op, ast.In), node)
-    if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
-        equal = left.name == right.name
-        return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
-    if not (isinstance(left, Known) and isinstance(right, Known)):
-        return UNKNOWN
-    a, b = _comparable(left, m), _comparable(right, m)
-    if m.platform.is_absent_device(left.value) and m.platform.is_absent_device(right.value):
-        return UNKNOWN
-    if isinstance(a, tuple) != isinstance(b, tuple):
-        a, b = (parse_version(str(side)) if isinstance(side, str) else side for side in (a, b))
-    try:
-        return Known(bool(_COMPARE[type(op)](a, b)), node, left.weak or right.weak, left.source or right.source)
-    except (TypeError, KeyError):
-        return UNKNOWN
-
-
-def _comparable(value: Known, m: Machine) -> Any:
-    """Return a constant as it compares: a package's version as numbers, a device without its index."""
-    if value.source in m.platform.versions and isinstance(value.value, str):
-        return parse_version(value.value)
-    if value.source in m.platform.devices and isinstance(value.value, str):
-        return value.value.removesuffix(":0")
-    return value.value
-
-
-def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
-    if isinstance(left, Known) and isinstance(right, Known):
-        equal = same(left, right) if left.value is None or right.value is None or isinstance(left.value, bool) else None
-        weak, source = left.weak or right.weak, left.source or right.source
-        return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
-    for a, b in ((left, right), (right, left)):
-        if isinstance(b, Known) and b.value is None and isinstance(a, (Instance, Items, Mapping, Function, Class, Bound)):
-            if isinstance(a, Instance) and (a.owner is not None or a.cls is None):
-                return UNKNOWN  # an outside call or attribute may well give None
-            return Known(not positive, node)
-    return UNKNOWN
-
-
-def _membership(m: Machine, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
-    if isinstance(item, Known) and m.platform.is_absent_device(item.value):
-        values = container.values() if isinstance(container, Items) else [container]
-        if any(isinstance(value, Known) and m.platform.is_absent_device(value.value) for value in values):
-            return UNKNOWN
-    if isinstance(item, Known) and isinstance(container, Known) and isinstance(container.value, (str, bytes)):
-        try:
-            found = item.value in container.value
-        except TypeError:
-            return UNKNOWN
-        return Known(found is positive, node, item.weak or container.weak, item.source or container.source)
-    if isinstance(container, Mapping) and isinstance(item, Known) and _is_hashable(item.value):
-        is_there = item.value in container.slots
-        return Known(is_there is positive, node, item.weak) if is_there or not container.is_open else UNKNOWN
-    if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
-        values = container.values()
-        if any(same(item, value) for value in values):
-            return Known(positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
-        if not container.open and all(isinstance(value, type(item)) for value in values):
-            return Known(not positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
-    return UNKNOWN
 
 
 def _conditional(m: Machine, node: ast.IfExp) -> Value:
@@ -435,7 +287,7 @@ def _dict(m: Machine, node: ast.Dict) -> Value:
             result.is_open = result.is_open or not isinstance(value, Mapping) or value.is_open
             continue
         key = evaluate(m, key_node)
-        if isinstance(key, Known) and _is_hashable(key.value):
+        if isinstance(key, Known) and is_hashable(key.value):
             result.slots[key.value] = Entry(value, value_node)
         else:
             result.is_open = True

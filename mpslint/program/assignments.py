@@ -1,0 +1,123 @@
+"""Assignments and deletions: what they write, and where."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.program import environment
+from mpslint.program.expressions import get_item
+from mpslint.program.facts import Accumulation, AttributeWrite
+from mpslint.program.machine import Machine
+from mpslint.program.operators import combine
+from mpslint.program.values import (
+    UNKNOWN,
+    Class,
+    Entry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Value,
+    alternatives_of,
+)
+
+
+def assign_statement(m: Machine, node: ast.Assign) -> bool:
+    """Carry out `a = b = value`; like every statement, return whether the path ends here."""
+    value = m.value(node.value)
+    for target in node.targets:
+        assign(m, target, value, node.value, node)
+    return False
+
+
+def annotated_assignment(m: Machine, node: ast.AnnAssign) -> bool:
+    """Carry out `name: type = value`."""
+    if node.value is not None:
+        assign(m, node.target, m.value(node.value), node.value, node)
+    return False
+
+
+def assign(m: Machine, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+    """Write a value to a name, an attribute, an item, or the parts of a tuple."""
+    if isinstance(target, ast.Name):
+        m.bind(target.id, value)
+    elif isinstance(target, ast.Attribute):
+        _assign_attribute(m, target, value, value_node, statement)
+    elif isinstance(target, ast.Subscript):
+        _assign_item(m, target, value, value_node, statement)
+    elif isinstance(target, ast.Starred):
+        assign(m, target.value, UNKNOWN, value_node, statement)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        nodes = value_node.elts if isinstance(value_node, (ast.Tuple, ast.List)) else ()
+        for index, element in enumerate(target.elts):
+            part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
+            assign(m, element, part, nodes[index] if index < len(nodes) else value_node, statement)
+
+
+def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+    receiver = m.value(target.value)
+    for owner in alternatives_of(receiver):
+        if isinstance(owner, (Instance, Class)):
+            m.store.write(owner.slots, target.attr, value)
+    if not m.is_silent:
+        m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
+
+
+def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+    receiver, index = m.value(target.value), m.value(target.slice)
+    if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
+        isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
+    ):
+        environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
+    elif isinstance(receiver, Mapping):
+        if isinstance(index, Known) and index.value.__hash__ is not None:
+            m.store.write(receiver.slots, index.value, Entry(value, value_node))
+        else:
+            receiver.is_open = True
+    elif isinstance(receiver, Items):
+        if isinstance(index, Known) and isinstance(index.value, int) and index.value in receiver.slots:
+            m.store.write(receiver.slots, index.value, value)
+        else:
+            receiver.open = True
+    elif isinstance(receiver, Instance):
+        key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
+        m.store.write(receiver.slots, key, value)
+
+
+def augmented_assignment(m: Machine, node: ast.AugAssign) -> bool:
+    """Carry out `name += value`, and record what accumulates."""
+    load = ast.copy_location(_as_load(node.target), node.target)
+    old, new = m.value(load), m.value(node.value)
+    if isinstance(node.op, ast.Add) and not m.is_silent:
+        m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
+    if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
+        for key, entry in new.slots.items():
+            if isinstance(entry, Entry) and entry.node is not None:
+                environment.write(m, Known(key), entry.value, entry.node, entry.node)
+        return False
+    assign(m, node.target, combine(old, node.op, new, node), node.value, node)
+    return False
+
+
+def _as_load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.Name(target.id, ast.Load())
+    if isinstance(target, ast.Attribute):
+        return ast.Attribute(target.value, target.attr, ast.Load())
+    assert isinstance(target, ast.Subscript)
+    return ast.Subscript(target.value, target.slice, ast.Load())
+
+
+def delete_statement(m: Machine, node: ast.Delete) -> bool:
+    """Carry out `del`."""
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            m.store.delete(m.frame.slots, target.id)
+        elif isinstance(target, ast.Subscript):
+            receiver, index = m.value(target.value), m.value(target.slice)
+            if isinstance(receiver, Mapping) and isinstance(index, Known):
+                m.store.delete(receiver.slots, index.value)
+            elif isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT and isinstance(index, Known):
+                m.store.delete(m.module.slots, ("environment", index.value))
+    return False

@@ -1,0 +1,249 @@
+"""Branches, loops, `with`, `try` and `match`: which paths the Target takes, and what holds whichever is taken."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mpslint.program.assignments import assign
+from mpslint.program.expressions import assign_loop_target
+from mpslint.program.facts import Choice, Guard, Handler
+from mpslint.program.machine import Machine
+from mpslint.program.values import (
+    LOOP,
+    UNKNOWN,
+    Class,
+    Items,
+    Known,
+    Symbol,
+    is_weak,
+    truth,
+)
+from mpslint.program.walk import children, walk
+
+ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
+"""Calls after which nothing runs."""
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+def if_statement(m: Machine, node: ast.If) -> bool:
+    """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
+    test = m.value(node.test)
+    answer = truth(test)
+    if _asks_for_main(node.test):
+        with m.within(under_main=True):
+            return m.execute_block(m, node.body if answer is not False else node.orelse)
+    if answer is None:
+        return _undecided(m, node.test, node.body, node.orelse)
+    if is_weak(test):
+        return _by_default(m, node, answer)
+    if isinstance(test, Known) and test.source and not m.is_silent:
+        m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
+    leaves = m.execute_block(m, node.body if answer else node.orelse)
+    # A Mac that is turned away at the door (`if not cuda: raise`) still gets the rest read: it runs once that is mended.
+    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
+
+
+def ends_program(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block ends in a `raise` or in a call after which nothing runs."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        return ast.unparse(last.value.func) in ENDS or ast.unparse(last.value.func) in ("exit", "quit")
+    return isinstance(last, ast.Raise)
+
+
+def _asks_for_main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _undecided(m: Machine, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:
+    """Walk both ways, each as if the other were not there, and keep what holds either way."""
+    paths = []
+    for taken, block in ((True, body), (False, orelse)):
+        m.store.begin()
+        try:
+            with m.guarded(test, taken):
+                leaves = m.execute_block(m, block)
+        finally:
+            writes = m.store.undo()
+        paths.append((leaves, writes))
+    (first_leaves, first), (second_leaves, second) = paths
+    if first_leaves and second_leaves:
+        return True
+    if first_leaves or second_leaves:
+        m.store.redo(second if first_leaves else first)
+        _guard_rest(m, Guard(test, not first_leaves))
+        return False
+    m.store.merge(first, second)
+    return False
+
+
+def _guard_rest(m: Machine, guard: Guard) -> None:
+    """The statements after an `if` that left run under its other answer (`execute` puts the context back at its end)."""
+    m.context = dataclasses.replace(m.context, guards=(*m.context.guards, guard))
+
+
+def _by_default(m: Machine, node: ast.If, answer: bool) -> bool:
+    """Walk the path that no option takes for its facts only, then the default one."""
+    taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
+    m.store.begin()
+    try:
+        with m.guarded(node.test, not answer, answer):
+            other_leaves = m.execute_block(m, other)
+    finally:
+        writes = m.store.undo()
+    m.store.begin()
+    try:
+        with m.guarded(node.test, answer, answer):
+            leaves = m.execute_block(m, taken)
+    finally:
+        default_writes = m.store.undo()
+    if leaves and not other_leaves:
+        m.store.redo(writes)
+        _guard_rest(m, Guard(node.test, not answer, answer))
+        return False
+    m.store.redo(default_writes)
+    return leaves
+
+
+def for_loop(m: Machine, node: ast.For | ast.AsyncFor) -> bool:
+    """Walk the body of a `for` once, as any round of it."""
+    iterated = m.value(node.iter)
+    if not m.is_silent:
+        m.facts.loops.append((node, iterated, m.context))
+    runs = isinstance(iterated, Items) and bool(iterated.slots) and not iterated.open
+    return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
+
+
+def while_loop(m: Machine, node: ast.While) -> bool:
+    """Walk the body of a `while` once, as any round of it; not at all where its test is false."""
+    test = m.value(node.test)
+    answer = truth(test)
+    if answer is False and not is_weak(test):
+        return m.execute_block(m, node.orelse)
+    if not m.is_silent:
+        m.facts.loops.append((node, UNKNOWN, m.context))
+    return _loop(m, node, lambda: None, answer is True)
+
+
+def _loop(m: Machine, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None], runs: bool) -> bool:
+    """Walk a loop's body once, knowing nothing of the names it assigns, as it may be any round but the first."""
+    m.store.begin()
+    try:
+        for name in _assigned_in(m, node):
+            if name in m.frame.slots:
+                m.store.write(m.frame.slots, name, LOOP)
+        begin()
+        with m.within(loops=(*m.context.loops, node)):
+            m.execute_block(m, node.body)
+    finally:
+        writes = m.store.undo()
+    if runs:
+        m.store.redo(writes)
+    else:
+        m.store.merge(writes, {})
+    m.execute_block(m, node.orelse)
+    return False
+
+
+def _assigned_in(m: Machine, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """Return the names that a loop's body assigns, those in nested functions left out."""
+    if id(node) not in m.written:
+        found: set[str] = set()
+        stack: list[ast.AST] = list(node.body)
+        while stack:
+            inner = stack.pop()
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                found.add(inner.id)
+            elif not isinstance(inner, SCOPES):
+                stack += children(inner)
+        m.written[id(node)] = frozenset(found)
+    return m.written[id(node)]
+
+
+def with_statement(m: Machine, node: ast.With | ast.AsyncWith) -> bool:
+    """Walk a `with` block under its managers."""
+    managers = m.context.managers
+    for item in node.items:
+        with m.within(managers=managers):
+            value = m.value(item.context_expr)
+        managers = (*managers, value)
+        if item.optional_vars is not None:
+            assign(m, item.optional_vars, value, item.context_expr, node)
+    with m.within(managers=managers):
+        return m.execute_block(m, node.body)
+
+
+def try_statement(m: Machine, node: Any) -> bool:
+    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
+    caught = tuple(name for handler in node.handlers for name in _exceptions(m, handler))
+    m.store.begin()
+    try:
+        with m.within(handlers=(*m.context.handlers, caught)):
+            leaves = m.execute_block(m, node.body)
+    finally:
+        writes = m.store.undo()
+    imports_only = all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
+    paths = []
+    for handler in node.handlers:
+        names = _exceptions(m, handler)
+        if not m.is_silent:
+            m.facts.handlers.append(Handler(handler, names, m.context))
+        m.store.begin()
+        before, m.is_silent = m.is_silent, m.is_silent or imports_only
+        try:
+            m.store.merge(writes, {})
+            if handler.name:
+                m.bind(handler.name, UNKNOWN)
+            with m.within(in_handler=True):
+                handler_leaves = m.execute_block(m, handler.body)
+        finally:
+            m.is_silent = before
+            handler_writes = m.store.undo()
+        if not handler_leaves and not imports_only:
+            paths.append(handler_writes)
+    if not leaves:
+        m.store.begin()
+        try:
+            m.store.redo(writes)
+            leaves = m.execute_block(m, node.orelse)
+        finally:
+            normal_writes = m.store.undo()
+        if not leaves:
+            paths.insert(0, normal_writes)
+    if paths:
+        m.store.merge(*paths)
+    finally_leaves = m.execute_block(m, node.finalbody)
+    return finally_leaves or not paths
+
+
+def _exceptions(m: Machine, handler: ast.ExceptHandler) -> tuple[str, ...]:
+    """Return the qualified names that an `except` clause catches; '' for one that catches everything."""
+    if handler.type is None:
+        return ("",)
+    value = m.value(handler.type)
+    values = value.values() if isinstance(value, Items) else [value]
+    return tuple(v.name if isinstance(v, Symbol) else v.node.name if isinstance(v, Class) else "?" for v in values)
+
+
+def match_statement(m: Machine, node: Any) -> bool:
+    """Walk every case of a `match`, as if the others were not there."""
+    m.value(node.subject)
+    paths = []
+    for case in node.cases:
+        m.store.begin()
+        try:
+            for inner in walk(case.pattern):
+                name = getattr(inner, "name", None) or getattr(inner, "rest", None)
+                if isinstance(name, str):
+                    m.bind(name, UNKNOWN)
+            with m.guarded(node.subject, True):
+                leaves = m.execute_block(m, case.body)
+        finally:
+            writes = m.store.undo()
+        if not leaves:
+            paths.append(writes)
+    m.store.merge(*paths, {})
+    return False
