@@ -99,9 +99,9 @@ def names_framework(data: bytes, rules: tuple[Rule, ...]) -> bool:
     return any(word in data for word in frameworks(rules))
 
 
-def may_matter(text: str, rules: tuple[Rule, ...]) -> bool:
-    """Return whether one of the rules can find anything in a text."""
-    return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text)
+def may_matter(text: str, rules: tuple[Rule, ...], identifiers: frozenset[str] | None = None) -> bool:
+    """Return whether one of the rules can find anything in a text (of which `identifiers` are the identifiers)."""
+    return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text, identifiers)
 
 
 def is_suite(document: Document) -> bool:
@@ -111,6 +111,7 @@ def is_suite(document: Document) -> bool:
     path, text = document.path.replace("\\", "/"), document.text
     return any(
         (document.kind is Kind.PYTHON or suite.get("notebooks", False))
+        and ("words" not in suite or any(map(document.holds, suite["words"])))
         and ("path" not in suite or re.search(suite["path"], path) is not None)
         and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
         and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))

@@ -226,10 +226,18 @@ def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _has_word(module: Any, condition: Condition, evidence: Evidence) -> bool:
     """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
+    document = evidence.document
     if not hasattr(module, "words"):
-        return any(word in evidence.document.text for word in getattr(module, "WORDS", ("",)))
-    lasts = [word.rsplit(".", 1)[-1] for word in module.words(condition.options)]
-    return any(last in evidence.identifiers if last[-1:].isalnum() else last in evidence.document.text for last in lasts)
+        return any(map(document.holds, getattr(module, "WORDS", ("",))))
+    names, pieces = _last_words(module, condition)
+    return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
+
+
+@functools.lru_cache(maxsize=256)
+def _last_words(module: Any, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
+    lasts = {word.rsplit(".", 1)[-1] for word in module.words(condition.options)}
+    return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
 
 
 @functools.lru_cache(maxsize=256)

@@ -1,4 +1,7 @@
-"""What a program does on the Target, as far as rules ask about it: calls, attribute writes, environment writes, and so on."""
+"""What a program does on the Target, as far as rules ask about it: calls, attribute writes, environment writes, and so on.
+
+Facts do not change once they are made; those that every file makes thousands of are not declared frozen, since that is slow (see `values`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Guard:
     """A test that surrounds a statement and that the Target does not decide.
 
@@ -31,7 +34,7 @@ class Guard:
         return ast.unparse(self.test)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Context:
     """What surrounds a statement on the path by which it was reached."""
 
@@ -52,8 +55,45 @@ class Context:
     called: bool = True
     """False for the body of a function that nothing in the file calls: its parameters are not known."""
 
+    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool) -> Context:
+        """Return the context of the body of a function that is called from here."""
+        return Context(
+            (*self.functions, function),
+            (),
+            self.outer_loops + len(self.loops),
+            (*self.managers, *decorators),
+            self.guards,
+            self.handlers,
+            self.in_handler,
+            self.under_main,
+            self.called and is_called,
+        )
 
-@dataclass(frozen=True, slots=True, eq=False)
+    def changed(
+        self,
+        *,
+        loops: tuple[Loop, ...] | None = None,
+        managers: tuple[Value, ...] | None = None,
+        guards: tuple[Guard, ...] | None = None,
+        handlers: tuple[tuple[str, ...], ...] | None = None,
+        in_handler: bool | None = None,
+        under_main: bool | None = None,
+    ) -> Context:
+        """Return the context with some parts replaced."""
+        return Context(
+            self.functions,
+            self.loops if loops is None else loops,
+            self.outer_loops,
+            self.managers if managers is None else managers,
+            self.guards if guards is None else guards,
+            self.handlers if handlers is None else handlers,
+            self.in_handler if in_handler is None else in_handler,
+            self.under_main if under_main is None else under_main,
+            self.called,
+        )
+
+
+@dataclass(slots=True, eq=False)
 class Argument:
     """One argument of a call: its value, and the expression that wrote it for this call."""
 
@@ -65,7 +105,7 @@ class Argument:
     """It came by `**mapping`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Call:
     """A call of something outside the program, or of a class of the program that derives from something outside."""
 
@@ -90,7 +130,7 @@ class Call:
         return self.names[0] if self.names else ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class AttributeWrite:
     """`target.name = value` on an object that is not of the program."""
 

@@ -1,4 +1,8 @@
-"""What an expression can be known to be on the Target, and where that was decided."""
+"""What an expression can be known to be on the Target, and where that was decided.
+
+Values do not change once they are made, Items, Mapping and Instance apart. They are not declared frozen all the same: a file makes tens of
+thousands, and a frozen one takes three times as long to make.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ class Names(dict[Any, "Value"]):
     """The slots of a frame. A name that only one path sets has that path's value wherever it can be read at all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Known:
     """A constant: None, bool, int, float, complex, str, bytes or Ellipsis."""
 
@@ -32,21 +36,21 @@ class Known:
     """The platform question it answers, such as the qualified name of a function that was asked."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Unknown:
     """Anything; `reason` says why, for people (`command line`, `another file`, `loop`)."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class OneOf:
     """One of a few values, by a path that is not known."""
 
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Symbol:
     """A name of an outside module, by its full dotted name."""
 
@@ -54,7 +58,7 @@ class Symbol:
     origin: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Entry:
     """A value in a dict or list, and the expression that wrote it there."""
 
@@ -158,7 +162,7 @@ class Class:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Bound:
     """A method of the program with its object, or a named method of an outside object."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mpslint.finding import Edit, ReadError
 
+_DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}\s]+")
@@ -225,6 +226,14 @@ def _skip(raw: str, position: int) -> int:
     if first not in "{[":
         match = _SCALAR.match(raw, position)
         return match.end() if match else position
+    try:
+        return _DECODER.raw_decode(raw, position)[1]
+    except (ValueError, RecursionError):
+        return _skip_broken(raw, position)
+
+
+def _skip_broken(raw: str, position: int) -> int:
+    """Return the end of an object or array that Python's own scanner does not take."""
     depth = 0
     while True:
         token = _STRUCTURE.search(raw, position)
@@ -240,6 +249,9 @@ def _skip(raw: str, position: int) -> int:
 
 
 def _end_of_string(raw: str, position: int) -> int:
+    end = raw.find('"', position + 1)
+    if raw[end - 1] != "\\":  # an image is megabytes without a backslash
+        return end + 1 or len(raw)
     match = _STRING.match(raw, position)
     return match.end() if match else len(raw)
 
