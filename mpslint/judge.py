@@ -14,6 +14,7 @@ from typing import Any
 
 from mpslint.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.finding import Related, RuleError, Span
+from mpslint.knowledge import shipped_words
 from mpslint.program.facts import Call, Context
 from mpslint.program.values import Known
 from mpslint.rule import Condition, Rule
@@ -219,17 +220,19 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        module = check_module(name)
-        if _has_word(module, condition, evidence):
+        if _has_word(name, condition, evidence):
             yield from check_function(name)(evidence, condition.options)
 
 
-def _has_word(module: Any, condition: Condition, evidence: Evidence) -> bool:
+def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
     """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
     document = evidence.document
-    if not hasattr(module, "words"):
-        return any(map(document.holds, getattr(module, "WORDS", ("",))))
-    names, pieces = _last_words(module, condition)
+    words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
+    if words is None and not hasattr(check_module(name), "words"):
+        words = getattr(check_module(name), "WORDS", ("",))
+    if words is not None:
+        return any(map(document.holds, words))
+    names, pieces = _last_words(check_module(name), condition)
     return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
 
 

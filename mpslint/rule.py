@@ -181,11 +181,15 @@ def load_rule(path: Path) -> Rule:
     return RuleReader(path).rule(data)
 
 
-@functools.lru_cache(maxsize=8)
 def load_rules(folders: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
     """Return every rule by id: the shipped ones, then those of the user's own folders. Raises RuleError."""
+    return _load_rules(folders)
+
+
+@functools.lru_cache(maxsize=8)
+def _load_rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
     paths = [path for path in knowledge_files("") if path.name[:3].isupper() and path.name[3:4].isdigit()]
-    shipped = {path.resolve() for path in paths}
+    shipped = {path.resolve() for path in paths} if folders else set()
     paths += [path for folder in folders for path in sorted(folder.glob("*.yaml")) if path.resolve() not in shipped]
     rules: dict[str, Rule] = {}
     for path in paths:

@@ -70,3 +70,13 @@ def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
         start, end = longest.span()
         patterns.add(("^" if start else "") + longest.group() + ("$" if end < len(piece) else ""))
     return Words(frozenset(filter(None, names)), re.compile("|".join(sorted(patterns)) or "(?!)"), tuple(sorted(marks)))
+
+
+def parts_of(words: Words) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Return Words as plain data."""
+    return tuple(sorted(words.names)), words.pieces.pattern, words.marks
+
+
+def from_parts(names: Iterable[str], pieces: str, marks: tuple[str, ...]) -> Words:
+    """Return the Words that `parts_of` made this of."""
+    return Words(frozenset(names), re.compile(pieces), marks)
