@@ -9,7 +9,7 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
@@ -17,6 +17,7 @@ from mpslint.finding import Related, RuleError, Span
 from mpslint.knowledge import shipped_words
 from mpslint.program.facts import Call, Context
 from mpslint.program.values import Known
+from mpslint.record import record
 from mpslint.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -25,7 +26,7 @@ from mpslint.settings.setting import Setting
 from mpslint.versions import VersionRange
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Match:
     """A place where all conditions of a rule hold."""
 

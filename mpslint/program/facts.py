@@ -1,7 +1,4 @@
-"""What a program does on the Target, as far as rules ask about it: calls, attribute writes, environment writes, and so on.
-
-Facts do not change once they are made; those that every file makes thousands of are not declared frozen, since that is slow (see `values`).
-"""
+"""What a program does on the Target, as far as rules ask about it: calls, attribute writes, environment writes, and so on."""
 
 from __future__ import annotations
 
@@ -12,12 +9,13 @@ from typing import TypeAlias
 from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Instance, Value
+from mpslint.record import record
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Guard:
     """A test that surrounds a statement and that the Target does not decide.
 
@@ -34,7 +32,7 @@ class Guard:
         return ast.unparse(self.test)
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Context:
     """What surrounds a statement on the path by which it was reached."""
 
@@ -93,7 +91,7 @@ class Context:
         )
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Argument:
     """One argument of a call: its value, and the expression that wrote it for this call."""
 
@@ -105,7 +103,7 @@ class Argument:
     """It came by `**mapping`."""
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Call:
     """A call of something outside the program, or of a class of the program that derives from something outside."""
 
@@ -130,7 +128,7 @@ class Call:
         return self.names[0] if self.names else ""
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class AttributeWrite:
     """`target.name = value` on an object that is not of the program."""
 
@@ -149,7 +147,7 @@ class AttributeWrite:
         return ast.unparse(self.target)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class EnvironmentWrite:
     """An environment variable set by Python, a magic or a shell line."""
 
@@ -167,7 +165,7 @@ class EnvironmentWrite:
     `config` (a value of a YAML file)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Flag:
     """An option of a command: its value (True for a bare flag), where it stands, and where its value does."""
 
@@ -180,7 +178,7 @@ class Flag:
     """Where the word before it ends: from there on it can be taken away."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Command:
     """A command of a shell text: its words that are no flags, and its flags by name, dashes as underscores."""
 
@@ -191,7 +189,7 @@ class Command:
     """What a launcher (`accelerate launch`, `torchrun`) starts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Import:
     """An outside module that is imported, by its full dotted name."""
 
@@ -200,7 +198,7 @@ class Import:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Handler:
     """An `except` clause: the qualified names of the exceptions it catches."""
 
@@ -209,7 +207,7 @@ class Handler:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Choice:
     """A conditional whose test the Target decides by the answer to a platform question."""
 
@@ -223,7 +221,7 @@ class Choice:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Accumulation:
     """`total += value` or `values.append(value)`."""
 
