@@ -111,14 +111,10 @@ class NotebookText:
         every = [_source_of(self.raw, cell) for cell in _cell_spans(self.raw)]
         return [every[number - 1] for number in self.numbers]
 
-    @functools.cached_property
-    def _line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.raw)]
-
     @functools.lru_cache(maxsize=64)  # noqa: B019  (the object lives as long as its Document)
     def _offsets(self, index: int) -> list[int]:
         """The offset in the cell at which each literal begins."""
-        lengths = [len(json.loads(self.raw[start:end], strict=False)) for start, end in self.sources[index].literals]
+        lengths = [len(_DECODER.decode(self.raw[start:end])) for start, end in self.sources[index].literals]
         return [0, *itertools.accumulate(lengths)]
 
     def physical(self, index: int, offset: int) -> tuple[int, int]:
@@ -144,8 +140,7 @@ class NotebookText:
         return start + 1 + sum(len(written) for _, written in characters)
 
     def _line_and_column(self, position: int) -> tuple[int, int]:
-        line = bisect.bisect_left(self._line_ends, position)
-        return line + 1, position - (self._line_ends[line - 1] + 1 if line else 0) + 1
+        return self.raw.count("\n", 0, position) + 1, position - self.raw.rfind("\n", 0, position)
 
     def write(self, edits: Sequence[tuple[int, Edit]]) -> str:
         """Return the JSON text with edits made: pairs of an index into the cells and an Edit counted from the cell's start."""
@@ -266,7 +261,7 @@ def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
     position = _blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
-        key = json.loads(raw[position:key_end], strict=False)
+        key = _DECODER.decode(raw[position:key_end])
         start = _blanks(raw, _blanks(raw, key_end) + 1)
         end = _skip(raw, start)
         yield key, start, end
