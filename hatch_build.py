@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 
 class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
     """Writes into the wheel: `mpslint/_catalogue.py`, every file of `rules/` as Python literals, by its path there; and
-    `mpslint/_frameworks.py`, the words without which a file is not about anything that they know.
+    `mpslint/_words.py`, the words by which a file is known to be about anything that they know.
     """
 
     PLUGIN_NAME = "custom"
@@ -31,9 +31,12 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
-        from mpslint.gate import frameworks
+        from mpslint.gate import compiled_words
         from mpslint.rule import load_rules
 
-        target = target.with_name("_frameworks.py")
-        target.write_text(f'"""Generated when the wheel was built: see `mpslint/gate.py`."""\n\nWORDS = {frameworks(load_rules())!r}\n')
-        build_data["force_include"][str(target)] = "mpslint/_frameworks.py"
+        target = target.with_name("_words.py")
+        target.write_text(
+            f'"""Generated when the wheel was built: see `mpslint/gate.py`."""\n\nDATA = {compiled_words(load_rules())!r}\n',
+            encoding="utf-8",
+        )
+        build_data["force_include"][str(target)] = "mpslint/_words.py"

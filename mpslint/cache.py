@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,6 +96,8 @@ class Cache:
             if not (self.folder / "CACHEDIR.TAG").is_file():
                 (self.folder / ".gitignore").write_text("*\n")
                 (self.folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+            import tempfile
+
             handle, temporary = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as stream:
                 stream.write(json.dumps(kept, separators=(",", ":")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -134,5 +133,7 @@ def _words(path: Path, key: str, value: Any) -> tuple[str, ...]:
 
 
 def _nearest_name(key: str, known: Mapping[str, Any]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(key, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(known)}"

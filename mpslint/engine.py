@@ -33,7 +33,7 @@ class Checked:
 def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
     rules = load_rules() if rules is None else tuple(rules)
-    if not may_matter(document.text, rules) or is_suite(document):
+    if not may_matter(document.text, rules, document.identifiers) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_words(rules)

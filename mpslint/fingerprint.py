@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 
@@ -15,6 +14,8 @@ def fingerprints(path: str, findings: Sequence[FindingView]) -> list[str]:
     It is made of the path, the rule and the text of the lines without their spaces, and counts where these are the same: it survives
     lines that move, cells that move and code that is indented, and changes with the lines themselves.
     """
+    import hashlib
+
     seen: Counter[tuple[str, str]] = Counter()
     found = []
     for finding in findings:

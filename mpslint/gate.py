@@ -12,13 +12,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from mpslint.judge import check_module
-from mpslint.knowledge import platform_data
-from mpslint.rule import Condition, Rule
+from mpslint.knowledge import platform_data, shipped_words
+from mpslint.rule import Condition, Rule, load_rules
 from mpslint.settings.dialect import CallPattern, load_dialects
 from mpslint.source.document import Document, Kind
-from mpslint.words import Words, words_of
+from mpslint.words import Words, from_parts, parts_of, words_of
 
 DEVICES = ("cuda", "mps")
 """What is said about a device matters only where one of these is named."""
@@ -36,6 +37,30 @@ Word = tuple[str, bool]
 @functools.lru_cache(maxsize=16)
 def frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
     """Return words of which one stands in every file that rules have anything to say about."""
+    shipped: tuple[bytes, ...] | None = _shipped("frameworks", rules)
+    return _derived_frameworks(rules) if shipped is None else shipped
+
+
+def _shipped(name: str, rules: tuple[Rule, ...]) -> Any:
+    """Return what the wheel holds for all of its own rules, which saves deriving it; None for other rules, and in a checkout."""
+    shipped = shipped_words()
+    return shipped[name] if shipped and {rule.id: rule for rule in rules} == {rule.id: rule for rule in load_rules()} else None
+
+
+def compiled_words(rules: tuple[Rule, ...]) -> dict[str, Any]:
+    """Return as plain data what is derived from rules here, and the words of each check that names them: for a wheel."""
+    modules = {
+        name: check_module(name) for rule in rules for condition in rule.when if condition.subject == "check" for name in condition.names
+    }
+    return {
+        "frameworks": _derived_frameworks(rules),
+        "file": parts_of(_as_words(_words(rules, "FILE_WORDS"))),
+        "function": parts_of(_as_words(_words(rules, "WORDS"))),
+        "checks": {name: tuple(getattr(module, "WORDS", ("",))) for name, module in modules.items() if not hasattr(module, "words")},
+    }
+
+
+def _derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
     found = [*DEVICES, *SUPPRESSION]
     for dialect in load_dialects().all:
         found += dialect.roots
@@ -80,13 +105,15 @@ def _program(glob: str) -> str:
 @functools.lru_cache(maxsize=16)
 def file_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every file in which one of the rules can find something."""
-    return _as_words(_words(rules, "FILE_WORDS"))
+    shipped = _shipped("file", rules)
+    return _as_words(_words(rules, "FILE_WORDS")) if shipped is None else from_parts(*shipped)
 
 
 @functools.lru_cache(maxsize=16)
 def function_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every function in which one of the rules can find something."""
-    return _as_words(_words(rules, "WORDS"))
+    shipped = _shipped("function", rules)
+    return _as_words(_words(rules, "WORDS")) if shipped is None else from_parts(*shipped)
 
 
 def _as_words(found: Iterable[Word]) -> Words:
@@ -99,9 +126,9 @@ def names_framework(data: bytes, rules: tuple[Rule, ...]) -> bool:
     return any(word in data for word in frameworks(rules))
 
 
-def may_matter(text: str, rules: tuple[Rule, ...]) -> bool:
-    """Return whether one of the rules can find anything in a text."""
-    return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text)
+def may_matter(text: str, rules: tuple[Rule, ...], identifiers: frozenset[str] | None = None) -> bool:
+    """Return whether one of the rules can find anything in a text (of which `identifiers` are the identifiers)."""
+    return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text, identifiers)
 
 
 def is_suite(document: Document) -> bool:
@@ -111,6 +138,7 @@ def is_suite(document: Document) -> bool:
     path, text = document.path.replace("\\", "/"), document.text
     return any(
         (document.kind is Kind.PYTHON or suite.get("notebooks", False))
+        and ("words" not in suite or any(map(document.holds, suite["words"])))
         and ("path" not in suite or re.search(suite["path"], path) is not None)
         and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
         and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))

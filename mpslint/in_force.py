@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.configuration import KEYS, Configuration
+from mpslint.record import record
 from mpslint.rule import Rule, load_rules
 from mpslint.session import Options, configuration_for, open_document, read_bytes, rules_for, select_rules
 from mpslint.source.document import Document, Kind
@@ -28,7 +29,7 @@ class Key:
     source: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class InForce:
     """Everything but the file itself that its findings depend on."""
 

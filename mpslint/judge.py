@@ -9,13 +9,15 @@ import functools
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.finding import Related, RuleError, Span
+from mpslint.knowledge import shipped_words
 from mpslint.program.facts import Call, Context
 from mpslint.program.values import Known
+from mpslint.record import record
 from mpslint.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -24,14 +26,14 @@ from mpslint.settings.setting import Setting
 from mpslint.versions import VersionRange
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Peers:
     """Every place of a program where a rule's conditions hold; equal only to itself, so that what all share is found once."""
 
     matches: tuple[Match, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Match:
     """A place where all conditions of a rule hold."""
 
@@ -226,17 +228,27 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        module = check_module(name)
-        if _has_word(module, condition, evidence):
+        if _has_word(name, condition, evidence):
             yield from check_function(name)(evidence, condition.options)
 
 
-def _has_word(module: Any, condition: Condition, evidence: Evidence) -> bool:
+def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
     """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
-    if not hasattr(module, "words"):
-        return any(word in evidence.document.text for word in getattr(module, "WORDS", ("",)))
-    lasts = [word.rsplit(".", 1)[-1] for word in module.words(condition.options)]
-    return any(last in evidence.identifiers if last[-1:].isalnum() else last in evidence.document.text for last in lasts)
+    document = evidence.document
+    words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
+    if words is None and not hasattr(check_module(name), "words"):
+        words = getattr(check_module(name), "WORDS", ("",))
+    if words is not None:
+        return any(map(document.holds, words))
+    names, pieces = _last_words(check_module(name), condition)
+    return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
+
+
+@functools.lru_cache(maxsize=256)
+def _last_words(module: Any, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
+    lasts = {word.rsplit(".", 1)[-1] for word in module.words(condition.options)}
+    return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
 
 
 @functools.lru_cache(maxsize=256)

@@ -39,15 +39,15 @@ def _catalogue() -> Mapping[str, Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def shipped_frameworks() -> tuple[bytes, ...]:
-    """Return the words of which one stands in every file that a shipped rule can speak about (see `gate`); nothing in a checkout."""
+def shipped_words() -> Mapping[str, Any]:
+    """Return the words of the shipped rules as `gate.compiled_words` derives them when a wheel is built; nothing in a checkout."""
     if rules_folder() != _PACKAGE / "rules":
-        return ()
+        return {}
     try:
-        words: tuple[bytes, ...] = importlib.import_module("mpslint._frameworks").WORDS
+        data: Mapping[str, Any] = importlib.import_module("mpslint._words").DATA
     except ModuleNotFoundError:
-        return ()
-    return words
+        return {}
+    return data
 
 
 def compiled(folder: Path) -> dict[str, Any]:

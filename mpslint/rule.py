@@ -37,6 +37,7 @@ from typing import Any
 
 from mpslint.finding import RuleError, Safety, Severity
 from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.record import record
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import VersionRange
 
@@ -76,7 +77,7 @@ _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Condition:
     """One condition of `when` or `unless`."""
 
@@ -99,7 +100,7 @@ class Condition:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Outcome:
     """What happens in some versions."""
 
@@ -110,7 +111,7 @@ class Outcome:
     unless: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class FixRecipe:
     """How a finding is mended, in some versions."""
 
@@ -137,7 +138,7 @@ class FixRecipe:
     unless: tuple[Condition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Example:
     """A test, a piece of documentation, and a row of the README at once."""
 
@@ -151,7 +152,7 @@ class Example:
     """Its `good` comes from an unsafe fix."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Rule:
     """One rule."""
 
@@ -181,11 +182,15 @@ def load_rule(path: Path) -> Rule:
     return RuleReader(path).rule(data)
 
 
-@functools.lru_cache(maxsize=8)
 def load_rules(folders: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
     """Return every rule by id: the shipped ones, then those of the user's own folders. Raises RuleError."""
+    return _load_rules(folders)
+
+
+@functools.lru_cache(maxsize=8)
+def _load_rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
     paths = [path for path in knowledge_files("") if path.name[:3].isupper() and path.name[3:4].isdigit()]
-    shipped = {path.resolve() for path in paths}
+    shipped = {path.resolve() for path in paths} if folders else set()
     paths += [path for folder in folders for path in sorted(folder.glob("*.yaml")) if path.resolve() not in shipped]
     rules: dict[str, Rule] = {}
     for path in paths:

@@ -16,7 +16,8 @@ from mpslint.view import FileView, view
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""
 CHUNK_BYTES = 500_000
-BYTES_BETWEEN_COLLECTIONS = 400_000
+OBJECTS_BETWEEN_COLLECTIONS = 30_000
+"""New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
 
 
 def check_files(files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None) -> Iterator[FileView]:
@@ -44,18 +45,20 @@ def check_files(files: Sequence[Found], options: Options, jobs: int | None = Non
 
 
 def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Iterator[tuple[int, FileView]]:
-    """Yield results one after the other. Syntax trees are many small objects: the collector runs when there is something to collect."""
+    """Yield results one after the other. Syntax trees are many small objects: the collector runs when there is something to collect.
+
+    What outlives a collection (the rules, the dialects) stays, so the next one does not look at it again.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
-    held = 0
     try:
         for index, found in waiting:
             yield index, view(check_file(found, options))
-            held += _size(found)
-            if held > BYTES_BETWEEN_COLLECTIONS:
+            if gc.get_count()[0] > OBJECTS_BETWEEN_COLLECTIONS:
                 gc.collect()
-                held = 0
+                gc.freeze()
     finally:
+        gc.unfreeze()
         if was_enabled:
             gc.enable()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import functools
 import itertools
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.finding import ReadError, Severity, UsageError
-from mpslint.knowledge import shipped_frameworks
+from mpslint.knowledge import shipped_words
 from mpslint.program.parse import parse_program
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
@@ -140,7 +139,7 @@ def looks_broken(data: bytes, is_notebook: bool) -> bool:
 def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
     is_plain = not (configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules)
-    words = shipped_frameworks() if is_plain and not options.select and not options.ignore else ()
+    words = shipped_words().get("frameworks", ()) if is_plain and not options.select and not options.ignore else ()
     if words:
         return any(word in data for word in words)
     from mpslint.gate import names_framework
@@ -274,6 +273,8 @@ def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple
 
 def _nearest(word: str, known: Sequence[str]) -> str:
     """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    import difflib
+
     close = difflib.get_close_matches(word, known, len(known), 0.5)
     ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
     best = [name for name in close if ratios[name] == max(ratios.values())]

@@ -16,7 +16,6 @@ from mpslint.source.document import Document, Kind
 CELL_TAG = "mpslint-ignore"
 _COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
 _NOQA = re.compile(r"#[ \t]*noqa:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
-_MAY_SUPPRESS = re.compile(r"mpslint:|noqa:[^\r\n]*MPS", re.IGNORECASE)
 CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 
@@ -77,7 +76,8 @@ def _suppressions(document: Document, programs: Programs) -> Iterator[Suppressio
         if rules is not None:
             lines = document.line_at(cell.span.start), document.line_at(cell.span.end)
             yield Suppression(rules, lines, Span(cell.span.start, cell.span.start))
-    if _MAY_SUPPRESS.search(document.text) is None:
+    lowered = document.text.lower()
+    if "mpslint:" not in lowered and not ("noqa:" in lowered and "mps" in lowered):
         return
     for text, body in programs:
         for span in _comments(document, text):

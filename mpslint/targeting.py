@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import platform
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -84,6 +83,8 @@ def _with_this_mac(target: Target) -> Target:
 @functools.lru_cache(maxsize=8)
 def _sysctl(name: str) -> str:
     """Return what macOS says of the machine, as `with_mac` reads it; '' when it does not say."""
+    import subprocess
+
     try:
         text = subprocess.run(["/usr/sbin/sysctl", "-n", name], capture_output=True, text=True, timeout=2, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -145,6 +144,8 @@ def _finding(document: Document, finding: Finding) -> FindingView:
 
 
 def _anchor(document: Document, span: Span) -> str:
+    import hashlib
+
     last = document.line_at(max(span.start, span.end - 1))
     lines = ["".join(document.line_text(line).split()) for line in range(document.line_at(span.start), last + 1)]
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

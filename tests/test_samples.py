@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from mpslint import targeting
 from mpslint.cli import group
 
 ROOT = Path(__file__).parents[1]
@@ -21,11 +23,15 @@ COMMANDS = [["check"], ["fix"], ["fix", "--unsafe"], ["check", *OLD], ["fix", *O
 
 
 @pytest.fixture(autouse=True)
-def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the checkout, outside any environment whose packages would count."""
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In the checkout, as if no package were installed here whose version would count."""
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(targeting, "environment_versions", dict)
+    targeting._base.cache_clear()
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
+    yield
+    targeting._base.cache_clear()
 
 
 def spoken(arguments: list[str]) -> str:

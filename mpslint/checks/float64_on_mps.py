@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.finding import Edit, Related, Span
@@ -13,6 +13,7 @@ from mpslint.judge import Match, is_certain
 from mpslint.program.facts import Argument, Call
 from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.record import record
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written
@@ -37,7 +38,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield from finder.of_call(call, matched.get(id(call)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _Finder:
     """What is known of objects on the way through the calls of a file."""
 

@@ -6,13 +6,14 @@ import ast
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mpslint.finding import RuleError
 from mpslint.judge import Match, calls
 from mpslint.knowledge import platform_data, rules_folder
 from mpslint.program.facts import Call
+from mpslint.record import record
 from mpslint.rule import Condition, RuleReader
 from mpslint.settings.evidence import Evidence
 from mpslint.versions import VersionRange
@@ -21,7 +22,7 @@ _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class KnownCall:
     """One entry of a table: which calls, in which versions, and what they do there."""
 

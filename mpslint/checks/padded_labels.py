@@ -11,6 +11,7 @@ from mpslint.judge import Match
 from mpslint.program.facts import Call, FunctionNode
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|ignore_index|label_pad_token_id|masked_fill|pad_token_id")
@@ -23,14 +24,17 @@ WORDS = ("padding",)
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the padding of a tokenizer's calls whose ids become labels as they are."""
-    if MASKING.search(DECODING.sub("", _without_metrics(evidence.text))):
-        return
-    for plan in evidence.plans:
-        for setting in (*plan.settings.get("padding.target", ()), *plan.settings.get("padding.strategy", ())):
-            if setting.is_known and setting.constant in ("max_length", "longest") and setting.span is not None and setting.is_written:
-                call = setting.call
-                if call is not None and _becomes_labels(call, evidence):
-                    yield _match(setting, call, evidence)
+    found = [match for plan in evidence.plans for match in _of_plan(plan, evidence)]
+    if found and not MASKING.search(DECODING.sub("", _without_metrics(evidence.text))):
+        yield from found
+
+
+def _of_plan(plan: TrainingPlan, evidence: Evidence) -> Iterator[Match]:
+    for setting in (*plan.settings.get("padding.target", ()), *plan.settings.get("padding.strategy", ())):
+        if setting.is_known and setting.constant in ("max_length", "longest") and setting.span is not None and setting.is_written:
+            call = setting.call
+            if call is not None and _becomes_labels(call, evidence):
+                yield _match(setting, call, evidence)
 
 
 def _match(setting: Setting, call: Call, evidence: Evidence) -> Match:

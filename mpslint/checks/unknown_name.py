@@ -18,7 +18,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each call of such a name. Option `kind`: unknown (in no release), later, or unready."""
     torch = evidence.target.versions.get("torch")
     known = platform_data("names")
+    modules = tuple(f"{module}." for module in known if "." in module)
     for call in evidence.facts.calls:
+        if not call.name.startswith(modules):
+            continue
         module, _, rest = _split(call.name, known)
         name = rest.split(".")[0]
         if not name or torch is None or name.startswith("_"):

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from mpslint.finding import Span
 from mpslint.program.values import UNKNOWN, Items, Known, Value
 from mpslint.program.values import Mapping as DictValue
+from mpslint.record import record
 
 MERGE = "<<"
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class ConfigScalar:
     """One value that is no collection."""
 
@@ -28,7 +29,7 @@ class ConfigScalar:
     """A block of text (`|+`) to which the blank lines after it belong."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class ConfigSequence:
     """A list of values."""
 
@@ -38,7 +39,7 @@ class ConfigSequence:
     uses: int = 0
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class ConfigPair:
     """One key with its value, as it is written."""
 
@@ -104,7 +105,7 @@ class ConfigMapping:
 ConfigNode = ConfigScalar | ConfigSequence | ConfigMapping
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ConfigEntry:
     """A key as the program that reads the file sees it: its value, where it is written, and where the value comes from."""
 
@@ -152,7 +153,7 @@ def _merged(node: ConfigNode) -> Iterator[ConfigMapping]:
             yield one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ConfigFile:
     """A configuration file: the mapping of each of its documents, and why it could not be read, where it could not."""
 

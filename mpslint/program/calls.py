@@ -327,15 +327,8 @@ def call_function(
     _bind_parameters(function, frame, positional, keywords, is_open or not is_called)
     before = m.frame
     m.frame = frame
-    context = dataclasses.replace(
-        m.context,
-        functions=(*functions, function.node),
-        loops=(),
-        outer_loops=m.context.outer_loops + len(m.context.loops),
-        managers=(*m.context.managers, *function.decorators),
-        called=m.context.called and is_called,
-    )
-    outer, m.context = m.context, context
+    outer = m.context
+    m.context = outer.entered(function.node, function.decorators, is_called)
     try:
         if isinstance(function.node, ast.Lambda):
             result = m.value(function.node.body)

@@ -9,12 +9,13 @@ from typing import TypeAlias
 from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Instance, Value
+from mpslint.record import record
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Guard:
     """A test that surrounds a statement and that the Target does not decide.
 
@@ -31,7 +32,7 @@ class Guard:
         return ast.unparse(self.test)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Context:
     """What surrounds a statement on the path by which it was reached."""
 
@@ -52,8 +53,45 @@ class Context:
     called: bool = True
     """False for the body of a function that nothing in the file calls: its parameters are not known."""
 
+    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool) -> Context:
+        """Return the context of the body of a function that is called from here."""
+        return Context(
+            (*self.functions, function),
+            (),
+            self.outer_loops + len(self.loops),
+            (*self.managers, *decorators),
+            self.guards,
+            self.handlers,
+            self.in_handler,
+            self.under_main,
+            self.called and is_called,
+        )
 
-@dataclass(frozen=True, slots=True, eq=False)
+    def changed(
+        self,
+        *,
+        loops: tuple[Loop, ...] | None = None,
+        managers: tuple[Value, ...] | None = None,
+        guards: tuple[Guard, ...] | None = None,
+        handlers: tuple[tuple[str, ...], ...] | None = None,
+        in_handler: bool | None = None,
+        under_main: bool | None = None,
+    ) -> Context:
+        """Return the context with some parts replaced."""
+        return Context(
+            self.functions,
+            self.loops if loops is None else loops,
+            self.outer_loops,
+            self.managers if managers is None else managers,
+            self.guards if guards is None else guards,
+            self.handlers if handlers is None else handlers,
+            self.in_handler if in_handler is None else in_handler,
+            self.under_main if under_main is None else under_main,
+            self.called,
+        )
+
+
+@record(frozen=True, slots=True, eq=False)
 class Argument:
     """One argument of a call: its value, and the expression that wrote it for this call."""
 
@@ -65,7 +103,7 @@ class Argument:
     """It came by `**mapping`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Call:
     """A call of something outside the program, or of a class of the program that derives from something outside."""
 
@@ -90,7 +128,7 @@ class Call:
         return self.names[0] if self.names else ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class AttributeWrite:
     """`target.name = value` on an object that is not of the program."""
 
@@ -109,7 +147,7 @@ class AttributeWrite:
         return ast.unparse(self.target)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class EnvironmentWrite:
     """An environment variable set by Python, a magic or a shell line."""
 
@@ -127,7 +165,7 @@ class EnvironmentWrite:
     `config` (a value of a YAML file)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Flag:
     """An option of a command: its value (True for a bare flag), where it stands, and where its value does."""
 
@@ -140,7 +178,7 @@ class Flag:
     """Where the word before it ends: from there on it can be taken away."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Command:
     """A command of a shell text: its words that are no flags, and its flags by name, dashes as underscores."""
 
@@ -151,7 +189,7 @@ class Command:
     """What a launcher (`accelerate launch`, `torchrun`) starts."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Import:
     """An outside module that is imported, by its full dotted name."""
 
@@ -160,7 +198,7 @@ class Import:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Handler:
     """An `except` clause: the qualified names of the exceptions it catches."""
 
@@ -169,7 +207,7 @@ class Handler:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Choice:
     """A conditional whose test the Target decides by the answer to a platform question."""
 
@@ -183,7 +221,7 @@ class Choice:
     context: Context
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Accumulation:
     """`total += value` or `values.append(value)`."""
 

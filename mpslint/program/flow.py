@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -82,7 +81,7 @@ def _undecided(m: Machine, test: ast.expr, body: Sequence[ast.stmt], orelse: Seq
 
 def _guard_rest(m: Machine, guard: Guard) -> None:
     """The statements after an `if` that left run under its other answer (`execute` puts the context back at its end)."""
-    m.context = dataclasses.replace(m.context, guards=(*m.context.guards, guard))
+    m.context = m.context.changed(guards=(*m.context.guards, guard))
 
 
 def _by_default(m: Machine, node: ast.If, answer: bool) -> bool:

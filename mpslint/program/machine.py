@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,16 +104,25 @@ class Machine:
         start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
         return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
-    @contextmanager
-    def within(self, **changes: Any) -> Iterator[None]:
-        """Walk something in a changed context."""
-        before = self.context
-        self.context = dataclasses.replace(before, **changes)
-        try:
-            yield
-        finally:
-            self.context = before
+    def within(self, **changes: Any) -> Within:
+        """Walk something in a changed context (see `Context.changed`)."""
+        return Within(self, self.context.changed(**changes))
 
-    def guarded(self, test: ast.expr, taken: bool, default: bool | None = None) -> Any:
+    def guarded(self, test: ast.expr, taken: bool, default: bool | None = None) -> Within:
         """Walk something that only runs when an undecided test comes out as `taken`."""
-        return self.within(guards=(*self.context.guards, Guard(test, taken, default)))
+        return Within(self, self.context.changed(guards=(*self.context.guards, Guard(test, taken, default))))
+
+
+class Within:
+    """A `with` block in which a machine has another context."""
+
+    __slots__ = ("before", "context", "machine")
+
+    def __init__(self, machine: Machine, context: Context) -> None:
+        self.machine, self.context, self.before = machine, context, machine.context
+
+    def __enter__(self) -> None:
+        self.machine.context = self.context
+
+    def __exit__(self, *_: object) -> None:
+        self.machine.context = self.before

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mpslint.program.values import Function, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
-from mpslint.words import Words
+from mpslint.words import Words, identifiers_of
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""
@@ -18,7 +17,7 @@ SHORT = 30
 
 @dataclass
 class Relevance:
-    """The places of the words that matter in a Document, and the names that stand for such a word (`device = "cuda"`)."""
+    """The words that matter in a Document, and the names that stand for such a word (`device = "cuda"`)."""
 
     document: Document
     words: Words | None = None
@@ -27,8 +26,9 @@ class Relevance:
     answers: dict[int, bool] = field(default_factory=dict)
 
     @functools.cached_property
-    def _places(self) -> list[int]:
-        return sorted(self.words.places(self.document.text)) if self.words is not None else []
+    def _identifiers(self) -> frozenset[str]:
+        """The identifiers of the Document that matter."""
+        return frozenset(self.words.among(self.document.identifiers)) if self.words is not None else frozenset()
 
     def of(self, function: Function) -> bool:
         """Return whether a function's text holds a word that matters, or a name that stands for one."""
@@ -36,9 +36,8 @@ class Relevance:
             return True
         node = function.node
         if id(node) not in self.answers:
-            start, end = self._range(node)
-            place = bisect.bisect_left(self._places, start)
-            self.answers[id(node)] = place < len(self._places) and self._places[place] < end
+            text = self._text(node)
+            self.answers[id(node)] = not self._identifiers.isdisjoint(identifiers_of(text)) or self.words.marks_in(text)
         return self.answers[id(node)] or self._names_one(node)
 
     def is_worth_following(self, function: Function) -> bool:
@@ -59,12 +58,12 @@ class Relevance:
     def _names_one(self, node: ast.AST) -> bool:
         if not self.names:
             return False
-        start, end = self._range(node)
-        text = self.document.text[start:end]
+        text = self._text(node)
         return any(name in text for name in self.names)
 
-    def _range(self, node: ast.AST) -> tuple[int, int]:
+    def _text(self, node: ast.AST) -> str:
+        """Return the lines of a function."""
         starts = self.document.line_starts
         first: int = node.lineno  # type: ignore[attr-defined]
         last: int = node.end_lineno or first  # type: ignore[attr-defined]
-        return starts[first - 1], starts[last] if last < len(starts) else len(self.document.text)
+        return self.document.text[starts[first - 1] : starts[last] if last < len(starts) else None]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mpslint.record import record
 
 if TYPE_CHECKING:
     from mpslint.program.facts import Call
@@ -19,7 +21,7 @@ class Names(dict[Any, "Value"]):
     """The slots of a frame. A name that only one path sets has that path's value wherever it can be read at all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Known:
     """A constant: None, bool, int, float, complex, str, bytes or Ellipsis."""
 
@@ -32,21 +34,21 @@ class Known:
     """The platform question it answers, such as the qualified name of a function that was asked."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Unknown:
     """Anything; `reason` says why, for people (`command line`, `another file`, `loop`)."""
 
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class OneOf:
     """One of a few values, by a path that is not known."""
 
     values: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Symbol:
     """A name of an outside module, by its full dotted name."""
 
@@ -54,7 +56,7 @@ class Symbol:
     origin: ast.AST | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Entry:
     """A value in a dict or list, and the expression that wrote it there."""
 
@@ -62,7 +64,7 @@ class Entry:
     node: ast.AST | None = None
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Items:
     """A list, tuple or set display: its values, or an unknown number of unknown ones when `open` is set."""
 
@@ -76,7 +78,7 @@ class Items:
         return [self.slots[index] for index in sorted(self.slots)]
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Mapping:
     """A dict: what is known of its entries; `open` when it may hold others, or other values for unknown keys."""
 
@@ -86,7 +88,7 @@ class Mapping:
     is_open: bool = False
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Instance:
     """An object: what a call returned, or an attribute of such an object. `name` is the qualified name of what was called."""
 
@@ -100,7 +102,7 @@ class Instance:
     """Why an attribute that is not in `slots` is Unknown (`command line`)."""
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Frame:
     """The names of a module, class body or function call."""
 
@@ -109,7 +111,7 @@ class Frame:
     declared_global: set[str] = field(default_factory=set)
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Function:
     """A function or lambda of the program."""
 
@@ -126,7 +128,7 @@ class Function:
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
 
-@dataclass(eq=False, slots=True)
+@record(eq=False, slots=True)
 class Class:
     """A class of the program."""
 
@@ -158,7 +160,7 @@ class Class:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Bound:
     """A method of the program with its object, or a named method of an outside object."""
 

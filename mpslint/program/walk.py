@@ -6,11 +6,15 @@ import ast
 from collections.abc import Iterable
 
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
+_LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal})
+"""More than half of all nodes: what has no nodes below it but a context."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
     """Return the nodes right below a node, in the order of its fields."""
     found: list[ast.AST] = []
+    if node.__class__ in _LEAVES:
+        return found
     for value in node.__dict__.values():
         if value.__class__ is list:
             found += [item for item in value if isinstance(item, ast.AST)]
@@ -23,5 +27,6 @@ def walk(*nodes: ast.AST) -> Iterable[ast.AST]:
     """Return nodes and everything below them, those nearer to the top first."""
     found = list(nodes)
     for node in found:
-        found += children(node)
+        if node.__class__ not in _LEAVES:
+            found += children(node)
     return found

@@ -5,16 +5,17 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.record import record
 from mpslint.versions import Version, VersionRange
 
 _KEYS = {"exists", "use", "before", "drop", "note", "rewrite"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ArgumentFact:
     """What is known of one argument of one call."""
 
@@ -31,7 +32,7 @@ class ArgumentFact:
     """By its value as text: what to write instead; '' for nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Family:
     """Whose facts hold for the calls of a dialect's role, besides those under a call's own name."""
 
@@ -40,7 +41,7 @@ class Family:
     not_names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Arguments:
     """The facts by the call's name, then by argument; and the families, by role."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.record import record
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import Version, VersionRange
 
@@ -27,7 +28,7 @@ _CALL_KEYS = {
 _SPELLING_KEYS = {"setting", "reads", "values", "when"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Spelling:
     """How one argument (or key, flag, variable) speaks about one setting."""
 
@@ -39,7 +40,7 @@ class Spelling:
     """Another argument that must be true for this one to count."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Default:
     """What a setting is when nothing is written, in some versions."""
 
@@ -47,7 +48,7 @@ class Default:
     versions: VersionRange
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, slots=False, eq=False)
 class Table:
     """The arguments of a call and what they say, with the defaults."""
 
@@ -72,7 +73,7 @@ class Table:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class CallPattern:
     """Which calls a dialect reads, and as what."""
 
@@ -96,7 +97,7 @@ class CallPattern:
     """The setting whose value is the last part of the callee's name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class CommandPattern:
     """Which commands of a shell text a dialect reads, and as what call."""
 
@@ -107,7 +108,7 @@ class CommandPattern:
     call: CallPattern
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ConfigPattern:
     """Which configuration files a dialect reads, known by their keys, and as what call."""
 
@@ -129,7 +130,7 @@ class ConfigPattern:
         return self.needs[:1] or self.has
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class AttributePattern:
     """Which attribute writes a dialect reads."""
 

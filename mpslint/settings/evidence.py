@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from dataclasses import dataclass
 
 from mpslint.config.dockerfile import read_dockerfile
@@ -47,11 +46,6 @@ class Evidence:
     def span_of(self, node: ast.AST) -> Span:
         """Return the place of a node that has one."""
         return span_of(self.document, node)
-
-    @functools.cached_property
-    def identifiers(self) -> frozenset[str]:
-        """Every run of letters, digits and underscores in the Document."""
-        return frozenset(re.findall(r"\w+", self.document.text))
 
     @functools.cached_property
     def trains(self) -> bool:

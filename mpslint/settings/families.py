@@ -6,17 +6,18 @@ import fnmatch
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.record import record
 
 _FAMILY_KEYS = {"family", "names", "classes", "length", "tokenizer", "dropout"}
 _HEAD_KEYS = {"head", "classes"}
 NO_LIMIT = "none"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Family:
     """Models that share an architecture and its defaults."""
 
@@ -31,7 +32,7 @@ class Family:
     """The randomness inside its layers, by configuration parameter."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Families:
     """Every family, and the heads by the patterns of their classes."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.config.entries import ConfigEntry, ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.facts import Argument, Call, Command, Context, Flag
 from mpslint.program.values import Known, OneOf, Value
+from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
 
@@ -17,7 +17,7 @@ ENVIRONMENT = "environment"
 """The dialect of settings that an environment variable says."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Setting:
     """What one place says about one canonical setting."""
 

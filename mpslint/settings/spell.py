@@ -6,13 +6,13 @@ import ast
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.finding import Edit, Span
 from mpslint.program.facts import Call, Command
+from mpslint.record import record
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
@@ -24,7 +24,7 @@ from mpslint.settings.vocabulary import load_vocabulary
 UNSPELLABLE: Any = object()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Addition:
     """An argument that a call is to get; `after` names the keyword argument that it belongs beside, if any."""
 
@@ -34,7 +34,7 @@ class Addition:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ConfigAddition:
     """A key that a mapping of a configuration file is to get."""
 
@@ -43,7 +43,7 @@ class ConfigAddition:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class FlagAddition:
     """A flag that a command of a shell text is to get."""
 
@@ -51,7 +51,7 @@ class FlagAddition:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Written:
     """Edits that write something, arguments and keys to add, and how a report shows them (`fp16=False`)."""
 

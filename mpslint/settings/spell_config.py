@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
 from mpslint.finding import Edit
+from mpslint.record import record
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING
 from mpslint.settings.evidence import Evidence
@@ -17,7 +17,7 @@ from mpslint.settings.setting import Setting
 from mpslint.settings.spell import UNSPELLABLE, ConfigAddition, Written, spelling_of
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _File:
     """The file that is written into."""
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from mpslint.config.entries import ConfigEntry, ConfigMapping, ConfigScalar
 from mpslint.config.variables import variables_of
 from mpslint.finding import Span
 from mpslint.program.facts import EnvironmentWrite
 from mpslint.program.values import UNKNOWN, Known, OneOf, Value
+from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, ConfigPattern, Dialects, Spelling
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value
 from mpslint.versions import Version
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ConfigPart:
     """One way to read a mapping of a configuration file."""
 

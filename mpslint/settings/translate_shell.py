@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mpslint.program.facts import Command
 from mpslint.program.values import Known, Value
+from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, Dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class CommandPart:
     """One way to read a command of a shell text."""
 

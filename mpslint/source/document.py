@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Edit, Span
+from mpslint.words import identifiers_of
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -118,6 +119,19 @@ class Document:
     @functools.cached_property
     def _cell_starts(self) -> list[int]:
         return [cell.span.start for cell in self.cells]
+
+    @functools.cached_property
+    def identifiers(self) -> frozenset[str]:
+        """Every run of letters, digits and underscores in `text`."""
+        return identifiers_of(self.text)
+
+    @functools.cached_property
+    def _vocabulary(self) -> str:
+        return " ".join(self.identifiers)
+
+    def holds(self, word: str) -> bool:
+        """Return whether a word stands in `text`, by itself or in a longer one."""
+        return word in self.identifiers or word in (self._vocabulary if word.isidentifier() else self.text)
 
     def offset(self, line: int, utf8_column: int) -> int:
         """Return the offset for a line (from 1) and a column counted in UTF-8 bytes, as `ast` counts."""

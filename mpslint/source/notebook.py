@@ -17,6 +17,7 @@ from typing import Any
 
 from mpslint.finding import Edit, ReadError
 
+_DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}\s]+")
@@ -110,14 +111,10 @@ class NotebookText:
         every = [_source_of(self.raw, cell) for cell in _cell_spans(self.raw)]
         return [every[number - 1] for number in self.numbers]
 
-    @functools.cached_property
-    def _line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self.raw)]
-
     @functools.lru_cache(maxsize=64)  # noqa: B019  (the object lives as long as its Document)
     def _offsets(self, index: int) -> list[int]:
         """The offset in the cell at which each literal begins."""
-        lengths = [len(json.loads(self.raw[start:end], strict=False)) for start, end in self.sources[index].literals]
+        lengths = [len(_DECODER.decode(self.raw[start:end])) for start, end in self.sources[index].literals]
         return [0, *itertools.accumulate(lengths)]
 
     def physical(self, index: int, offset: int) -> tuple[int, int]:
@@ -143,8 +140,7 @@ class NotebookText:
         return start + 1 + sum(len(written) for _, written in characters)
 
     def _line_and_column(self, position: int) -> tuple[int, int]:
-        line = bisect.bisect_left(self._line_ends, position)
-        return line + 1, position - (self._line_ends[line - 1] + 1 if line else 0) + 1
+        return self.raw.count("\n", 0, position) + 1, position - self.raw.rfind("\n", 0, position)
 
     def write(self, edits: Sequence[tuple[int, Edit]]) -> str:
         """Return the JSON text with edits made: pairs of an index into the cells and an Edit counted from the cell's start."""
@@ -225,6 +221,14 @@ def _skip(raw: str, position: int) -> int:
     if first not in "{[":
         match = _SCALAR.match(raw, position)
         return match.end() if match else position
+    try:
+        return _DECODER.raw_decode(raw, position)[1]
+    except (ValueError, RecursionError):
+        return _skip_broken(raw, position)
+
+
+def _skip_broken(raw: str, position: int) -> int:
+    """Return the end of an object or array that Python's own scanner does not take."""
     depth = 0
     while True:
         token = _STRUCTURE.search(raw, position)
@@ -240,6 +244,9 @@ def _skip(raw: str, position: int) -> int:
 
 
 def _end_of_string(raw: str, position: int) -> int:
+    end = raw.find('"', position + 1)
+    if raw[end - 1] != "\\":  # an image is megabytes without a backslash
+        return end + 1 or len(raw)
     match = _STRING.match(raw, position)
     return match.end() if match else len(raw)
 
@@ -254,7 +261,7 @@ def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
     position = _blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
-        key = json.loads(raw[position:key_end], strict=False)
+        key = _DECODER.decode(raw[position:key_end])
         start = _blanks(raw, _blanks(raw, key_end) + 1)
         end = _skip(raw, start)
         yield key, start, end
