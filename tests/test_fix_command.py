@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import resource
 import shutil
@@ -39,9 +40,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+SEPARATELY = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+"""Click before 8.2 keeps the two streams apart only if asked."""
+
+
 def run(*arguments: str, stdin: str = "") -> Result:
     """Run `mpslint fix`."""
-    return CliRunner().invoke(group, ["fix", *arguments], input=stdin)
+    return CliRunner(**SEPARATELY).invoke(group, ["fix", *arguments], input=stdin)
 
 
 def git(folder: Path, *arguments: str, stdin: str = "") -> str:

@@ -10,6 +10,7 @@ from typing import TypeGuard
 
 from mpslint.finding import Edit, Span
 from mpslint.judge import Match, Peers
+from mpslint.record import record
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import import_edits
 from mpslint.source.document import Kind
@@ -87,7 +88,7 @@ def _renewed(peers: Peers, evidence: Evidence) -> frozenset[str]:
     return frozenset(name for peer in peers.matches if (name := _assigned_name(peer.node, evidence)) is not None)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, eq=False)
 class _Choice:
     """A statement of the module that gives a name to a device."""
 
@@ -100,7 +101,7 @@ class _Choice:
     """Whether it is CUDA only where there is CUDA."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class _Module:
     """What names mean in one program: looked for once, however many places ask."""
 

@@ -14,7 +14,7 @@ from mpslint.knowledge import platform_data
 from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, is_weak, origin_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, import_edits
+from mpslint.settings.spell import Written, import_edits, quote_of
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
@@ -129,7 +129,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
         numbers = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
         if call.keywords or len(numbers) < len(call.args) or any(numbers):
             return None
-        device, quote = "cuda", _quote(evidence)
+        device, quote = "cuda", quote_of(evidence.text)
     else:
         if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
             return None  # an index follows: torch.device("cuda", rank)
@@ -148,10 +148,6 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
         return Written((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
     imports = () if named is not None else import_edits(evidence, "torch", match.span)
     return Written((Edit(match.span, new), *imports), shown)
-
-
-def _quote(evidence: Evidence) -> str:
-    return "'" if evidence.text.count("'") > evidence.text.count('"') else '"'
 
 
 def choice_of(device: str, quote: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -133,10 +134,16 @@ def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> A
     return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
 
 
+@functools.lru_cache(maxsize=4)  # of the same text for every edit in it
+def quote_of(source: str) -> str:
+    """Return the quotation mark that Python text uses more."""
+    return "'" if source.count("'") > source.count('"') else '"'
+
+
 def render(value: Any, source: str) -> str:
     """Return a constant as Python text, with the quotes that the file uses."""
     if isinstance(value, str):
-        quote = "'" if source.count("'") > source.count('"') else '"'
+        quote = quote_of(source)
         return quote + value.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
     return repr(value)
 

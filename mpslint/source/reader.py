@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import io
 import re
@@ -183,10 +184,11 @@ class _Joined:
 
     def write_back(self, edits: Sequence[Edit]) -> bytes:
         """Return the notebook's bytes with these edits made."""
+        starts = [cell.span.start for cell in self.cells]
         placed = []
         for edit in edits:
-            index = max(i for i, cell in enumerate(self.cells) if cell.span.start <= edit.span.start)
-            begin = self.cells[index].span.start
+            index = bisect.bisect_right(starts, edit.span.start) - 1
+            begin = starts[index]
             placed.append((index, Edit(Span(edit.span.start - begin, edit.span.end - begin), edit.text)))
         return self.mark + self.layout.write(placed).encode("utf-8")
 
