@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import function_words, is_suite, may_matter
-from mpslint.judge import conditions_hold, judge
+from mpslint.judge import Peers, conditions_hold, judge
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcomes
@@ -66,8 +66,8 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     if not outcomes:
         return []
     found = []
-    matches = tuple(judge(rule, evidence))
-    for match in (replace(match, peers=matches) for match in matches):
+    peers = Peers(tuple(judge(rule, evidence)))
+    for match in (replace(match, peers=peers) for match in peers.matches):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
             message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)

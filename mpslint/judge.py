@@ -27,6 +27,13 @@ from mpslint.versions import VersionRange
 
 
 @record(frozen=True, slots=True, eq=False)
+class Peers:
+    """Every place of a program where a rule's conditions hold; equal only to itself, so that what all share is found once."""
+
+    matches: tuple[Match, ...] = ()
+
+
+@record(frozen=True, slots=True, eq=False)
 class Match:
     """A place where all conditions of a rule hold."""
 
@@ -39,8 +46,8 @@ class Match:
     context: Context | None = None
     related: tuple[Related, ...] = ()
     node: ast.AST | None = None
-    peers: tuple[Match, ...] = ()
-    """Every place of the program where the rule's conditions hold, once they are all known."""
+    peers: Peers = Peers()
+    """The places of the same rule, once they are all known."""
 
 
 CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]

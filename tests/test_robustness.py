@@ -162,6 +162,15 @@ def test_ten_thousand_cells_are_read() -> None:
     assert len(checked.unread) == 1_000
 
 
+def test_thousands_of_places_are_mended_together() -> None:
+    """What all places share is found once: each asking for itself, and each about all others, takes minutes."""
+    text = "import torch\n" + "".join(f"x{i} = torch.ones({i}).cuda()\n" for i in range(3_000))
+    fixed = fix(read("long.py", text.encode()), TARGET)
+
+    assert len(fixed.applied) == 3_000
+    assert fixed.after.findings == ()
+
+
 def test_every_beginning_of_a_notebook_is_read_or_refused() -> None:
     """As an interrupted download leaves it."""
     data = notebook([HEAD, "!pip install x\n%env A=b\nprint('ö')", "x = ("])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from mpslint.finding import Edit, Span
-from mpslint.judge import Match
+from mpslint.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import import_edits
 from mpslint.source.document import Kind
@@ -33,16 +34,19 @@ def device_name(match: Match, evidence: Evidence, choice: str) -> DeviceName | N
     if _assigned_name(match.node, evidence) is not None:
         return None
     name = _chosen_before(match, device, evidence)
-    if name is not None:
-        return DeviceName(name)
-    alike = [peer for peer in match.peers if _device(peer.values["value"]) == device and _is_nameless(peer, device, evidence)]
-    name = _new_name(evidence) if len(alike) > 1 else None
-    edits = _definition(f"{name} = {choice}", alike, evidence) if name is not None else None
+    return DeviceName(name) if name is not None else _new_constant(match.peers, device, choice, evidence)
+
+
+@functools.lru_cache(maxsize=8)  # asked at every place, and the same for all
+def _new_constant(peers: Peers, device: str, choice: str, evidence: Evidence) -> DeviceName | None:
+    """Return a new constant for the places that neither give the device a name nor have a name for it; None for a single one."""
+    nameless = [peer for peer in peers.matches if _device(peer.values["value"]) == device and _is_nameless(peer, device, evidence)]
+    name = _new_name(evidence) if len(nameless) > 1 else None
+    edits = _definition(f"{name} = {choice}", nameless, evidence) if name is not None else None
     return DeviceName(name, edits) if name is not None and edits is not None else None
 
 
 def _is_nameless(match: Match, device: str, evidence: Evidence) -> bool:
-    """Return whether a place neither gives the device a name nor has a name for it."""
     return _assigned_name(match.node, evidence) is None and _chosen_before(match, device, evidence) is None
 
 
@@ -55,7 +59,7 @@ def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     parent = evidence.parents.get(node) if isinstance(node, ast.Constant) else None
     if _makes_device(parent):
         parent = evidence.parents.get(parent)
-    if not isinstance(parent, ast.Assign) or parent not in evidence.parsed.body:
+    if not isinstance(parent, ast.Assign) or id(parent) not in _module(evidence).places:
         return None
     return parent.targets[0].id if len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) else None
 
@@ -64,26 +68,76 @@ def _chosen_before(match: Match, device: str, evidence: Evidence) -> str | None:
     """Return the name that the module gave to a choice of device before a place, if it means nothing else there."""
     if match.node is None:
         return None
-    statement = _statement_of(match.node, evidence)
-    renewed = {name for peer in match.peers if (name := _assigned_name(peer.node, evidence)) is not None}
-    for other in evidence.parsed.body:
-        if other is statement:
+    module = _module(evidence)
+    here = module.places[id(_statement_of(match.node, evidence))]
+    renewed = _renewed(match.peers, evidence)
+    for choice in module.choices:
+        if choice.place >= here:
             return None
-        if not isinstance(other, ast.Assign) or len(other.targets) != 1 or not isinstance(other.targets[0], ast.Name):
+        if choice.device != device or (choice.is_object and not _takes_objects(match, evidence)):
             continue
-        name = other.targets[0].id
-        chosen = _choice_in(other.value, takes_objects=_takes_objects(match, evidence))
-        is_choice = isinstance(chosen, ast.IfExp) and "cuda.is_available" in ast.unparse(chosen.test)
-        first = chosen.body if isinstance(chosen, ast.IfExp) else chosen
-        is_same = isinstance(first, ast.Constant) and isinstance(first.value, str) and _device(first.value) == device
-        if is_same and (is_choice or name in renewed) and _is_only_device(name, match.node, evidence):
-            return name
+        if (choice.is_conditional or choice.name in renewed) and _is_only_device(choice.name, match.node, evidence):
+            return choice.name
     return None
 
 
-def _choice_in(value: ast.expr, takes_objects: bool) -> ast.expr:
-    """Return what decides a device: the expression itself, or, where an object does as well as a name, what `torch.device` is given."""
-    return value.args[0] if takes_objects and _makes_device(value) else value
+@functools.lru_cache(maxsize=2)
+def _renewed(peers: Peers, evidence: Evidence) -> frozenset[str]:
+    """Return the names whose devices are among the places themselves, and so are rewritten where they are given."""
+    return frozenset(name for peer in peers.matches if (name := _assigned_name(peer.node, evidence)) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A statement of the module that gives a name to a device."""
+
+    name: str
+    device: str
+    place: int
+    is_object: bool
+    """Whether the name is a `torch.device`, not a text."""
+    is_conditional: bool
+    """Whether it is CUDA only where there is CUDA."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Module:
+    """What names mean in one program: looked for once, however many places ask."""
+
+    places: Mapping[int, int]
+    """The number of each statement of the module, by its id."""
+    choices: Sequence[_Choice]
+    bindings: Mapping[str, Sequence[ast.AST]]
+    """The nodes that give each name a meaning."""
+    names: frozenset[str]
+    """Every name that is read or written."""
+
+
+@functools.lru_cache(maxsize=1)
+def _module(evidence: Evidence) -> _Module:
+    """Return what names mean in a program."""
+    bindings: dict[str, list[ast.AST]] = {}
+    nodes = (*evidence.parsed.body, *evidence.parents)
+    for node in nodes:
+        for name in _bound_by(node):
+            bindings.setdefault(name, []).append(node)
+    body = evidence.parsed.body
+    choices = [choice for place, statement in enumerate(body) if (choice := _choice_in(statement, place)) is not None]
+    names = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    return _Module({id(statement): place for place, statement in enumerate(body)}, choices, bindings, names)
+
+
+def _choice_in(statement: ast.stmt, place: int) -> _Choice | None:
+    """Return what device a statement gives a name to; None for one that does something else."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+        return None
+    is_object = _makes_device(statement.value)
+    chosen = statement.value.args[0] if isinstance(statement.value, ast.Call) and is_object else statement.value
+    is_conditional = isinstance(chosen, ast.IfExp) and "cuda.is_available" in ast.unparse(chosen.test)
+    first = chosen.body if isinstance(chosen, ast.IfExp) else chosen
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        return None
+    return _Choice(statement.targets[0].id, _device(first.value), place, is_object, is_conditional)
 
 
 def _makes_device(node: ast.AST | None) -> TypeGuard[ast.Call]:
@@ -112,20 +166,14 @@ def _statement_of(node: ast.AST, evidence: Evidence) -> ast.AST:
 
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a name means what the module's own choices of device made it, in every scope around a node."""
-    for bound in _bindings(name, evidence):
+    module = _module(evidence)
+    for bound in module.bindings.get(name, ()):
         parent = evidence.parents.get(bound)
-        is_choice = isinstance(parent, ast.Assign) and parent in evidence.parsed.body and "cuda" in ast.unparse(parent.value)
+        is_choice = isinstance(parent, ast.Assign) and id(parent) in module.places and "cuda" in ast.unparse(parent.value)
         scope = _scope_of(bound, evidence)
         if not is_choice and (scope is None or _is_inside(node, scope, evidence)):
             return False
     return True
-
-
-def _bindings(name: str, evidence: Evidence) -> Iterator[ast.AST]:
-    """Yield the nodes that give a name a meaning."""
-    for node in (*evidence.parsed.body, *evidence.parents):
-        if name in _bound_by(node):
-            yield node
 
 
 def _bound_by(node: ast.AST) -> Sequence[str]:
@@ -161,8 +209,8 @@ def _is_inside(node: ast.AST, scope: ast.AST, evidence: Evidence) -> bool:
 def _new_name(evidence: Evidence) -> str | None:
     """Return a name that the program does not use, as a notebook or a script would name its device."""
     names = ("device", "DEVICE") if evidence.document.kind is Kind.NOTEBOOK else ("DEVICE", "TORCH_DEVICE")
-    used = {node.id for node in evidence.parents if isinstance(node, ast.Name)}
-    return next((name for name in names if name not in used and not any(True for _ in _bindings(name, evidence))), None)
+    module = _module(evidence)
+    return next((name for name in names if name not in module.names and name not in module.bindings), None)
 
 
 def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple[Edit, ...] | None:

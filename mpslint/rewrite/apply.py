@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpslint.engine import Checked, check
-from mpslint.finding import Edit, Finding, MpslintError, Safety
+from mpslint.finding import Edit, Finding, MpslintError, Safety, Span
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document
 from mpslint.source.reader import read
@@ -76,17 +77,24 @@ def _edits(finding: Finding) -> tuple[Edit, ...]:
 def _choose(findings: Sequence[Finding], safety: Safety) -> list[Finding]:
     """Return the fixes that can be made together: in order of place, one that overlaps another waits for the next round."""
     chosen: list[Finding] = []
-    taken: list[Edit] = []
+    taken: list[Span] = []  # in order
     for finding in findings:
         edits = _edits(finding) if finding.fix is not None and finding.fix.safety is safety else ()
-        if edits and not any(_touch(edit, other) for edit in edits for other in taken):
+        if edits and not any(_touches(edit.span, taken) for edit in edits):
             chosen.append(finding)
-            taken += edits
+            for edit in edits:
+                bisect.insort(taken, edit.span)
     return chosen
 
 
-def _touch(a: Edit, b: Edit) -> bool:
-    return a.span.start <= b.span.end and b.span.start <= a.span.end
+def _touches(span: Span, taken: Sequence[Span]) -> bool:
+    """Return whether a span meets one of those taken, which are in order and do not overlap one another."""
+    index = bisect.bisect_right(taken, span.end, key=_start)
+    return index > 0 and taken[index - 1].end >= span.start
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _bytes(document: Document, edits: tuple[Edit, ...]) -> bytes:

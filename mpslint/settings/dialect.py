@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class Default:
     versions: VersionRange
 
 
-@record(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Table:
     """The arguments of a call and what they say, with the defaults."""
 
@@ -60,9 +60,17 @@ class Table:
         """Return the default of a setting in the Target's versions, or None when the table has none."""
         return next((default for default in self.defaults.get(setting, ()) if default.versions.matches(versions)), None)
 
-    def spellings_of(self, setting: str) -> list[tuple[str, Spelling]]:
+    def spellings_of(self, setting: str) -> Sequence[tuple[str, Spelling]]:
         """Return the arguments that can write a setting, in order of preference."""
-        return [(name, spelling) for name, spellings in self.arguments.items() for spelling in spellings if spelling.setting == setting]
+        return self._by_setting.get(setting, ())
+
+    @functools.cached_property
+    def _by_setting(self) -> Mapping[str, Sequence[tuple[str, Spelling]]]:
+        found: dict[str, list[tuple[str, Spelling]]] = {}
+        for name, spellings in self.arguments.items():
+            for spelling in spellings:
+                found.setdefault(spelling.setting, []).append((name, spelling))
+        return found
 
 
 @record(frozen=True, slots=True, eq=False)

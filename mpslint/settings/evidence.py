@@ -17,6 +17,7 @@ from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import children, walk
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
+from mpslint.settings.setting import Setting
 from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
@@ -91,6 +92,15 @@ class Evidence:
         for call in self.facts.calls:
             if call.method:
                 found.setdefault(call.method, []).append(call)
+        return found
+
+    @functools.cached_property
+    def settings_of_call(self) -> dict[int, list[Setting]]:
+        """What each call says about the training runs, by its id."""
+        found: dict[int, list[Setting]] = {}
+        for setting in (s for plan in self.plans for settings in plan.settings.values() for s in settings):
+            if setting.call is not None:
+                found.setdefault(id(setting.call), []).append(setting)
         return found
 
     @functools.cached_property

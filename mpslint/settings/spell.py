@@ -220,8 +220,8 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
 
 def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
     """Return the keyword argument of a call that a new one belongs beside: the last that says a setting of the same group (`batch.`)."""
-    settings = [s for plan in evidence.plans for found in plan.settings.values() for s in found]
-    written = [s for s in settings if s.call is call and s.span is not None and s.spelling in call.keywords]
+    settings = evidence.settings_of_call.get(id(call), ())
+    written = [s for s in settings if s.span is not None and s.spelling in call.keywords]
     group, beside = name.partition(".")[0], load_vocabulary()[name].beside
     near = [s for s in written if s.name == beside] or [s for s in written if s.name.partition(".")[0] == group]
     return max(near, key=lambda setting: setting.span or Span(0, 0)).spelling if near else ""
