@@ -12,6 +12,7 @@ from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.finding import Edit, Span
 from mpslint.program.facts import Call, Command
+from mpslint.program.plain_calls import with_plain_argument
 from mpslint.record import record
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
@@ -270,8 +271,6 @@ def additions(evidence: Evidence, wanted: Sequence[Addition | ConfigAddition | F
 def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[Edit] | None:
     if not wanted:
         return []
-    from mpslint.program.lossless import with_argument
-
     calls = {id(addition.call): addition.call for addition in wanted}
     edits = []
     for key, call in calls.items():
@@ -280,11 +279,20 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
         new: str | None = old
         for addition in wanted:
             if id(addition.call) == key and new is not None:
-                new = with_argument(new, addition.name, addition.text, addition.after)
+                new = _with_argument(new, addition.name, addition.text, addition.after)
         if new is None or new == old:
             return None
         edits.append(narrowed(span, old, new))
     return edits
+
+
+def _with_argument(call: str, name: str, value: str, after: str) -> str | None:
+    plain = with_plain_argument(call, name, value, after)
+    if plain is not None:
+        return plain
+    from mpslint.program.lossless import with_argument
+
+    return with_argument(call, name, value, after)
 
 
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | None:
