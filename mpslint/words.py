@@ -69,17 +69,23 @@ class Words:
         return any(mark in text for mark in self.marks)
 
 
+def identifier_in(piece: str) -> tuple[str, bool, bool] | None:
+    """Return the longest identifier in a piece of text, and whether it begins and ends there; None where there is none (`+=`)."""
+    longest = max(_IDENTIFIER.finditer(piece), key=lambda match: len(match.group()), default=None)
+    return (longest.group(), longest.start() > 0, longest.end() < len(piece)) if longest is not None else None
+
+
 def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
     """Return names and pieces as Words."""
     patterns: set[str] = set()
     marks: set[str] = set()
     for piece in filter(None, pieces):
-        longest = max(_IDENTIFIER.finditer(piece), key=lambda match: len(match.group()), default=None)
-        if longest is None:
+        found = identifier_in(piece)
+        if found is None:
             marks.add(piece)
             continue
-        start, end = longest.span()
-        patterns.add(("^" if start else "") + longest.group() + ("$" if end < len(piece) else ""))
+        word, begins, ends = found
+        patterns.add(("^" if begins else "") + word + ("$" if ends else ""))
     return Words(frozenset(filter(None, names)), re.compile("|".join(sorted(patterns)) or "(?!)"), tuple(sorted(marks)))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpslint import engine, knowledge, needs
-from mpslint.needs import compiled_words, needed, ways_of
+from mpslint.needs import compiled_words, needed
 from mpslint.rule import Rule, load_rules
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
 from mpslint.settings.dialect import load_dialects
@@ -17,6 +17,7 @@ from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target import default_target
+from mpslint.ways import ways_of
 
 RULES = load_rules()
 BAD = [(rule, number, one) for rule in RULES for number, one in enumerate(rule.examples) if one.bad and not one.known_miss]
