@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import function_words, is_suite, may_matter
 from mpslint.judge import Peers, conditions_hold, judge
 from mpslint.needs import needed
 from mpslint.program.parse import parse_program
+from mpslint.record import record
 from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
@@ -18,7 +19,7 @@ from mpslint.suppression import Silenced, removal_of, silence
 from mpslint.target import Target
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Checked:
     """What a check of one Document gives: findings by place, and what could not be read."""
 

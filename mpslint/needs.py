@@ -10,17 +10,18 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.gate import Word, as_words, derived_frameworks, derived_words, shipped
 from mpslint.judge import check_module
+from mpslint.record import record
 from mpslint.rule import Condition, Rule
 from mpslint.source.document import Document, Kind
 from mpslint.words import Words, from_parts, identifier_in, parts_of
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False)
 class Needs:
     """The groups of several rules, each group once, as one bit of a number."""
 

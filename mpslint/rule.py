@@ -31,7 +31,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -201,7 +201,7 @@ def _load_rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
     return tuple(sorted(rules.values(), key=lambda rule: rule.id))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RuleReader:
     """Turns the YAML of one rule file into a Rule, and says exactly what is wrong with it."""
 

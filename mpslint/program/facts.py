@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from mpslint.config.entries import ConfigMapping
@@ -237,7 +237,7 @@ class Accumulation:
         return ast.unparse(self.target_node)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Facts:
     """Everything that was seen, in the order in which it was reached."""
 

@@ -6,9 +6,9 @@ import ast
 import contextlib
 import re
 import warnings
-from dataclasses import dataclass
 
 from mpslint.finding import Span
+from mpslint.record import record
 from mpslint.source.document import Cell, Document, Unread
 from mpslint.source.magics import blank, mask_cell
 
@@ -16,7 +16,7 @@ PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 _PROMPT = re.compile(r"^([ \t]*)(>>>|\.\.\.)(?= |$)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parsed:
     """The statements of a program, numbered by the lines of `Document.text`, and the parts that could not be parsed."""
 

@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class Default:
     versions: VersionRange
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Table:
     """The arguments of a call and what they say, with the defaults."""
 
@@ -139,7 +139,7 @@ class AttributePattern:
     spelling: Spelling
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Dialect:
     """One file of `rules/dialects/`."""
 
@@ -153,7 +153,7 @@ class Dialect:
     configs: tuple[ConfigPattern, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Dialects:
     """All dialects, with the look-ups that make matching quick."""
 

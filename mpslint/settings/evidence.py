@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-from dataclasses import dataclass
 
 from mpslint.config.dockerfile import read_dockerfile
 from mpslint.config.services import service_variables
@@ -15,6 +14,7 @@ from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import children, walk
+from mpslint.record import record
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
 from mpslint.settings.setting import Setting
@@ -27,7 +27,7 @@ CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
 """Roles of calls that put a model on the Mac's GPU of their own accord."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Evidence:
     """One program of a Document under a Target: what it does, and what that says in canonical settings."""
 

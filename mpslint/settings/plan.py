@@ -6,12 +6,13 @@ import ast
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.finding import Span
 from mpslint.program.facts import Call, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.record import record
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
@@ -48,7 +49,7 @@ LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel
 """Roles of calls that belong to a training loop, besides the shared ones."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class TrainingPlan:
     """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
 
@@ -88,7 +89,7 @@ class TrainingPlan:
         return setting.constant if setting is not None and setting.is_known else None
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Matched:
     """A call with the dialect pattern it fits and what it says."""
 
@@ -97,7 +98,7 @@ class Matched:
     settings: tuple[Setting, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FilePlans:
     """Everything that a file's facts say in canonical terms."""
 
@@ -130,7 +131,7 @@ def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matche
             yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class _Gatherer:
     """What is shared while the plans of one file are put together."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import Span
 from mpslint.program.facts import Argument, AttributeWrite, Call, EnvironmentWrite
 from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
 from mpslint.program.values import Mapping as DictValue
+from mpslint.record import record
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.setting import ENVIRONMENT, Setting
 from mpslint.versions import Version, VersionRange
@@ -35,7 +35,7 @@ DTYPES = {
 EVERY_VERSION = VersionRange()
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Translator:
     """What translation needs to know of the file and the Target."""
 
