@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Frame, Instance, Value
 from mpslint.record import record
+
+if TYPE_CHECKING:
+    from mpslint.config.entries import ConfigMapping
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension

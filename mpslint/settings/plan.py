@@ -7,7 +7,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpslint.finding import Span
 from mpslint.program.facts import Call, Facts
@@ -17,10 +17,12 @@ from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
-from mpslint.settings.translate_config import ConfigPart, config_settings, parts_of
-from mpslint.settings.translate_shell import CommandPart, command_settings, parts_of_command
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import Version
+
+if TYPE_CHECKING:
+    from mpslint.settings.translate_config import ConfigPart
+    from mpslint.settings.translate_shell import CommandPart
 
 RUNS = {"trainer": "trainer", "lightning_trainer": "trainer", "arguments": "arguments", "accelerator": "accelerator"}
 """Roles of calls that stand for a run, and the kind of plan each makes."""
@@ -159,6 +161,10 @@ class _Gatherer:
 
     def _of_commands(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each command of a shell text that some dialect knows, with the script that it launches."""
+        if not self.facts.commands:
+            return
+        from mpslint.settings.translate_shell import command_settings, parts_of_command
+
         for command in self.facts.commands:
             parts = tuple(parts_of_command(command, self.translator.dialects))
             if parts:
@@ -168,6 +174,10 @@ class _Gatherer:
 
     def _of_configs(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each mapping of a configuration file that some dialect knows."""
+        if not self.facts.configs:
+            return
+        from mpslint.settings.translate_config import config_settings, parts_of
+
         for mapping in self.facts.configs:
             parts = parts_of(mapping, self.translator.dialects)
             if parts:
