@@ -43,7 +43,7 @@ def check(
     Document, such a one is not parsed, and so what could not be parsed in it is not said.
     """
     rules = load_rules() if rules is None else tuple(rules)
-    able = needed(rules, document)
+    able = needed(rules, document, target.versions)
     if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
