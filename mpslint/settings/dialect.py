@@ -38,6 +38,11 @@ class Globs:
     pieces: list[list[str]] = field(default_factory=list)
     compiled: list[re.Pattern[str]] = field(default_factory=list)
 
+    @property
+    def roots(self) -> list[str]:
+        """The first part of each pattern (`transformers`)."""
+        return [glob.partition(".")[0] for glob in self.globs]
+
     def fit(self, name: str) -> bool:
         """Return whether one of the patterns fits a name."""
         if not self.pieces:
@@ -47,6 +52,11 @@ class Globs:
         if not self.compiled:
             self.compiled.append(_any_of(self.globs))
         return self.compiled[0].fullmatch(name) is not None
+
+    def may_end(self, last: str) -> bool:
+        """Return whether one of the patterns may fit a dotted name of which this is the last part."""
+        ends = (glob.rpartition(".")[2] for glob in self.globs)
+        return any(fnmatch.fnmatchcase(last, end) for end in ends)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -201,6 +211,11 @@ class Dialects:
     def _globs(self) -> list[tuple[Globs, CallPattern]]:
         return [(Globs(globs), p) for p in self._patterns if (globs := tuple(name for name in p.names if "*" in name))]
 
+    @functools.lru_cache(maxsize=512)  # noqa: B019  (there is one Dialects per process)
+    def _globs_under(self, root: str) -> list[tuple[Globs, CallPattern]]:
+        """Return the patterns that a name of this package may fit: most names are of none that some pattern is about."""
+        return [(globs, pattern) for globs, pattern in self._globs if any(root == first or "*" in first for first in globs.roots)]
+
     @functools.cached_property
     def _methods(self) -> dict[str, list[CallPattern]]:
         found: dict[str, list[CallPattern]] = {}
@@ -226,13 +241,23 @@ class Dialects:
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def of_name(self, name: str) -> tuple[CallPattern, ...]:
         """Return the patterns that a qualified name fits, exact ones first."""
-        patterns = [pattern for globs, pattern in self._globs if globs.fit(name)]
+        patterns = [pattern for globs, pattern in self._globs_under(name.partition(".")[0]) if globs.fit(name)]
         found = [*self._exact.get(name, ()), *patterns]
         return tuple(p for p in found if not any(fnmatch.fnmatchcase(name, glob) for glob in p.not_names))
 
     def of_method(self, name: str) -> list[CallPattern]:
         """Return the patterns for a method of this name."""
         return self._methods.get(name, [])
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def candidates(self, names: tuple[str, ...], method: str) -> tuple[CallPattern, ...]:
+        """Return the patterns for a call that goes by some qualified names, or is a method of this name (`""` for none)."""
+        return tuple(pattern for found in (*map(self.of_name, names), self.of_method(method) if method else ()) for pattern in found)
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def may_be_written(self, last: str) -> bool:
+        """Return whether some pattern may fit a callee whose last name, as it is written, is this one."""
+        return any(globs.may_end(last) for globs, _ in self._written)
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def of_written(self, text: str) -> list[CallPattern]:

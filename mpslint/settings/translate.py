@@ -46,14 +46,16 @@ class Translator:
 
     def pattern_of(self, call: Call) -> CallPattern | None:
         """Return the dialect pattern that a call fits, or None."""
-        candidates: list[CallPattern] = []
-        for name in call.names:
-            candidates += self.dialects.of_name(name)
-        if call.method:
-            candidates += self.dialects.of_method(call.method)
-        if not any(name for name in call.names if not name.startswith("?")) or call.method:
-            candidates += self.dialects.of_written(_written(call.node.func))
-        return next((pattern for pattern in candidates if _fits(pattern, call)), None)
+        candidates = self.dialects.candidates(call.names, call.method)
+        if call.method or not any(name for name in call.names if not name.startswith("?")):
+            func = call.node.func
+            last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "?"
+            if self.dialects.may_be_written(last):
+                candidates = (*candidates, *self.dialects.of_written(_written(func)))
+        for pattern in candidates:
+            if _fits(pattern, call):
+                return pattern
+        return None
 
     def settings_of(self, call: Call, pattern: CallPattern) -> list[Setting]:
         """Return everything that a call says, written or by default."""
