@@ -36,15 +36,18 @@ class Needs:
     """For each rule, the bits of its groups: one number for each way in which it can come about."""
     anywhere: int
     """The bits of the groups that may be met by a comment too."""
+    cells: int
+    """The bits of the groups that every notebook meets."""
     words: Words
     """The names and pieces of all groups, to be looked for at once."""
     answers: dict[str, int] = field(default_factory=dict)
 
     def met_by(self, document: Document) -> Iterator[int]:
         """Yield the numbers of the rules that have all that they need in a Document."""
-        found = self._bits(document.identifiers)
+        found = cells = self.cells if document.cells else 0
+        found |= self._bits(document.identifiers)
         if any(bits & found == bits for ways in self.of_rules for bits in ways):  # else what Python runs need not be set apart
-            found = self._bits(document.code_identifiers) | (found & self.anywhere)
+            found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells
             for mark, bits in self.marks:
                 if mark in document.text:
                     found |= bits
@@ -98,13 +101,15 @@ def _needs(rules: tuple[Rule, ...], is_code: bool) -> Needs:
     if shipped_needs is not None:
         known = shipped_needs[is_code]
         of_rules = tuple(known["rules"][rule.id] for rule in rules)
-        return Needs(known["names"], known["pieces"], known["marks"], of_rules, known["anywhere"], from_parts(*known["words"]))
+        return Needs(
+            known["names"], known["pieces"], known["marks"], of_rules, known["anywhere"], known["cells"], from_parts(*known["words"])
+        )
     return derive(rules, is_code)
 
 
 def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
     """Return the needs of rules, from the rules themselves."""
-    from mpslint.ways import ANYWHERE, Group, ways_of
+    from mpslint.ways import ANYWHERE, CELLS, Group, ways_of
 
     numbers: dict[Group, int] = {}
     found = []
@@ -112,9 +117,10 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
         ways = [tuple(numbers.setdefault(group, len(numbers)) for group in way) for way in ways_of(rule, rules, is_code)]
         found.append(tuple(sum(1 << number for number in set(way)) for way in ways))
     anywhere = sum(1 << number for group, number in numbers.items() if ANYWHERE in group)
+    cells = sum(1 << number for group, number in numbers.items() if CELLS in group)
     bits_of: dict[Word, int] = {}
     for group, number in numbers.items():
-        for word in group - {ANYWHERE}:
+        for word in group - {ANYWHERE, CELLS}:
             bits_of[word] = bits_of.get(word, 0) | 1 << number
     names = {text: bits for (text, is_name), bits in bits_of.items() if is_name}
     pieces = [(identifier_in(text), text, bits) for (text, is_name), bits in bits_of.items() if not is_name]
@@ -124,6 +130,7 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
         tuple((text, bits) for word, text, bits in pieces if word is None),
         tuple(found),
         anywhere,
+        cells,
         as_words(bits_of),
     )
 
@@ -148,5 +155,6 @@ def _as_data(needs: Needs, rules: tuple[Rule, ...]) -> dict[str, Any]:
         "marks": needs.marks,
         "rules": {rule.id: bits for rule, bits in zip(rules, needs.of_rules, strict=True)},
         "anywhere": needs.anywhere,
+        "cells": needs.cells,
         "words": parts_of(needs.words),
     }

@@ -29,6 +29,8 @@ Group = frozenset[Word]
 """Words of which one has to be there."""
 ANYWHERE: Word = ("", True)
 """Marks a group that may also be met by what Python does not run."""
+CELLS: Word = ("\0cells", True)
+"""Stands for the cells of a notebook among words."""
 _PIECES = re.compile(r"\w+(\|\w+)*")
 """A pattern that is nothing but pieces of names."""
 TRAINERS = ("trainer", "lightning_trainer")
@@ -74,7 +76,9 @@ class _Reader:
             yield frozenset((name, True) for name in names)
             yield from _of_arguments(condition)
         elif subject == "import":
-            yield frozenset(pieces_of(names))
+            yield frozenset((name.rsplit(".", 1)[-1], True) for name in names)
+        elif subject == "program" and names[0].lower() == "true":
+            yield frozenset([*self.of_roles(TRAINERS), ("backward", True), ("__main__", True), CELLS])
         elif subject == "environment":
             yield frozenset(pieces_of(map(literal, names)))
         elif subject == "trains" and names[0].lower() == "true":

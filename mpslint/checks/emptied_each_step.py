@@ -12,7 +12,9 @@ from mpslint.program.facts import Call
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("empty_cache",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = tuple(sorted(BACKWARD))
+"""One of these stands in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -13,6 +13,8 @@ from mpslint.settings.translate import bound_arguments
 
 WORDS = ("device_map",)
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("trainer",)
+"""A call in this role is made in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

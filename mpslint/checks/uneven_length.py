@@ -10,6 +10,8 @@ from mpslint.settings.evidence import Evidence
 
 WORDS = ("pad_to_multiple_of",)
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("tokenizer",)
+"""A call in this role is made in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
