@@ -90,7 +90,7 @@ class _Reader:
         elif subject == "mentions" and all(map(_PIECES.fullmatch, names)):
             yield frozenset([*pieces_of(piece for name in names for piece in name.split("|")), ANYWHERE])
         elif subject == "suppression":
-            yield frozenset([*pieces_of([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in self.rules)]), ANYWHERE])
+            yield frozenset([*pieces_of([*SUPPRESSION, *(one.id[:-2] for one in self.rules)]), ANYWHERE])
         elif subject == "check":
             yield from self._of_check(condition)
 

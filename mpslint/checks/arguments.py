@@ -34,16 +34,23 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
 
 
 def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
-    """Return whether a Document names an argument that these versions do not take."""
-    return not _gone(options["kind"], tuple(versions.items())).isdisjoint(document.code_identifiers)
+    """Return whether a Document names an argument that these versions do not take, and the call, where only one takes it."""
+    identifiers = document.code_identifiers
+    return any(
+        (not call or call in identifiers) and not gone.isdisjoint(identifiers)
+        for call, gone in _gone(options["kind"], tuple(versions.items()))
+    )
 
 
 @functools.lru_cache(maxsize=64)
-def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> frozenset[str]:
-    """Return the names of the arguments of a kind that a call does not take in some versions."""
-    known = dict(versions)
-    facts = [fact for owned in load_arguments().facts.values() for fact in owned.values() if not fact.exists.matches(known)]
-    return frozenset(fact.name for fact in facts if _kind(fact, known) == kind)
+def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the arguments of a kind that are not taken in some versions, by the last name of their call (`""` for a family of calls)."""
+    known, found = dict(versions), []
+    families = {family.owner for family in load_arguments().families.values()}
+    for owner, facts in load_arguments().facts.items():
+        gone = [fact.name for fact in facts.values() if not fact.exists.matches(known) and _kind(fact, known) == kind]
+        found.append(("" if owner in families else owner.rsplit(".", 1)[-1], frozenset(gone)))
+    return tuple(found)
 
 
 def _may_be(fact: ArgumentFact, kind: str) -> bool:
