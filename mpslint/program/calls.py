@@ -42,6 +42,8 @@ class Arguments:
     positional: tuple[Argument, ...]
     keywords: dict[str, Argument]
     is_open: bool
+    unpacked: tuple[Value, ...] = ()
+    """Objects whose entries are not known, given by `**`."""
 
     def first(self) -> Value | None:
         """The first positional argument's value, or None."""
@@ -85,6 +87,7 @@ def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
     positional: list[Argument] = []
     keywords: dict[str, Argument] = {}
     is_open = False
+    unpacked: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             value = m.value(argument.value)
@@ -105,7 +108,8 @@ def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
             is_open = is_open or value.is_open
         else:
             is_open = True
-    return Arguments(tuple(positional), keywords, is_open)
+            unpacked.append(value)
+    return Arguments(tuple(positional), keywords, is_open, tuple(unpacked))
 
 
 def call_value(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
@@ -284,6 +288,7 @@ def record(
         m.context,
         result,
         inherited or {},
+        arguments.unpacked,
     )
     if not m.is_silent:
         m.facts.calls.append(call)
