@@ -170,7 +170,7 @@ def _canonical(name: str) -> str:
 
 
 def installed_by(text: str) -> dict[str, str]:
-    """Return the versions that install commands (`pip install torch==2.3.0`) name: an exact one, or the newest known that a range admits."""
+    """Return the versions that install commands (`pip install torch==2.3.0`) name: exact ones, or the newest that a range admits."""
     found = {}
     for line in _CONTINUED.sub(" ", text).splitlines():
         command = re.search(r"\b(pip3?|uv|conda|mamba)\b.*\binstall\b", line)

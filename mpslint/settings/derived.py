@@ -144,7 +144,7 @@ def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
 
 
 def _padding_limits(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
-    """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, written or known of it; None for none."""
+    """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, or None for none."""
     own = plan.get("length.tokenizer")
     if own is None and (family is None or (family.length is None and family.tokenizer_length is None)):
         return
