@@ -59,8 +59,8 @@ class _Finder:
             yield self._match(call, call)
         elif placed and (wide := self._chained(call)) is not None:
             yield self._match(wide, call)
-        elif placed and (array := self._made_of_array(call)) is not None:
-            yield self._match(array, call)
+        elif placed and not dtype and (maker := self._made_of_array(call) or self._made_wide(call)) is not None:
+            yield self._match(maker, call)
         elif call.name in self.options["defaults"] and self.evidence.runs_on("mps") and self._is_wide(_first(call)):
             yield self._match(call, call)
         if isinstance(call.receiver, Instance) and self._is_module(call.receiver):
@@ -114,6 +114,14 @@ class _Finder:
         if maker.name in self.options["tensors"] and "dtype" not in maker.keywords and self._is_array(_first(maker)):
             return maker
         return None
+
+    def _made_wide(self, call: Call) -> Call | None:
+        """Return the call that made the tensor float64: `torch.ones(3, dtype=torch.float64).to("mps")`."""
+        receiver = call.receiver
+        if not isinstance(receiver, Instance) or receiver.call is None or id(receiver) in self.cast:
+            return None
+        maker = receiver.call
+        return maker if maker.name.startswith("torch.") and self._is_wide(maker.keywords.get("dtype")) else None
 
     def _is_array(self, argument: Argument | None) -> bool:
         value = argument.value if argument is not None else None
