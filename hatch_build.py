@@ -31,12 +31,12 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
-        from mpslint.gate import compiled_words
+        from mpslint.needs import compiled_words
         from mpslint.rule import load_rules
 
         target = target.with_name("_words.py")
         target.write_text(
-            f'"""Generated when the wheel was built: see `mpslint/gate.py`."""\n\nDATA = {compiled_words(load_rules())!r}\n',
+            f'"""Generated when the wheel was built: see `mpslint/needs.py`."""\n\nDATA = {compiled_words(load_rules())!r}\n',
             encoding="utf-8",
         )
         build_data["force_include"][str(target)] = "mpslint/_words.py"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import function_words, is_suite, may_matter
 from mpslint.judge import Peers, conditions_hold, judge
+from mpslint.needs import needed
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.recipes import fill, fix_of
 from mpslint.rule import Rule, load_rules, matching_outcomes
@@ -30,18 +31,25 @@ class Checked:
     """Findings that comments of the file silence."""
 
 
-def check(document: Document, target: Target, rules: Sequence[Rule] | None = None) -> Checked:
-    """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text."""
+def check(
+    document: Document, target: Target, rules: Sequence[Rule] | None = None, with_plans: bool = False, is_asked: bool = True
+) -> Checked:
+    """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
+
+    `with_plans` asks for the evidence of a Document about which no rule can have anything to say too. Where nobody asked for this very
+    Document, such a one is not parsed, and so what could not be parsed in it is not said.
+    """
     rules = load_rules() if rules is None else tuple(rules)
-    if not may_matter(document.text, rules, document.identifiers) or is_suite(document):
-        unread = parse_program(document, document.python).unread if document.python else ()
+    able = needed(rules, document)
+    if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
+        unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
-    found = _sorted([finding for one in evidence for rule in rules for finding in _findings(rule, one)])
+    found = _sorted([finding for one in evidence for rule in able for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
-    unused = [finding for rule in rules if rule.when[0].subject == "suppression" for finding in _unused(rule, rules, document, silenced)]
+    unused = [finding for rule in able if rule.when[0].subject == "suppression" for finding in _unused(rule, rules, document, silenced)]
     findings = tuple(_sorted([*silenced.kept, *unused]))
     return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
 

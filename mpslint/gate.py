@@ -19,7 +19,7 @@ from mpslint.knowledge import platform_data, shipped_words
 from mpslint.rule import Condition, Rule, load_rules
 from mpslint.settings.dialect import CallPattern, load_dialects
 from mpslint.source.document import Document, Kind
-from mpslint.words import Words, from_parts, parts_of, words_of
+from mpslint.words import Words, from_parts, words_of
 
 DEVICES = ("cuda", "mps")
 """What is said about a device matters only where one of these is named."""
@@ -37,34 +37,22 @@ Word = tuple[str, bool]
 @functools.lru_cache(maxsize=16)
 def frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
     """Return words of which one stands in every file that rules have anything to say about."""
-    shipped: tuple[bytes, ...] | None = _shipped("frameworks", rules)
-    return _derived_frameworks(rules) if shipped is None else shipped
+    known: tuple[bytes, ...] | None = shipped("frameworks", rules)
+    return derived_frameworks(rules) if known is None else known
 
 
-def _shipped(name: str, rules: tuple[Rule, ...]) -> Any:
+def shipped(name: str, rules: tuple[Rule, ...]) -> Any:
     """Return what the wheel holds for all of its own rules, which saves deriving it; None for other rules, and in a checkout."""
-    shipped = shipped_words()
-    return shipped[name] if shipped and {rule.id: rule for rule in rules} == {rule.id: rule for rule in load_rules()} else None
+    known = shipped_words()
+    return known[name] if known and {rule.id: rule for rule in rules} == {rule.id: rule for rule in load_rules()} else None
 
 
-def compiled_words(rules: tuple[Rule, ...]) -> dict[str, Any]:
-    """Return as plain data what is derived from rules here, and the words of each check that names them: for a wheel."""
-    modules = {
-        name: check_module(name) for rule in rules for condition in rule.when if condition.subject == "check" for name in condition.names
-    }
-    return {
-        "frameworks": _derived_frameworks(rules),
-        "file": parts_of(_as_words(_words(rules, "FILE_WORDS"))),
-        "function": parts_of(_as_words(_words(rules, "WORDS"))),
-        "checks": {name: tuple(getattr(module, "WORDS", ("",))) for name, module in modules.items() if not hasattr(module, "words")},
-    }
-
-
-def _derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
+def derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
+    """Return the same from the rules themselves, whatever a wheel holds."""
     found = [*DEVICES, *SUPPRESSION]
     for dialect in load_dialects().all:
         found += dialect.roots
-        found += (_variable(name) for name in dialect.environment)
+        found += (variable_word(name) for name in dialect.environment)
         for command in dialect.commands:
             found += command.has or map(_program, command.globs)
         for config in dialect.configs:
@@ -80,7 +68,7 @@ def _derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
 def _frameworks_of(condition: Condition) -> Iterator[str]:
     """Yield what names the package, method or variable that a rule's first condition is about."""
     if condition.subject == "environment":
-        yield from map(_variable, condition.names)
+        yield from map(variable_word, condition.names)
     elif condition.subject == "method":
         yield from (name for name in condition.names if name not in COMMON_METHODS)
     elif condition.subject in ("import", "call", "handler"):
@@ -88,7 +76,7 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
     elif condition.subject == "check":
         modules = [check_module(name) for name in condition.names]
         for word in (word for module in modules if hasattr(module, "words") for word in module.words(condition.options)):
-            yield _root(word) if "." in word else _variable(word) if word.isupper() else word
+            yield _root(word) if "." in word else variable_word(word) if word.isupper() else word
 
 
 def _root(glob: str) -> str:
@@ -105,18 +93,19 @@ def _program(glob: str) -> str:
 @functools.lru_cache(maxsize=16)
 def file_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every file in which one of the rules can find something."""
-    shipped = _shipped("file", rules)
-    return _as_words(_words(rules, "FILE_WORDS")) if shipped is None else from_parts(*shipped)
+    known = shipped("file", rules)
+    return as_words(derived_words(rules, "FILE_WORDS")) if known is None else from_parts(*known)
 
 
 @functools.lru_cache(maxsize=16)
 def function_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every function in which one of the rules can find something."""
-    shipped = _shipped("function", rules)
-    return _as_words(_words(rules, "WORDS")) if shipped is None else from_parts(*shipped)
+    known = shipped("function", rules)
+    return as_words(derived_words(rules, "WORDS")) if known is None else from_parts(*known)
 
 
-def _as_words(found: Iterable[Word]) -> Words:
+def as_words(found: Iterable[Word]) -> Words:
+    """Return words and pieces as what is looked for all at once."""
     words = set(found)
     return words_of((text for text, is_name in words if is_name), (text for text, is_name in words if not is_name))
 
@@ -151,25 +140,27 @@ def _are_uncalled(functions: Sequence[str], text: str) -> bool:
     return bool(functions) and not any(re.search(rf"(?<!def )\b{name}\b", text) for name in functions)
 
 
-def _words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
-    yield from _pieces(DEVICES)
+def derived_words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
+    """Yield the words of rules and dialects; of a Python check its WORDS, or its FILE_WORDS where it has them."""
+    yield from pieces_of(DEVICES)
     for dialect in load_dialects().all:
-        yield from _pieces(map(_variable, dialect.environment))
+        yield from pieces_of(map(variable_word, dialect.environment))
         yield from ((attribute.name, True) for attribute in dialect.attributes)
         for pattern in dialect.calls:
             yield from words_of_pattern(pattern)
         for command in dialect.commands:
-            yield from _pieces(command.has or [literal(glob) for glob in command.globs])
+            yield from pieces_of(command.has or [literal(glob) for glob in command.globs])
         for config in dialect.configs:
-            yield from _pieces(config.words)
+            yield from pieces_of(config.words)
     for rule in rules:
         for condition in rule.when[:1]:
             yield from words_of_condition(condition, of_checks)
             if condition.subject == "suppression":
-                yield from _pieces([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in rules)])
+                yield from pieces_of([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in rules)])
 
 
-def _pieces(words: Iterable[str]) -> Iterator[Word]:
+def pieces_of(words: Iterable[str]) -> Iterator[Word]:
+    """Yield words that may stand in longer ones."""
     return ((word, False) for word in words)
 
 
@@ -177,16 +168,16 @@ def words_of_pattern(pattern: CallPattern) -> Iterator[Word]:
     """Yield words of which one stands in every call that a dialect's pattern fits and a rule can care about."""
     readers = {spelling.reads for spellings in pattern.table.arguments.values() for spelling in spellings}
     if readers == {"device"} and not pattern.sets:
-        yield from _pieces(DEVICES)
+        yield from pieces_of(DEVICES)
         return
     if pattern.has and not pattern.sets:
         yield from ((name, True) for name in pattern.has)
         return
     if "dtype" in readers and COMMON_METHODS.intersection(pattern.methods):
-        yield from _pieces(DTYPES)
+        yield from pieces_of(DTYPES)
     yield from ((method, True) for method in pattern.methods if method not in COMMON_METHODS)
     yield from map(word_of, pattern.names)
-    yield from _pieces(map(literal, pattern.written))
+    yield from pieces_of(map(literal, pattern.written))
 
 
 def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
@@ -199,16 +190,16 @@ def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
     elif condition.subject in ("call", "handler"):
         yield from map(word_of, condition.names)
     elif condition.subject == "import":
-        yield from _pieces(condition.names)
+        yield from pieces_of(condition.names)
     elif condition.subject == "environment":
-        yield from _pieces(map(_variable, condition.names))
+        yield from pieces_of(map(variable_word, condition.names))
     elif condition.subject == "check":
         for module in map(check_module, condition.names):
             if hasattr(module, "words"):
                 found = list(module.words(condition.options))
-                yield from (word_of(word) if "." in word or not word.isupper() else (_variable(word), False) for word in found)
+                yield from (word_of(word) if "." in word or not word.isupper() else (variable_word(word), False) for word in found)
             else:
-                yield from _pieces(getattr(module, of_checks, module.WORDS))
+                yield from pieces_of(getattr(module, of_checks, module.WORDS))
 
 
 def word_of(glob: str) -> Word:
@@ -226,5 +217,6 @@ def literal(glob: str) -> str:
     return max(parts[-1].split("*"), key=len) or parts[0]
 
 
-def _variable(name: str) -> str:
+def variable_word(name: str) -> str:
+    """Return the piece of an environment variable's name by which it is known (`PYTORCH_`)."""
     return name.split("_")[0] + "_"

@@ -53,7 +53,11 @@ def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Itera
     gc.disable()
     try:
         for index, found in waiting:
-            yield index, view(check_file(found, options))
+            result = check_file(found, options)
+            yield index, view(result)
+            for one in result.checked.evidence if result.checked is not None else ():
+                one.facts.release()
+            del result
             if gc.get_count()[0] > OBJECTS_BETWEEN_COLLECTIONS:
                 gc.collect()
                 gc.freeze()

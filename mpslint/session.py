@@ -48,6 +48,8 @@ class Options:
     """The largest micro-batch that the Mac takes, where that was worked out."""
     config: Path | None = None
     isolated: bool = False
+    with_plans: bool = False
+    """Training plans are asked for, of every file that speaks of a run, whether rules have anything to say of it or not."""
     stdin: bytes = b""
     stdin_filename: str = ""
 
@@ -166,7 +168,7 @@ def _checked(found: Found, document: Document, configuration: Configuration, opt
 
     rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
-    checked = check(document, target, rules)
+    checked = check(document, target, rules, options.with_plans, found.is_named)
     problem = syntax_problem(checked)
     if problem:
         return FileResult(found.path, problem=problem)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _IDENTIFIER = re.compile(r"\w+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() or chr(byte) == "_" else 32 for byte in range(256))
 """Each byte as it is, those of ASCII that belong to no identifier as a space: four times as fast as a regular expression."""
+
+MOST_ASKED = 200_000
+"""Identifiers to remember at most, in one process that checks very many files."""
+
+
+class Role(str):
+    """The words of every call that plays this role in a dialect, among words that are what they are."""
 
 
 def identifiers_of(text: str) -> frozenset[str]:
@@ -32,30 +39,40 @@ class Words:
     pieces: re.Pattern[str]
     marks: tuple[str, ...]
     """Pieces that hold no letter or digit (`+=`)."""
-    answers: dict[str, bool] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    """Identifiers that were asked for before."""
+    found: set[str] = field(default_factory=set)
+    """Those of them that are one of the names, or hold one of the pieces."""
 
-    def among(self, identifiers: Iterable[str]) -> Iterator[str]:
-        """Yield those of some identifiers that are one of the names, or hold one of the pieces."""
-        answers = self.answers
-        for word in identifiers:
-            answer = answers.get(word)
-            if answer if answer is not None else self._ask(word):
-                yield word
+    def among(self, identifiers: frozenset[str]) -> set[str]:
+        """Return those of some identifiers that are one of the names, or hold one of the pieces."""
+        new = identifiers - self.asked
+        if new:
+            if len(self.asked) > MOST_ASKED:
+                self.asked.clear()
+                self.found.clear()
+                new = identifiers
+            self.found.update(word for word in new if self.holds(word))
+            self.asked.update(new)
+        return self.found & identifiers
 
     def are_in(self, text: str, identifiers: frozenset[str] | None = None) -> bool:
         """Return whether one of them stands in a text, of which `identifiers` are the identifiers, where they are known already."""
-        found = identifiers_of(text) if identifiers is None else identifiers
-        return any(True for _ in self.among(found)) or self.marks_in(text)
+        return bool(self.among(identifiers_of(text) if identifiers is None else identifiers)) or self.marks_in(text)
+
+    def holds(self, word: str) -> bool:
+        """Return whether an identifier is one of the names, or holds one of the pieces."""
+        return word in self.names or self.pieces.search(word) is not None
 
     def marks_in(self, text: str) -> bool:
         """Return whether one of the marks stands in a text."""
         return any(mark in text for mark in self.marks)
 
-    def _ask(self, word: str) -> bool:
-        found = word in self.names or self.pieces.search(word) is not None
-        if len(self.answers) < 200_000:
-            self.answers[word] = found
-        return found
+
+def identifier_in(piece: str) -> tuple[str, bool, bool] | None:
+    """Return the longest identifier in a piece of text, and whether it begins and ends there; None where there is none (`+=`)."""
+    longest = max(_IDENTIFIER.finditer(piece), key=lambda match: len(match.group()), default=None)
+    return (longest.group(), longest.start() > 0, longest.end() < len(piece)) if longest is not None else None
 
 
 def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
@@ -63,12 +80,12 @@ def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
     patterns: set[str] = set()
     marks: set[str] = set()
     for piece in filter(None, pieces):
-        longest = max(_IDENTIFIER.finditer(piece), key=lambda match: len(match.group()), default=None)
-        if longest is None:
+        found = identifier_in(piece)
+        if found is None:
             marks.add(piece)
             continue
-        start, end = longest.span()
-        patterns.add(("^" if start else "") + longest.group() + ("$" if end < len(piece) else ""))
+        word, begins, ends = found
+        patterns.add(("^" if begins else "") + word + ("$" if ends else ""))
     return Words(frozenset(filter(None, names)), re.compile("|".join(sorted(patterns)) or "(?!)"), tuple(sorted(marks)))
 
 

@@ -19,7 +19,7 @@ LAYERS = [
     ("program", "config"),
     ("settings",),
     ("rule", "comparisons", "judge", "checks"),
-    ("gate", "suppression", "schema"),
+    ("gate", "needs", "ways", "suppression", "schema"),
     ("engine", "rewrite"),
     ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force", "examples"),
     ("memory", "doctor", "diagnose", "verify", "monitor"),

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from mpslint import knowledge
-from mpslint.gate import compiled_words, file_words, frameworks, function_words
+from mpslint.gate import file_words, frameworks, function_words
+from mpslint.needs import compiled_words
 from mpslint.rule import load_rules
 from mpslint.words import from_parts
 
@@ -80,7 +81,7 @@ def test_a_file_that_trains_loads_no_lossless_tree(tmp_path: Path, text: str, co
 
 def test_a_check_whose_words_do_not_stand_in_a_file_is_not_loaded(tmp_path: Path) -> None:
     """As installed: the words of each check come with the wheel."""
-    (tmp_path / "train.py").write_text(FP16)
+    (tmp_path / "train.py").write_text(FP16 + "model.to('cuda')\n")
     _, modules = loaded("check", "train.py", cwd=tmp_path)
     checks = {path.stem for path in (ROOT / "mpslint" / "checks").glob("[a-z]*.py")}
 

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.finding import Edit, Span
 from mpslint.judge import Match
 from mpslint.program.facts import Argument, Call
 from mpslint.program.values import Function, Known
-from mpslint.settings.arguments import ArgumentFact, fact_of
+from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written, remove_argument
 from mpslint.versions import Version, format_version
+from mpslint.words import Role
 
 WORDS = ("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator")
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield, for each call of which something is known, its names and its arguments: one of each stands in a file that it is found in."""
+    known = load_arguments()
+    owners = {family.owner: role for role, family in known.families.items()}
+    for owner, facts in known.facts.items():
+        names = [name for name, fact in facts.items() if _may_be(fact, options["kind"])]
+        if names:
+            yield [Role(owners[owner])] if owner in owners else [owner], names
+
+
+def _may_be(fact: ArgumentFact, kind: str) -> bool:
+    """Return whether an argument can be of a kind in some versions."""
+    later = any(compare in (">=", ">") for _, compare, _ in fact.exists.terms)
+    return later if kind == "later" else bool(fact.use) is (kind == "renamed")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

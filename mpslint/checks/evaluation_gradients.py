@@ -14,7 +14,7 @@ from mpslint.settings.evidence import Evidence
 
 WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
 """Words of code that takes gradients on purpose."""
-WORDS = (".eval", ".train(False")
+WORDS = (".eval(", ".train(False")
 """One of these stands in every function, and file, in which it finds something."""
 
 

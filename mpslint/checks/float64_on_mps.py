@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
@@ -21,7 +21,13 @@ from mpslint.settings.spell import Written
 DEVICE, WEIGHTS = "device.name", "precision.weights"
 
 WORDS = ("float64", "double", "from_numpy", "tensor", "64")
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
+    yield (options["dtypes"],)
+    yield options["tensors"], ["numpy"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

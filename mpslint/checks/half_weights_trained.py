@@ -20,6 +20,8 @@ WEIGHTS = "precision.weights"
 
 WORDS = ("half", "float16", "fp16")
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("trainer", "optimizer")
+"""A call in one of these roles is made in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

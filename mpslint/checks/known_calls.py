@@ -42,7 +42,8 @@ class KnownCall:
 def words(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield words of which one stands wherever a call of the table is made."""
     for entry in load_table(options["table"]):
-        yield from entry.condition.names
+        if entry.kind == options["kind"]:
+            yield from entry.condition.names
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

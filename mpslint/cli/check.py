@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
 
     views: list[FileView] = []
     data: list[dict[str, Any] | None] = []
+    options = replace(options, with_plans=True)
     for result in with_progress((check_file(found, options) for found in files), len(files), "Checking"):
         views.append(view(result))
         data.append(file_as_json(result.checked) if result.checked is not None else None)

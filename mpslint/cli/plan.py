@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -31,7 +32,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
     """
     if estimate:
         sys.exit(_estimate(values, output_format))
-    results = list(check_paths(values["paths"], options_of(values)))
+    results = list(check_paths(values["paths"], replace(options_of(values), with_plans=True)))
     if output_format == "json":
         from mpslint.report.machine import plan_as_json
 

@@ -176,7 +176,8 @@ def _command(words: Sequence[Word], shell: Shell) -> Command:
 def _script_at(words: Sequence[Word]) -> int | None:
     """Return the index of the word with which the script of a launcher begins, or None."""
     is_value = False
-    first = 3 if words[1].text == "-m" else 2 if words[1].text == "launch" else 1
+    second = words[1].text if len(words) > 1 else None
+    first = 3 if second == "-m" else 2 if second == "launch" else 1
     for index, word in enumerate(words[first:], first):
         if word.text is not None and word.text.endswith(".py"):
             return index

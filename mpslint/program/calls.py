@@ -20,7 +20,6 @@ from mpslint.program.values import (
     Items,
     Known,
     Mapping,
-    Names,
     OneOf,
     Symbol,
     Value,
@@ -208,7 +207,7 @@ def _bag(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
 
 def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | None) -> Value:
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
-    instance = Instance(cls.node.name, cls=cls)
+    instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
@@ -253,7 +252,7 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     special = environment.call_outside(m, names, arguments, node)
     if special is not None:
         return special
-    result = Instance(names[0] if names else f"?.{method}" if method else "")
+    result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
     call = record(m, names, method, receiver, arguments, node, result)
@@ -328,7 +327,7 @@ def call_function(
         return m.remembered[key][0]
     if not m.is_silent:
         m.analysed.add(id(function.node))
-    frame = Frame(Names(), function.frame)
+    frame = m.new_frame(function.frame)
     _bind_parameters(function, frame, positional, keywords, is_open or not is_called)
     before = m.frame
     m.frame = frame

@@ -40,6 +40,7 @@ def evaluate_program(
     relevance = Relevance(document, words)
     machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
     machine.frame = machine.module
+    machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
     with _deep_recursion():
         for statement in body:

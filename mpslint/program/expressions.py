@@ -15,13 +15,11 @@ from mpslint.program.values import (
     Bound,
     Class,
     Entry,
-    Frame,
     Function,
     Instance,
     Items,
     Known,
     Mapping,
-    Names,
     OneOf,
     Symbol,
     Unknown,
@@ -108,7 +106,7 @@ def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr
         answer = m.platform.attributes.get(f"{called}.{name}")
         if answer is not None:
             return Known(answer, node, source="torch.device")
-    child = Instance(f"{base.name}.{name}", owner=base)
+    child = m.made(Instance(f"{base.name}.{name}", owner=base))
     m.store.write(base.slots, name, child)
     return child
 
@@ -305,7 +303,7 @@ def _lambda(m: Machine, node: ast.Lambda) -> Value:
 
 def _comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     before = m.frame
-    m.frame = Frame(Names(), before)
+    m.frame = m.new_frame(before)
     loops = m.context.loops
     try:
         for generator in node.generators:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
-from mpslint.program.values import Instance, Value
+from mpslint.program.values import Frame, Instance, Value
 from mpslint.record import record
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -256,3 +256,13 @@ class Facts:
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""
+    frames: list[Frame] = field(default_factory=list)
+    objects: list[Instance] = field(default_factory=list)
+
+    def release(self) -> None:
+        """Untie what was walked, once nothing is asked any more: it refers to itself in circles, which are costly to find and give back."""
+        for frame in self.frames:
+            frame.slots.clear()
+        for made in self.objects:
+            made.slots.clear()
+            made.call = None

@@ -99,6 +99,17 @@ class Machine:
         frame = self.module if name in self.frame.declared_global else self.frame
         self.store.write(frame.slots, name, value)
 
+    def new_frame(self, parent: Frame) -> Frame:
+        """Return an empty frame inside another."""
+        frame = Frame(Names(), parent)
+        self.facts.frames.append(frame)
+        return frame
+
+    def made(self, made: Instance) -> Instance:
+        """Return a new object, noted among those that will be released."""
+        self.facts.objects.append(made)
+        return made
+
     def span_of(self, node: ast.AST) -> tuple[int, int]:
         """Return the offsets of a node in the Document."""
         start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]

@@ -28,7 +28,7 @@ class Relevance:
     @functools.cached_property
     def _identifiers(self) -> frozenset[str]:
         """The identifiers of the Document that matter."""
-        return frozenset(self.words.among(self.document.identifiers)) if self.words is not None else frozenset()
+        return frozenset(self.words.among(self.document.code_identifiers)) if self.words is not None else frozenset()
 
     def of(self, function: Function) -> bool:
         """Return whether a function's text holds a word that matters, or a name that stands for one."""
@@ -62,8 +62,8 @@ class Relevance:
         return any(name in text for name in self.names)
 
     def _text(self, node: ast.AST) -> str:
-        """Return the lines of a function."""
+        """Return the lines of a function, as far as Python runs them."""
         starts = self.document.line_starts
         first: int = node.lineno  # type: ignore[attr-defined]
         last: int = node.end_lineno or first  # type: ignore[attr-defined]
-        return self.document.text[starts[first - 1] : starts[last] if last < len(starts) else None]
+        return self.document.code[starts[first - 1] : starts[last] if last < len(starts) else None]

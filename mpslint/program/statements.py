@@ -12,11 +12,9 @@ from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, 
 from mpslint.program.machine import Machine
 from mpslint.program.values import (
     Class,
-    Frame,
     Function,
     Instance,
     Known,
-    Names,
     Symbol,
     Value,
     truth,
@@ -58,7 +56,7 @@ def _class(m: Machine, node: ast.ClassDef) -> bool:
     bases = tuple(m.value(base) for base in node.bases)
     decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
     before = m.frame
-    m.frame = Frame(Names(), before)
+    m.frame = m.new_frame(before)
     try:
         execute(m, node.body)
         slots = m.frame.slots

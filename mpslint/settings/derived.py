@@ -21,6 +21,24 @@ COARSE = 32
 """Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
 FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
 NOT_PACKED = "no"
+_FAMILY = ("model.name", "tokenizer.name")
+DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    "batch.train": ("loader.batch",),
+    "model.head": (),
+    "length.limit": _FAMILY,
+    "model.active_dropout": (*_FAMILY, "model.dropout"),
+    "length.bound": ("length.source", "length.truncation"),
+    "length.reached": ("length.source", "length.truncation"),
+    "padding.limit": ("padding.strategy",),
+    "padding.shapes": ("padding.strategy", "padding.collator"),
+}
+"""The settings of which one at least is there wherever this one follows."""
+DERIVED_FROM_ROLES: Mapping[str, tuple[str, ...]] = {
+    "model.head": ("model",),
+    "length.limit": ("model",),
+    "model.active_dropout": ("model", "model_config"),
+}
+"""The roles of calls from which a setting follows without any of those."""
 
 
 def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:

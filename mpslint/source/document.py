@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpslint.finding import Edit, Span
+from mpslint.source.bare import bare
 from mpslint.words import identifiers_of
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
@@ -124,6 +125,25 @@ class Document:
     def identifiers(self) -> frozenset[str]:
         """Every run of letters, digits and underscores in `text`."""
         return identifiers_of(self.text)
+
+    @functools.cached_property
+    def code(self) -> str:
+        """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
+        if self.kind is Kind.PYTHON:
+            return bare(self.python)
+        if self.kind is not Kind.NOTEBOOK:
+            return self.text
+        pieces, end = [], 0
+        for cell in self.cells:
+            start, python = cell.span.start, self.python[cell.span.start : cell.span.end]
+            pieces += [self.text[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
+            end = cell.span.end
+        return "".join([*pieces, self.text[end:]])
+
+    @functools.cached_property
+    def code_identifiers(self) -> frozenset[str]:
+        """Every run of letters, digits and underscores in `code`, and in the commands of a notebook."""
+        return identifiers_of(self.code).union(*(identifiers_of(snippet.text) for snippet in self.snippets))
 
     @functools.cached_property
     def _vocabulary(self) -> str:

@@ -1,0 +1,139 @@
+"""What a rule needs: groups of words, one of each of which stands in every file in which the rule can find something.
+
+A rule about `fp16=True` under a Trainer needs the name of a call that takes `fp16`, and `fp16` itself; where the call's default would be
+enough, the name of the call. The groups come from the rule's conditions and the dialects, so a rule says nothing about them. A file in
+which no rule has all that it needs is not even parsed, and in the others only the rules that have it are asked.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.gate import Word, as_words, derived_frameworks, derived_words, shipped
+from mpslint.judge import check_module
+from mpslint.rule import Condition, Rule
+from mpslint.source.document import Document, Kind
+from mpslint.words import Words, from_parts, identifier_in, parts_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Needs:
+    """The groups of several rules, each group once, as one bit of a number."""
+
+    names: Mapping[str, int]
+    """The bits of the groups that a name is in which must stand by itself."""
+    pieces: tuple[tuple[str, bool, bool, int], ...]
+    """Identifiers, or the beginnings or ends of such, and the bits of the groups they are in: text, begins, ends, bits."""
+    marks: tuple[tuple[str, int], ...]
+    """The same for what holds no letter or digit."""
+    of_rules: tuple[tuple[int, ...], ...]
+    """For each rule, the bits of its groups: one number for each way in which it can come about."""
+    anywhere: int
+    """The bits of the groups that may be met by a comment too."""
+    words: Words
+    """The names and pieces of all groups, to be looked for at once."""
+    answers: dict[str, int] = field(default_factory=dict)
+
+    def met_by(self, document: Document) -> Iterator[int]:
+        """Yield the numbers of the rules that have all that they need in a Document."""
+        found = self._bits(document.identifiers)
+        if any(bits & found == bits for ways in self.of_rules for bits in ways):  # else what Python runs need not be set apart
+            found = self._bits(document.code_identifiers) | (found & self.anywhere)
+            for mark, bits in self.marks:
+                if mark in document.text:
+                    found |= bits
+        return (number for number, ways in enumerate(self.of_rules) if any(bits & found == bits for bits in ways))
+
+    def _bits(self, identifiers: frozenset[str]) -> int:
+        """Return the bits of the groups of which one word is among some identifiers."""
+        answers, found = self.answers, 0
+        for word in self.words.among(identifiers):
+            bits = answers.get(word)
+            if bits is None:
+                bits = answers[word] = self._bits_of(word)
+            found |= bits
+        return found
+
+    def _bits_of(self, word: str) -> int:
+        found = self.names.get(word, 0)
+        for text, begins, ends, bits in self.pieces:
+            if text in word and (not begins or word.startswith(text)) and (not ends or word.endswith(text)):
+                found |= bits
+        return found
+
+
+def needed(rules: Sequence[Rule], document: Document) -> tuple[Rule, ...]:
+    """Return the rules that can find something in a Document."""
+    rules = tuple(rules)
+    is_code = document.kind is Kind.PYTHON or (document.kind is Kind.NOTEBOOK and not document.snippets)
+    able = (rules[number] for number in _needs(rules, is_code).met_by(document))
+    return tuple(rule for rule in able if all(_is_mentioned(condition, document) for condition in rule.when))
+
+
+def _is_mentioned(condition: Condition, document: Document) -> bool:
+    return condition.subject != "mentions" or any(re.search(name, document.text) for name in condition.names)
+
+
+@functools.lru_cache(maxsize=16)
+def _needs(rules: tuple[Rule, ...], is_code: bool) -> Needs:
+    """Return the needs of rules in a Document of Python alone, or in one that holds commands or is configuration."""
+    shipped_needs: Mapping[bool, Any] | None = shipped("needs", rules)
+    if shipped_needs is not None:
+        known = shipped_needs[is_code]
+        of_rules = tuple(known["rules"][rule.id] for rule in rules)
+        return Needs(known["names"], known["pieces"], known["marks"], of_rules, known["anywhere"], from_parts(*known["words"]))
+    return derive(rules, is_code)
+
+
+def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
+    """Return the needs of rules, from the rules themselves."""
+    from mpslint.ways import ANYWHERE, Group, ways_of
+
+    numbers: dict[Group, int] = {}
+    found = []
+    for rule in rules:
+        ways = [tuple(numbers.setdefault(group, len(numbers)) for group in way) for way in ways_of(rule, rules, is_code)]
+        found.append(tuple(sum(1 << number for number in set(way)) for way in ways))
+    anywhere = sum(1 << number for group, number in numbers.items() if ANYWHERE in group)
+    bits_of: dict[Word, int] = {}
+    for group, number in numbers.items():
+        for word in group - {ANYWHERE}:
+            bits_of[word] = bits_of.get(word, 0) | 1 << number
+    names = {text: bits for (text, is_name), bits in bits_of.items() if is_name}
+    pieces = [(identifier_in(text), text, bits) for (text, is_name), bits in bits_of.items() if not is_name]
+    return Needs(
+        names,
+        tuple((*word, bits) for word, _, bits in pieces if word is not None),
+        tuple((text, bits) for word, text, bits in pieces if word is None),
+        tuple(found),
+        anywhere,
+        as_words(bits_of),
+    )
+
+
+def compiled_words(rules: tuple[Rule, ...]) -> dict[str, Any]:
+    """Return as plain data what is derived from rules here and in `gate`, and the words of each check that names them: for a wheel."""
+    named = {name for rule in rules for condition in rule.when if condition.subject == "check" for name in condition.names}
+    modules = {name: check_module(name) for name in sorted(named)}
+    return {
+        "frameworks": derived_frameworks(rules),
+        "file": parts_of(as_words(derived_words(rules, "FILE_WORDS"))),
+        "function": parts_of(as_words(derived_words(rules, "WORDS"))),
+        "checks": {name: tuple(getattr(module, "WORDS", ("",))) for name, module in modules.items() if not hasattr(module, "words")},
+        "needs": {is_code: _as_data(derive(rules, is_code), rules) for is_code in (True, False)},
+    }
+
+
+def _as_data(needs: Needs, rules: tuple[Rule, ...]) -> dict[str, Any]:
+    return {
+        "names": dict(needs.names),
+        "pieces": needs.pieces,
+        "marks": needs.marks,
+        "rules": {rule.id: bits for rule, bits in zip(rules, needs.of_rules, strict=True)},
+        "anywhere": needs.anywhere,
+        "words": parts_of(needs.words),
+    }

@@ -1,0 +1,235 @@
+"""The ways in which a rule can come about: for each, groups of words, one of each of which stands in the file.
+
+They come from the rule's conditions and the dialects, so a rule says nothing about them. A Python check names its own: its WORDS and
+FILE_WORDS (see `gate`); in FILE_ROLES the roles of calls of which one is made in every file in which it finds something; and a function
+`ways(options)` yields groups of words, those of a call and of its arguments, say, for each kind of thing that it finds.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.comparisons import compare_all, default_holds
+from mpslint.gate import SUPPRESSION, Word, literal, pieces_of, variable_word, word_of
+from mpslint.judge import check_module
+from mpslint.program.platform import load_platform
+from mpslint.rule import Condition, Rule
+from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
+from mpslint.settings.dialect import CallPattern, Dialect, load_dialects
+from mpslint.settings.evidence import CHOOSE_DEVICE
+from mpslint.settings.plan import RUNS
+from mpslint.settings.translate import DEVICE_TYPES
+from mpslint.words import Role
+
+Group = frozenset[Word]
+"""Words of which one has to be there."""
+ANYWHERE: Word = ("", True)
+"""Marks a group that may also be met by what Python does not run."""
+_PIECES = re.compile(r"\w+(\|\w+)*")
+"""A pattern that is nothing but pieces of names."""
+TRAINERS = ("trainer", "lightning_trainer")
+
+
+def ways_of(rule: Rule, rules: Sequence[Rule] = (), is_code: bool = False) -> Iterator[tuple[Group, ...]]:
+    """Yield the groups that a rule needs, for each way in which it can come about; with none, it has to be asked about every file.
+
+    `rules` are all that are asked; `is_code` says that the text is Python alone, without commands.
+    """
+    reader = _Reader(tuple(rules), is_code)
+    first, *rest = rule.when
+    groups = list(reader.of_condition(first))
+    if first.plan and {*RUNS.values(), "loop"}.issuperset(first.plan):
+        roles = [role for role, kind in RUNS.items() if kind in first.plan]
+        groups.append(frozenset([*reader.of_roles(roles), *([("backward", True)] if "loop" in first.plan else ())]))
+    for condition in rest:
+        if not condition.missing:
+            groups += reader.of_condition(condition)
+    ways = list(reader.ways_of_check(first)) if first.subject == "check" else []
+    yield from ((*groups, *way) for way in ways or [()])
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads conditions for the words that have to stand where they hold."""
+
+    rules: tuple[Rule, ...]
+    is_code: bool
+
+    def of_condition(self, condition: Condition) -> Iterator[Group]:
+        """Yield the groups that one condition needs."""
+        subject, names = condition.subject, condition.names
+        if subject == "setting":
+            yield from self._of_setting(condition)
+        elif subject in ("product", "ratio"):
+            for name in names:
+                yield frozenset(word for called, _ in self._spellings(name, None) for word in called)
+        elif subject in ("call", "handler"):
+            yield frozenset(map(word_of, names))
+            yield from _of_arguments(condition)
+        elif subject == "method":
+            yield frozenset((name, True) for name in names)
+            yield from _of_arguments(condition)
+        elif subject == "import":
+            yield frozenset(pieces_of(names))
+        elif subject == "environment":
+            yield frozenset(pieces_of(map(literal, names)))
+        elif subject == "trains" and names[0].lower() == "true":
+            yield frozenset([*self.of_roles(TRAINERS), ("backward", True)])
+        elif subject == "role":
+            yield frozenset(self.of_roles(names))
+        elif subject == "runs_on":
+            yield frozenset([*pieces_of(names), *_answers(lambda value: value in names), *self.of_roles(CHOOSE_DEVICE)])
+        elif subject == "mentions" and all(map(_PIECES.fullmatch, names)):
+            yield frozenset([*pieces_of(piece for name in names for piece in name.split("|")), ANYWHERE])
+        elif subject == "suppression":
+            yield frozenset([*pieces_of([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in self.rules)]), ANYWHERE])
+        elif subject == "check":
+            yield from self._of_check(condition)
+
+    def _of_setting(self, condition: Condition) -> Iterator[Group]:
+        """Yield the words of what can say one of some settings as asked, and those of its argument; and a device that has to be named."""
+        spellings = [one for name in condition.names for one in self._spellings(name, condition)]
+        yield frozenset(word for called, _ in spellings for word in called)
+        yield frozenset(word for _, written in spellings for word in written)
+        kinds = [kind for op, value in condition.comparisons if op in ("is", "matches", "may_be") for kind in _devices_in(value)]
+        if kinds and all(map(_reads_devices, condition.names)):
+            sets = [(pattern, pattern.sets[name]) for name in condition.names for pattern in _patterns() if name in pattern.sets]
+            said = [word for pattern, value in sets if compare_all((value,), condition.comparisons) for word in _words_of(pattern)]
+            yield frozenset([*pieces_of(kinds), *said, *_answers(lambda value: compare_all((value,), condition.comparisons))])
+
+    def _of_check(self, condition: Condition) -> Iterator[Group]:
+        """Yield the words that Python checks name: one of their WORDS, and of their FILE_WORDS and FILE_ROLES where they have them."""
+        modules = [check_module(name) for name in condition.names]
+        yield frozenset(word for module in modules for word in _words_of_module(module, condition))
+        if all(hasattr(module, "FILE_WORDS") for module in modules):
+            yield frozenset(pieces_of(word for module in modules for word in module.FILE_WORDS))
+        if all(hasattr(module, "FILE_ROLES") for module in modules):
+            yield frozenset(self.of_roles([role for module in modules for role in module.FILE_ROLES]))
+
+    def ways_of_check(self, condition: Condition) -> Iterator[tuple[Group, ...]]:
+        """Yield for each kind of thing that a Python check finds the calls that it finds it in, and the words that they hold."""
+        for module in map(check_module, condition.names):
+            if hasattr(module, "ways"):
+                for way in module.ways(condition.options):
+                    yield tuple(frozenset(self._of_words(group)) for group in way)
+
+    def _of_words(self, words: Iterable[str]) -> Iterator[Word]:
+        """Yield words by which a name is known, and for a role those of the calls in it."""
+        for word in words:
+            if isinstance(word, Role):
+                yield from self.of_roles([word])
+            else:
+                yield word_of(word)
+
+    def of_roles(self, roles: Iterable[str]) -> Iterator[Word]:
+        """Yield the words of everything that plays one of some roles."""
+        wanted = frozenset(roles)
+        for dialect in load_dialects().all:
+            for pattern in dialect.calls:
+                if pattern.role in wanted:
+                    yield from _words_of(pattern)
+            for pattern, words in self._elsewhere(dialect):
+                if pattern.role in wanted:
+                    yield from words
+
+    def _elsewhere(self, dialect: Dialect) -> Iterator[tuple[CallPattern, Group]]:
+        """Yield as what call each command and configuration file is read, and the words by which it is known."""
+        if not self.is_code:
+            for command in dialect.commands:
+                yield command.call, frozenset(pieces_of(command.has or map(literal, command.globs)))
+            for config in dialect.configs:
+                yield config.call, frozenset(pieces_of(config.words))
+
+    def _spellings(self, name: str, condition: Condition | None) -> Iterator[tuple[Group, Group]]:
+        """Yield for everything that can say a setting as asked (None: in any way) the words of what says it, and of its argument."""
+        for base in DERIVED_FROM.get(name, ()):
+            yield from ((called, called) for called, _ in self._spellings(base, None))
+        for role in DERIVED_FROM_ROLES.get(name, ()):
+            words = frozenset(self.of_roles([role]))
+            yield words, words
+        roles = condition.roles if condition is not None else ()
+        for dialect in load_dialects().all:
+            for pattern in dialect.calls:
+                if not roles or pattern.role in roles:
+                    yield from _of_pattern(name, pattern, condition)
+            for attribute in dialect.attributes:
+                if attribute.spelling.setting == name and (not roles or "attribute" in roles):
+                    yield frozenset([(attribute.name, True)]), frozenset([(attribute.name, True)])
+            for variable, spelling in dialect.environment.items():
+                if spelling.setting == name and (not roles or "environment" in roles):
+                    yield frozenset([(variable, False)]), frozenset([(variable, False)])
+            for pattern, words in self._elsewhere(dialect):
+                if _says(pattern, name):
+                    yield words, words
+
+
+def _words_of_module(module: Any, condition: Condition) -> Iterator[Word]:
+    """Yield words of which one stands in every function in which a Python check finds something."""
+    if not hasattr(module, "words"):
+        yield from pieces_of(module.WORDS)
+        return
+    for word in module.words(condition.options):
+        yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
+
+
+def _of_arguments(condition: Condition) -> Iterator[Group]:
+    """Yield the arguments that a call has to have: not those that it may be given by position, nor those that it must not have."""
+    for name, comparisons in condition.arguments.items():
+        if name not in condition.positional and dict(comparisons).get("any") is not False:
+            yield frozenset([(name, True)])
+
+
+@functools.lru_cache(maxsize=4096)
+def _words_of(pattern: CallPattern) -> Group:
+    """Return words of which one stands in every call that a pattern fits."""
+    return frozenset([*map(word_of, pattern.names), *((name, True) for name in pattern.methods), *pieces_of(map(literal, pattern.written))])
+
+
+def _says(pattern: CallPattern, name: str) -> bool:
+    return name in pattern.sets or pattern.named == name or bool(pattern.table.spellings_of(name)) or name in pattern.table.defaults
+
+
+def _of_pattern(name: str, pattern: CallPattern, condition: Condition | None) -> Iterator[tuple[Group, Group]]:
+    """Yield the words of a pattern that can say a setting as a condition asks, and those of its argument, where one has to be written."""
+    if not _says(pattern, name):
+        return
+    words = _words_of(pattern)
+    spellings = pattern.table.spellings_of(name)
+    by_default = any(condition is None or default_holds(default.value, condition) for default in pattern.table.defaults.get(name, ()))
+    is_positional = any(parameter in pattern.table.positional for parameter, _ in spellings)
+    is_set = name in pattern.sets and (condition is None or compare_all((pattern.sets[name],), condition.comparisons))
+    if is_set or pattern.named == name or by_default or is_positional:
+        yield words, words
+    elif spellings:
+        yield words, frozenset((parameter, True) for parameter, _ in spellings)
+
+
+def _patterns() -> Iterator[CallPattern]:
+    return (pattern for dialect in load_dialects().all for pattern in dialect.calls)
+
+
+def _reads_devices(name: str) -> bool:
+    """Return whether a setting is the name of a device wherever an argument says it."""
+    readers = {spelling.reads for pattern in _patterns() for _, spelling in pattern.table.spellings_of(name)}
+    return readers == {"device"} and not any(name in pattern.table.defaults for pattern in _patterns())
+
+
+def _devices_in(value: Any) -> list[str]:
+    """Return the kinds of device that a comparison names (`mps` of `^mps:[1-9]`)."""
+    texts = value if isinstance(value, tuple) else (value,)
+    return [kind for kind in DEVICE_TYPES for text in texts if re.search(rf"\b{kind}\b", str(text))]
+
+
+def _answers(holds: Callable[[Any], bool]) -> Iterator[Word]:
+    """Yield the words of what answers a question about the Mac with such a value (`torch.accelerator.current_accelerator`)."""
+    platform = load_platform()
+    for name, value in (*platform.values.items(), *platform.results.items()):
+        if holds(value):
+            yield name.rsplit(".", 1)[-1], True
+    for name, value in platform.attributes.items():
+        if holds(value):
+            yield name.split(".")[-2], True
