@@ -79,7 +79,8 @@ def _is_cuda(argument: Argument) -> bool:
 
 def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
     """Return whether a place is not one for machines with CUDA only, and nothing catches what it raises."""
-    names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance))]
+    idle = platform_data("cuda")["devices"]["without_effect"]
+    names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance)) and manager.name not in idle]
     for function in context.functions:
         names.append(getattr(function, "name", ""))
         names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ())]
