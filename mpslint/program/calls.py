@@ -320,7 +320,7 @@ def call_function(
     functions = m.context.functions
     if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
         return UNKNOWN
-    if is_called and not m.relevance.is_worth_following(function):
+    if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
     if m.steps > FEW_STEPS and key in m.remembered:
