@@ -10,8 +10,9 @@ fixed = mpslint.fix(text, filename="train.py").text
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from mpslint.record import record
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mpslint.target import Target
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """Replace the characters [start, end) of the text by others. For a notebook they count in the joined text of its cells."""
 
@@ -28,7 +29,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """One thing that goes wrong on the Mac. Lines and columns start at 1; in a notebook they count within the cell."""
 
@@ -51,7 +52,7 @@ class Finding:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CheckResult:
     """What a check gives: findings in order of place, and what could not be parsed, one line each."""
 
@@ -59,7 +60,7 @@ class CheckResult:
     unread: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FixResult:
     """What a fix gives: the new text, the findings that were mended, and those that are left."""
 

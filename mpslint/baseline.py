@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mpslint.finding import Severity, UsageError
 from mpslint.fingerprint import fingerprints
+from mpslint.record import record
 from mpslint.session import Options, configuration_for, rules_for
 from mpslint.view import FileView, FindingView
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Entry:
     """One finding of a baseline."""
 
@@ -33,7 +34,7 @@ class Entry:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Compared:
     """Files without the findings that a baseline holds."""
 

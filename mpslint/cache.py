@@ -12,11 +12,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from mpslint import __version__
+from mpslint.record import record
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.view import FileView, from_data, to_data
 
@@ -25,7 +26,7 @@ MOST_FILES = 50_000
 """Entries kept; the oldest go first."""
 
 
-@dataclass
+@record()
 class Cache:
     """The findings of earlier runs. `key_of` gives, for a file, a digest of everything but the content that findings depend on."""
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.configuration import Configuration
 from mpslint.knowledge import knowledge_digest
+from mpslint.record import record
 from mpslint.session import Options, configuration_for, ignored_in
 from mpslint.source.files import Found
 from mpslint.targeting import base_target
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class Keys:
     """Gives a file's key: worked out once a folder, as configuration and Target are the same for all of it."""
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from mpslint.finding import Severity, UsageError
 from mpslint.knowledge import parse_toml
+from mpslint.record import record
 
 FILES = ("mpslint.toml", ".mpslint.toml", "pyproject.toml")
 TARGET_KEYS = ("memory", "chip")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Configuration:
     """What a configuration file says; the defaults where it says nothing."""
 

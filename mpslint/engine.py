@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from mpslint.finding import Finding, Fix, Safety, Span
 from mpslint.gate import function_words, is_suite, may_matter
 from mpslint.judge import Peers, conditions_hold, judge
 from mpslint.needs import needed
 from mpslint.program.parse import parse_program
-from mpslint.rewrite.recipes import fill, fix_of
+from mpslint.record import record
 from mpslint.rule import Rule, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.source.document import Document, Unread
-from mpslint.suppression import Silenced, removal_of, silence
 from mpslint.target import Target
 
+if TYPE_CHECKING:
+    from mpslint.suppression import Silenced
 
-@dataclass(frozen=True, eq=False)
+
+@record(frozen=True, eq=False)
 class Checked:
     """What a check of one Document gives: findings by place, and what could not be read."""
 
@@ -40,7 +43,7 @@ def check(
     Document, such a one is not parsed, and so what could not be parsed in it is not said.
     """
     rules = load_rules() if rules is None else tuple(rules)
-    able = needed(rules, document)
+    able = needed(rules, document, target.versions)
     if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
@@ -48,14 +51,21 @@ def check(
     evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
     found = _sorted([finding for one in evidence for rule in able for finding in _findings(rule, one)])
     unread = tuple(part for one in evidence for part in one.parsed.unread)
+    of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
+    if not found and not of_comments:
+        return Checked(document, target, (), (*document.unread, *unread), tuple(evidence))
+    from mpslint.suppression import silence
+
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
-    unused = [finding for rule in able if rule.when[0].subject == "suppression" for finding in _unused(rule, rules, document, silenced)]
+    unused = [finding for rule in of_comments for finding in _unused(rule, rules, document, silenced)]
     findings = tuple(_sorted([*silenced.kept, *unused]))
     return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
 
 
 def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
     """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked."""
+    from mpslint.suppression import removal_of
+
     asked = {one.id for one in rules}
     for suppression in silenced.unused:
         if suppression.rules and not all(any(one.startswith(named) for one in asked) for named in suppression.rules):
@@ -78,6 +88,8 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     for match in (replace(match, peers=peers) for match in peers.matches):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
+            from mpslint.rewrite.recipes import fill, fix_of
+
             message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)
             found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related))
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from mpslint.record import record
+
 
 class MpslintError(Exception):
     """Base of the errors that mpslint raises on purpose; its text is the one line the user sees."""
@@ -60,7 +62,7 @@ class Span:
         return isinstance(other, Span) and self.start <= other.start and other.end <= self.end
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Edit:
     """Replace the characters of `span` by `text`; an empty span inserts, an empty text deletes."""
 
@@ -68,7 +70,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Fix:
     """A rewrite that belongs to one finding.
 
@@ -81,7 +83,7 @@ class Fix:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Related:
     """Another place that a finding rests on, such as the line where the value was written."""
 
@@ -89,7 +91,7 @@ class Related:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Finding:
     """One thing that goes wrong on the Target, at the place that the user must change."""
 

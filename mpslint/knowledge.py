@@ -65,6 +65,12 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml_file(path)
 
 
+def compiled_id(path: Path) -> str | None:
+    """Return the id of a rule that the wheel holds compiled, without reading more of it; None for any other file."""
+    data = _catalogue().get(path.name) if path.parent == rules_folder() else None
+    return data["id"] if data is not None else None
+
+
 def parse_yaml_file(path: Path) -> Any:
     """Return what a YAML file holds. Raises RuleError naming the file and the line when it is not YAML."""
     import yaml

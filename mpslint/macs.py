@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.record import record
 from mpslint.versions import Version, VersionRange
 
 GIB = 2**30
@@ -15,7 +15,7 @@ _HALF_A_DIGIT = 0.006
 """Limits are printed with two decimals, so that much of a GiB is rounding."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mac:
     """A kind of Mac: its memory in GB, and the working set in GiB that Metal recommends with older or newer macOS."""
 
@@ -24,7 +24,7 @@ class Mac:
     macos: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MacGuess:
     """A Mac that would print the limit with this watermark ratio."""
 
@@ -32,7 +32,7 @@ class MacGuess:
     ratio: float
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Limits:
     """What one Mac can hold, in bytes: what Metal recommends, where torch starts to collect its cache and where it raises,
     and what macOS and the process need beside the tensors."""
@@ -44,7 +44,7 @@ class Limits:
     reserve: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Macs:
     """The table of Macs, and the working sets that virtual machines report."""
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.gate import Word, as_words, derived_frameworks, derived_words, shipped
 from mpslint.judge import check_module
+from mpslint.record import record
 from mpslint.rule import Condition, Rule
 from mpslint.source.document import Document, Kind
+from mpslint.versions import Version
 from mpslint.words import Words, from_parts, identifier_in, parts_of
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False)
 class Needs:
     """The groups of several rules, each group once, as one bit of a number."""
 
@@ -66,16 +68,27 @@ class Needs:
         return found
 
 
-def needed(rules: Sequence[Rule], document: Document) -> tuple[Rule, ...]:
-    """Return the rules that can find something in a Document."""
+def needed(rules: Sequence[Rule], document: Document, versions: Mapping[str, Version]) -> tuple[Rule, ...]:
+    """Return the rules that can find something in a Document under a Target of these versions."""
     rules = tuple(rules)
     is_code = document.kind is Kind.PYTHON or (document.kind is Kind.NOTEBOOK and not document.snippets)
     able = (rules[number] for number in _needs(rules, is_code).met_by(document))
-    return tuple(rule for rule in able if all(_is_mentioned(condition, document) for condition in rule.when))
+    return tuple(
+        rule
+        for rule in able
+        if any(outcome.versions.matches(versions) for outcome in rule.outcomes)
+        and all(_may_hold(condition, document, versions) for condition in rule.when)
+    )
 
 
-def _is_mentioned(condition: Condition, document: Document) -> bool:
-    return condition.subject != "mentions" or any(re.search(name, document.text) for name in condition.names)
+def _may_hold(condition: Condition, document: Document, versions: Mapping[str, Version]) -> bool:
+    """Return whether what a condition says of the text holds, and a check that can tell does not rule itself out (`may_find`)."""
+    if condition.subject == "mentions":
+        return any(re.search(name, document.text) for name in condition.names)
+    if condition.subject != "check":
+        return True
+    checks = [check_module(name) for name in condition.names]
+    return any(not hasattr(check, "may_find") or check.may_find(document, condition.options, versions) for check in checks)
 
 
 @functools.lru_cache(maxsize=16)

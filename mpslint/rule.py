@@ -31,12 +31,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpslint.finding import RuleError, Safety, Severity
-from mpslint.knowledge import knowledge_files, read_yaml
+from mpslint.knowledge import compiled_id, knowledge_files, read_yaml
 from mpslint.record import record
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import VersionRange
@@ -173,6 +173,25 @@ class Rule:
     since: str
     path: Path
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            """Read the rest of a shipped rule when more of it is asked for than its id: most files need few of the rules."""
+            if name not in self.__slots__:
+                raise AttributeError(f"a rule has no {name!r}")
+            read = load_rule(self.path)
+            for field in self.__slots__:
+                setattr(self, field, getattr(read, field))
+            return getattr(self, name)
+
+
+def _unread(path: Path, id_: str) -> Rule:
+    """Return a rule that is read when more than its id is asked for."""
+    rule = Rule.__new__(Rule)
+    for name, value in (("id", id_), ("path", path)):
+        object.__setattr__(rule, name, value)
+    return rule
+
 
 def load_rule(path: Path) -> Rule:
     """Return the rule of one file. Raises RuleError naming the file and the key that is wrong."""
@@ -194,14 +213,15 @@ def _load_rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
     paths += [path for folder in folders for path in sorted(folder.glob("*.yaml")) if path.resolve() not in shipped]
     rules: dict[str, Rule] = {}
     for path in paths:
-        rule = load_rule(path)
+        id_ = compiled_id(path)
+        rule = load_rule(path) if id_ is None else _unread(path, id_)
         if rule.id in rules:
             raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
         rules[rule.id] = rule
     return tuple(sorted(rules.values(), key=lambda rule: rule.id))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RuleReader:
     """Turns the YAML of one rule file into a Rule, and says exactly what is wrong with it."""
 
@@ -213,10 +233,10 @@ class RuleReader:
 
     def only(self, data: Mapping[str, Any], allowed: set[str], where: str) -> None:
         """Raise for a key that is not in the vocabulary, naming the nearest that is."""
-        import difflib
-
         for key in data:
             if key not in allowed:
+                import difflib
+
                 near = difflib.get_close_matches(str(key), sorted(allowed), 1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(allowed))}"
                 raise self.fail(f"{where}: unknown key {key!r}{hint}")

@@ -7,11 +7,14 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from mpslint.cache import Cache
 from mpslint.session import Options, check_file
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.view import FileView, view
+
+if TYPE_CHECKING:
+    from mpslint.cache import Cache
 
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""

@@ -7,7 +7,7 @@ import functools
 import itertools
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from mpslint.configuration import Configuration, find_configuration, load_config
 from mpslint.finding import ReadError, Severity, UsageError
 from mpslint.knowledge import shipped_words
 from mpslint.program.parse import parse_program
+from mpslint.record import record
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files
 from mpslint.source.reader import kind_of, read
@@ -31,7 +32,7 @@ LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Options:
     """What the command line asks for; configuration files say what it leaves open."""
 
@@ -54,7 +55,7 @@ class Options:
     stdin_filename: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FileResult:
     """What came out of one file: a check, or the one line that says why there is none. Neither: it holds nothing that could matter."""
 

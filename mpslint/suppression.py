@@ -7,10 +7,10 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from mpslint.finding import Edit, Finding, Span
 from mpslint.program.walk import walk
+from mpslint.record import record
 from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"
@@ -20,7 +20,7 @@ CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Suppression:
     """One comment or tag: what it silences, and where."""
 
@@ -40,7 +40,7 @@ class Suppression:
         return is_near and (not self.rules or any(finding.rule.startswith(rule) for rule in self.rules))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Silenced:
     """The findings of a file, sorted by whether a comment silences them, and the comments that silence nothing."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mpslint.finding import UsageError
 from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.record import record
 from mpslint.versions import Version, format_version, parse_version
 
 MACOS = "macos"
@@ -17,7 +18,7 @@ _MEMORY = re.compile(r"(\d+)\s*(?:GB?|GiB?)?", re.IGNORECASE)
 _CHIP = re.compile(r"(?:apple\s*)?(m\d+)\s*(pro|max|ultra)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Choice:
     """One version of the Target, and where it was read."""
 
@@ -25,7 +26,7 @@ class Choice:
     source: str
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Target:
     """What a check is made for. `choices` has one entry per package that the knowledge covers, and `macos`."""
 

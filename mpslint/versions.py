@@ -8,9 +8,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from mpslint.finding import RuleError
+from mpslint.record import record
 
 Version = tuple[int, ...]
 
@@ -37,7 +37,7 @@ def format_version(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class VersionRange:
     """A conjunction of comparisons such as `torch >= 2.8, accelerate < 1.11`; no comparison matches everything."""
 

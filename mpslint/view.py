@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mpslint.record import record
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ LONGEST_LINE = 160
 """Characters of a source line that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class EditView:
     """Replace the text between two places by another."""
 
@@ -29,7 +30,7 @@ class EditView:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FixView:
     """How a finding is mended."""
 
@@ -39,7 +40,7 @@ class FixView:
     edits: tuple[EditView, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FindingView:
     """One finding with its places and the source around it."""
 
@@ -64,7 +65,7 @@ class FindingView:
     """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FileView:
     """One file: its findings, what of it was not read, or the one line that says why nothing was."""
 

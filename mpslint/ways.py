@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.comparisons import compare_all, default_holds
 from mpslint.gate import SUPPRESSION, Word, literal, pieces_of, variable_word, word_of
 from mpslint.judge import check_module
 from mpslint.program.platform import load_platform
+from mpslint.record import record
 from mpslint.rule import Condition, Rule
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
 from mpslint.settings.dialect import CallPattern, Dialect, load_dialects
@@ -52,7 +52,7 @@ def ways_of(rule: Rule, rules: Sequence[Rule] = (), is_code: bool = False) -> It
     yield from ((*groups, *way) for way in ways or [()])
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class _Reader:
     """Reads conditions for the words that have to stand where they hold."""
 
@@ -140,7 +140,7 @@ class _Reader:
         """Yield as what call each command and configuration file is read, and the words by which it is known."""
         if not self.is_code:
             for command in dialect.commands:
-                yield command.call, frozenset(pieces_of(command.has or map(literal, command.globs)))
+                yield command.call, frozenset(pieces_of(command.has or map(literal, command.programs.globs)))
             for config in dialect.configs:
                 yield config.call, frozenset(pieces_of(config.words))
 

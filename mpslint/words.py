@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from mpslint.record import record
 
 _IDENTIFIER = re.compile(r"\w+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() or chr(byte) == "_" else 32 for byte in range(256))
@@ -28,7 +30,7 @@ def identifiers_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@record(frozen=True, eq=False)
 class Words:
     """Names that must stand by themselves, and pieces of text that may stand in longer ones.
 

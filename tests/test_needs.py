@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpslint import engine, knowledge, needs
+from mpslint.examples import target_of
 from mpslint.needs import compiled_words, needed
 from mpslint.rule import Rule, load_rules
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 
 def asked(text: str, name: str = "train.py") -> set[str]:
     """Return the ids of the rules that a file of this name and text has all words for."""
-    return {rule.id for rule in needed(RULES, read(name, text.encode()))}
+    return {rule.id for rule in needed(RULES, read(name, text.encode()), default_target().versions)}
 
 
 def test_a_rule_is_not_asked_where_the_argument_that_it_is_about_is_not_named() -> None:
@@ -57,7 +58,7 @@ def test_every_example_holds_what_its_rule_needs(rule: Rule, number: int, exampl
     """No rule is kept from what it finds."""
     text, name = example.bad, example.file  # type: ignore[attr-defined]
 
-    assert rule in needed(RULES, read(name, text.encode()))
+    assert rule in needed(RULES, read(name, text.encode()), target_of(example).versions)  # type: ignore[arg-type]
 
 
 def variants(text: str) -> list[str]:
@@ -66,7 +67,7 @@ def variants(text: str) -> list[str]:
     return ["".join(line for line in text.splitlines(keepends=True) if word not in line) for word in words]
 
 
-def everything(rules: tuple[Rule, ...], document: Document) -> tuple[Rule, ...]:
+def everything(rules: tuple[Rule, ...], document: Document, versions: object) -> tuple[Rule, ...]:
     """Stand in for `needed`: every rule is asked."""
     return rules
 
@@ -110,11 +111,12 @@ def test_what_follows_from_settings_is_told_from_what_is_written() -> None:
 def test_the_needs_of_a_wheel_are_those_of_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is compiled when a wheel is built asks the same rules."""
     documents = [read(one.file, one.bad.encode()) for _, _, one in BAD[::5]]
-    derived = [needed(RULES, document) for document in documents]
+    versions = default_target().versions
+    derived = [needed(RULES, document, versions) for document in documents]
     compiled = compiled_words(RULES)
     needs._needs.cache_clear()
     monkeypatch.setattr("mpslint.gate.shipped_words", lambda: compiled)
 
-    assert [needed(RULES, document) for document in documents] == derived
+    assert [needed(RULES, document, versions) for document in documents] == derived
     needs._needs.cache_clear()
     assert knowledge.shipped_words() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written, remove_argument
+from mpslint.source.document import Document
 from mpslint.versions import Version, format_version
 from mpslint.words import Role
 
@@ -29,6 +31,19 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
         names = [name for name, fact in facts.items() if _may_be(fact, options["kind"])]
         if names:
             yield [Role(owners[owner])] if owner in owners else [owner], names
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document names an argument that these versions do not take."""
+    return not _gone(options["kind"], tuple(versions.items())).isdisjoint(document.code_identifiers)
+
+
+@functools.lru_cache(maxsize=64)
+def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> frozenset[str]:
+    """Return the names of the arguments of a kind that a call does not take in some versions."""
+    known = dict(versions)
+    facts = [fact for owned in load_arguments().facts.values() for fact in owned.values() if not fact.exists.matches(known)]
+    return frozenset(fact.name for fact in facts if _kind(fact, known) == kind)
 
 
 def _may_be(fact: ArgumentFact, kind: str) -> bool:

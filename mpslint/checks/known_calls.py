@@ -16,7 +16,8 @@ from mpslint.program.facts import Call
 from mpslint.record import record
 from mpslint.rule import Condition, RuleReader
 from mpslint.settings.evidence import Evidence
-from mpslint.versions import VersionRange
+from mpslint.source.document import Document
+from mpslint.versions import Version, VersionRange
 
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who"}
@@ -44,6 +45,13 @@ def words(options: Mapping[str, Any]) -> Iterator[str]:
     for entry in load_table(options["table"]):
         if entry.kind == options["kind"]:
             yield from entry.condition.names
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document names a call of the table that these versions know."""
+    asked = [entry for entry in load_table(options["table"]) if entry.kind == options["kind"] and entry.versions.matches(versions)]
+    names = [name.removesuffix(".__call__").rsplit(".", 1)[-1] for entry in asked for name in entry.condition.names]
+    return any("*" in name for name in names) or not document.code_identifiers.isdisjoint(names)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from mpslint.cli._options import file_options, options_of
 from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
 from mpslint.finding import UsageError
+from mpslint.record import record
 from mpslint.report.formats import format_names
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
@@ -25,7 +26,7 @@ from mpslint.view import FileView, exit_code, view
 TEXT, JSON = "text", "json"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Asked:
     """What is to become of what is found, as the command line says it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpslint.finding import Span
 from mpslint.program.values import UNKNOWN, Items, Known, Value
@@ -51,7 +51,7 @@ class ConfigPair:
     """The `*name` that stands for the value."""
 
 
-@dataclass(eq=False)
+@record(eq=False)
 class ConfigMapping:
     """Keys and values of one level of a file."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Word
 from mpslint.finding import Span
 from mpslint.program.facts import Command, EnvironmentWrite, Flag
 from mpslint.program.values import UNKNOWN, Known, Value
+from mpslint.record import record
 from mpslint.source.document import Snippet, SnippetKind
 
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
@@ -31,7 +32,7 @@ SWITCHES = frozenset(
 """Options of launchers that take no value: the word after them is the script."""
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class ShellFacts:
     """What a shell text does, as far as rules ask."""
 
@@ -96,7 +97,7 @@ def read_snippets(snippets: Sequence[Snippet]) -> ShellFacts:
     return facts
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class _Reader:
     """Notes what the commands of one shell text do."""
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from mpslint.finding import Span
+from mpslint.record import record
 
 _TOKEN = re.compile(
     r"(?P<blank>[ \t]+|\\\r?\n)|(?P<end>\r?\n|;;?|&&|\|\||[|&()])|(?P<redirect>\d*(?:<<<|<<-?|>>|[<>])&?)|(?P<comment>#[^\r\n]*)"
@@ -33,7 +34,7 @@ OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
 CLOSERS = frozenset({"fi", "done", "esac", "}"})
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Word:
     """A word of a command: its text as the shell would pass it (None when not known), and where that text stands."""
 
@@ -57,7 +58,7 @@ class Word:
         return replace(self, text=text, raw=self.raw[count:], start=self.start + count)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Variable:
     """What is known of a shell variable: its text, and the words that it makes where it stands without quotes."""
 
@@ -71,7 +72,7 @@ class Variable:
 UNSET = Variable(None)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Shell:
     """One shell text while it is read."""
 

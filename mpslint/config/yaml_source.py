@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.config.entries import MERGE, ConfigFile, ConfigMapping, ConfigNode, ConfigPair, ConfigScalar, ConfigSequence
 from mpslint.finding import Span
 from mpslint.program.values import UNKNOWN, Known, Value
+from mpslint.record import record
 
 LARGEST_CONFIG = 1_000_000
 """Characters; no training configuration is larger, and data files are."""
@@ -55,7 +56,7 @@ def read_yaml_source(text: str) -> ConfigFile:
     return ConfigFile(mappings)
 
 
-@dataclass
+@record()
 class _Open:
     """A collection whose end is still to come."""
 
@@ -63,7 +64,7 @@ class _Open:
     key: tuple[str | None, Span] | None = None
 
 
-@dataclass
+@record()
 class _Builder:
     """Puts the events of a parser together."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Sequence
 
 from mpslint.program import builtin, commandline, environment
@@ -27,6 +26,7 @@ from mpslint.program.values import (
     origin_of,
     weakened,
 )
+from mpslint.record import record
 from mpslint.versions import parse_version
 
 FEW_STEPS = 20_000
@@ -34,7 +34,7 @@ FEW_STEPS = 20_000
 FIELD_MAKERS = frozenset({"dataclasses.field", "dataclasses.Field", "attr.ib", "attrs.field"})
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Arguments:
     """The arguments of a call, evaluated."""
 
@@ -150,7 +150,7 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
     if name in platform.transparent and arguments.positional:
         value = arguments.positional[0].value
         if name in platform.devices:
-            record(m, (name,), "", None, arguments, node)
+            record_call(m, (name,), "", None, arguments, node)
             if isinstance(value, Known):
                 return Known(value.value, value.origin, value.weak, name)
         return value
@@ -226,7 +226,7 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | N
             for name in _all_fields(cls)
             if (value := cls.lookup(name)) is not None and name not in arguments.keywords
         }
-        call = record(m, (*outside,), "", None, arguments, node, instance, inherited)
+        call = record_call(m, (*outside,), "", None, arguments, node, instance, inherited)
         instance.call = call
     elif node is not None:
         _follow_callbacks(m, arguments)
@@ -247,7 +247,7 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     elif isinstance(callee, Instance):
         names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
     if method in m.platform.returns_self and isinstance(receiver, Instance):
-        record(m, names, method, receiver, arguments, node)
+        record_call(m, names, method, receiver, arguments, node)
         return receiver
     special = environment.call_outside(m, names, arguments, node)
     if special is not None:
@@ -255,7 +255,7 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
-    call = record(m, names, method, receiver, arguments, node, result)
+    call = record_call(m, names, method, receiver, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
         handled = commandline.call_method(m, receiver, method, arguments, node)
@@ -265,7 +265,7 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     return result
 
 
-def record(
+def record_call(
     m: Machine,
     names: tuple[str, ...],
     method: str,

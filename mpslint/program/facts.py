@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import field
+from typing import TYPE_CHECKING, TypeAlias
 
-from mpslint.config.entries import ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.values import Frame, Instance, Value
 from mpslint.record import record
+
+if TYPE_CHECKING:
+    from mpslint.config.entries import ConfigMapping
 
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
@@ -239,7 +241,7 @@ class Accumulation:
         return ast.unparse(self.target_node)
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Facts:
     """Everything that was seen, in the order in which it was reached."""
 

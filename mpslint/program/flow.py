@@ -150,6 +150,7 @@ def _loop(m: Machine, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[
 def _assigned_in(m: Machine, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """Return the names that a loop's body assigns, those in nested functions left out."""
     if id(node) not in m.written:
+        below = children if ":=" in m.relevance.document.code else _assigning
         found: set[str] = set()
         stack: list[ast.AST] = list(node.body)
         while stack:
@@ -157,9 +158,23 @@ def _assigned_in(m: Machine, node: ast.For | ast.AsyncFor | ast.While) -> frozen
             if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
                 found.add(inner.id)
             elif not isinstance(inner, SCOPES):
-                stack += children(inner)
+                stack += below(inner)
         m.written[id(node)] = frozenset(found)
     return m.written[id(node)]
+
+
+def _assigning(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a statement, or of a target, that may assign names: not its expressions, which most nodes are part of."""
+    if isinstance(node, ast.Assign):
+        return list(node.targets)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return list(node.elts)
+    if isinstance(node, ast.withitem):
+        return [node.optional_vars] if node.optional_vars is not None else []
+    if isinstance(node, ast.expr):
+        return [node.value] if isinstance(node, ast.Starred) else []
+    target = getattr(node, "target", None)
+    return [inner for inner in children(node) if inner is target or not isinstance(inner, ast.expr)]
 
 
 def with_statement(m: Machine, node: ast.With | ast.AsyncWith) -> bool:

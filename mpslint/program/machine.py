@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.program.facts import Context, Facts, Guard
@@ -13,6 +13,7 @@ from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store
 from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
+from mpslint.record import record
 from mpslint.versions import Version
 
 MOST_STEPS = 300_000
@@ -20,7 +21,7 @@ MOST_STEPS = 300_000
 DEEPEST_CALL = 12
 
 
-@dataclass
+@record()
 class Machine:
     """Everything the evaluator knows while it walks a program."""
 

@@ -6,17 +6,16 @@ import ast
 import contextlib
 import re
 import warnings
-from dataclasses import dataclass
 
 from mpslint.finding import Span
+from mpslint.record import record
 from mpslint.source.document import Cell, Document, Unread
-from mpslint.source.magics import blank, mask_cell
 
 PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 _PROMPT = re.compile(r"^([ \t]*)(>>>|\.\.\.)(?= |$)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Parsed:
     """The statements of a program, numbered by the lines of `Document.text`, and the parts that could not be parsed."""
 
@@ -65,6 +64,8 @@ def _parse_cells(document: Document, text: str) -> Parsed:
 
 def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | Unread:
     """Return the statements of one cell: as it is, with automagics masked, or with the indent and prompts that IPython strips."""
+    from mpslint.source.magics import mask_cell  # for notebooks only
+
     source = text[cell.span.start : cell.span.end]
     above = "\n" * (document.line_at(cell.span.start) - 1)
     failure: BaseException | None = None
@@ -97,6 +98,8 @@ def _unread(document: Document, span: Span, error: BaseException) -> Unread:
 
 def without_cells(document: Document, unread: tuple[Unread, ...]) -> str:
     """Return the document's Python with the cells that could not be parsed blank."""
+    from mpslint.source.magics import blank
+
     text = document.python
     for part in unread:
         cell = document.cell_at(part.span.start)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.record import record
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Platform:
     """The answers, keyed by qualified names."""
 

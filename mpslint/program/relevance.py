@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mpslint.program.values import Function, Known, Symbol, Value, alternatives_of
+from mpslint.record import record
 from mpslint.source.document import Document
 from mpslint.words import Words, identifiers_of
 
@@ -15,7 +16,7 @@ SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""
 
 
-@dataclass
+@record()
 class Relevance:
     """The words that matter in a Document, and the names that stand for such a word (`device = "cuda"`)."""
 

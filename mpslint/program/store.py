@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.program.values import UNKNOWN, Entry, Names, Value, join
+from mpslint.record import record
 
 Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 """(id of the slots, key) -> (the slots, key, value)."""
@@ -13,7 +14,7 @@ Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 MISSING = object()
 
 
-@dataclass(slots=True)
+@record(slots=True)
 class Store:
     """Writes to the slots of frames, objects and dicts; while a journal is open, what they replace is kept."""
 

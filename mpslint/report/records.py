@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mpslint.fingerprint import fingerprints
+from mpslint.record import record
 from mpslint.source.document import Place
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.view import FileView, FindingView
@@ -21,7 +20,7 @@ _PROBLEM = re.compile(r"(?::(\d+))?(?::(\d+))?: (.*)", re.DOTALL)
 LEVELS = ("error", "warning", "note")
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Report:
     """One run of mpslint, as the formats get it."""
 
@@ -36,7 +35,7 @@ class Report:
     """One line a finding, in the format for people."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Record:
     """One finding."""
 
@@ -46,7 +45,7 @@ class Record:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Notice:
     """A part of a file, or a whole file, that could not be read."""
 
@@ -58,6 +57,8 @@ class Notice:
 
 def records(report: Report) -> Iterator[Record]:
     """Yield every finding, in the order of the files."""
+    from mpslint.fingerprint import fingerprints
+
     for file in report.files:
         path = path_from(report.root, file.path)
         for finding, fingerprint in zip(file.findings, fingerprints(path, file.findings), strict=True):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
@@ -44,6 +42,8 @@ class Terminal:
         if self.rich is None:
             self.line(label, text)
             return
+        import textwrap
+
         lines = textwrap.wrap(text, self.width - len(label), break_long_words=False, break_on_hyphens=False) or [""]
         for number, line in enumerate(lines):
             self.line(label if number == 0 else " " * len(label), (line, style))
@@ -54,6 +54,8 @@ def terminal(stream: TextIO | None = None) -> Terminal:
     stream = stream or sys.stdout
     if not (stream.isatty() or os.environ.get("FORCE_COLOR")):
         return Terminal(stream)
+    import shutil
+
     from rich.console import Console
 
     width = max(NARROWEST, min(WIDEST, shutil.get_terminal_size((100, 24)).columns))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -134,6 +133,8 @@ def print_summary(out: Terminal, files: Sequence[FileView]) -> None:
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     paths = [file.path for file in files if file.findings]
+    import shlex
+
     command = f"mpslint fix {shlex.quote(paths[0])}" if len(paths) == 1 else "mpslint fix"
     parts = [f"{safe} can be fixed safely: {command}"] if safe else []
     parts += [f"{unsafe} {'more ' if safe else ''}with --unsafe, which changes the run"] if unsafe else []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from mpslint.engine import Checked, check
 from mpslint.finding import Edit, Finding, MpslintError, Safety, Span
+from mpslint.record import record
 from mpslint.rule import Rule, load_rules
 from mpslint.source.document import Document
 from mpslint.source.reader import read
@@ -20,7 +20,7 @@ class FixError(MpslintError):
     """A fix went wrong: the file is left as it was, and the text names the rule."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Fixed:
     """What fixing one Document gave: its new bytes, what was applied, and what is left."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from mpslint.engine import Checked, check
 from mpslint.finding import Finding
+from mpslint.record import record
 from mpslint.rewrite.apply import FixError
 from mpslint.rule import Rule
 from mpslint.source.document import Document
@@ -15,7 +15,7 @@ from mpslint.suppression import ignores_for
 from mpslint.target import Target
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Ignored:
     """What writing comments into one Document gave."""
 

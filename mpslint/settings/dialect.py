@@ -6,7 +6,7 @@ import fnmatch
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from mpslint.record import record
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import Version, VersionRange
 
+_WILD = re.compile(r"\[[^\]]*\]|[*?]")
+"""What stands for any text, or any character, in a pattern of names."""
 READERS = ("plain", "word", "device", "dtype", "presence", "number", "switch")
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`); as a device, a dtype or a number; whether it is there."""
 ANYTHING = "*"
@@ -26,6 +28,35 @@ _CALL_KEYS = {
     "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named",
 }  # fmt: skip
 _SPELLING_KEYS = {"setting", "reads", "values", "when"}
+
+
+@record(frozen=True, slots=True, eq=False)
+class Globs:
+    """Patterns of names of which one has to fit (`*` is any part): compiled when a name comes that holds what one of them spells out."""
+
+    globs: tuple[str, ...]
+    pieces: list[list[str]] = field(default_factory=list)
+    compiled: list[re.Pattern[str]] = field(default_factory=list)
+
+    @property
+    def roots(self) -> list[str]:
+        """The first part of each pattern (`transformers`)."""
+        return [glob.partition(".")[0] for glob in self.globs]
+
+    def fit(self, name: str) -> bool:
+        """Return whether one of the patterns fits a name."""
+        if not self.pieces:
+            self.pieces.extend([piece for piece in _WILD.split(glob) if piece] for glob in self.globs)
+        if not any(all(piece in name for piece in pieces) for pieces in self.pieces):
+            return False
+        if not self.compiled:
+            self.compiled.append(_any_of(self.globs))
+        return self.compiled[0].fullmatch(name) is not None
+
+    def may_end(self, last: str) -> bool:
+        """Return whether one of the patterns may fit a dotted name of which this is the last part."""
+        ends = (glob.rpartition(".")[2] for glob in self.globs)
+        return any(fnmatch.fnmatchcase(last, end) for end in ends)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -48,7 +79,7 @@ class Default:
     versions: VersionRange
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Table:
     """The arguments of a call and what they say, with the defaults."""
 
@@ -101,9 +132,8 @@ class CallPattern:
 class CommandPattern:
     """Which commands of a shell text a dialect reads, and as what call."""
 
-    programs: re.Pattern[str]
-    """Fits the words of the command that are no flags."""
-    globs: tuple[str, ...]
+    programs: Globs
+    """Fit the words of the command that are no flags."""
     has: tuple[str, ...]
     call: CallPattern
 
@@ -139,7 +169,7 @@ class AttributePattern:
     spelling: Spelling
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Dialect:
     """One file of `rules/dialects/`."""
 
@@ -153,7 +183,7 @@ class Dialect:
     configs: tuple[ConfigPattern, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Dialects:
     """All dialects, with the look-ups that make matching quick."""
 
@@ -178,8 +208,13 @@ class Dialects:
         return [pattern for dialect in self.all for pattern in dialect.calls]
 
     @functools.cached_property
-    def _globs(self) -> list[tuple[re.Pattern[str], CallPattern]]:
-        return [(_any_of(globs), p) for p in self._patterns if (globs := [name for name in p.names if "*" in name])]
+    def _globs(self) -> list[tuple[Globs, CallPattern]]:
+        return [(Globs(globs), p) for p in self._patterns if (globs := tuple(name for name in p.names if "*" in name))]
+
+    @functools.lru_cache(maxsize=512)  # noqa: B019  (there is one Dialects per process)
+    def _globs_under(self, root: str) -> list[tuple[Globs, CallPattern]]:
+        """Return the patterns that a name of this package may fit: most names are of none that some pattern is about."""
+        return [(globs, pattern) for globs, pattern in self._globs if any(root == first or "*" in first for first in globs.roots)]
 
     @functools.cached_property
     def _methods(self) -> dict[str, list[CallPattern]]:
@@ -190,8 +225,8 @@ class Dialects:
         return found
 
     @functools.cached_property
-    def _written(self) -> list[tuple[re.Pattern[str], CallPattern]]:
-        return [(_any_of(p.written), p) for p in self._patterns if p.written]
+    def _written(self) -> list[tuple[Globs, CallPattern]]:
+        return [(Globs(p.written), p) for p in self._patterns if p.written]
 
     @functools.cached_property
     def configs(self) -> tuple[ConfigPattern, ...]:
@@ -206,8 +241,8 @@ class Dialects:
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def of_name(self, name: str) -> tuple[CallPattern, ...]:
         """Return the patterns that a qualified name fits, exact ones first."""
-        globs = [pattern for regex, pattern in self._globs if regex.fullmatch(name)]
-        found = [*self._exact.get(name, ()), *globs]
+        patterns = [pattern for globs, pattern in self._globs_under(name.partition(".")[0]) if globs.fit(name)]
+        found = [*self._exact.get(name, ()), *patterns]
         return tuple(p for p in found if not any(fnmatch.fnmatchcase(name, glob) for glob in p.not_names))
 
     def of_method(self, name: str) -> list[CallPattern]:
@@ -215,9 +250,19 @@ class Dialects:
         return self._methods.get(name, [])
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def candidates(self, names: tuple[str, ...], method: str) -> tuple[CallPattern, ...]:
+        """Return the patterns for a call that goes by some qualified names, or is a method of this name (`""` for none)."""
+        return tuple(pattern for found in (*map(self.of_name, names), self.of_method(method) if method else ()) for pattern in found)
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
+    def may_be_written(self, last: str) -> bool:
+        """Return whether some pattern may fit a callee whose last name, as it is written, is this one."""
+        return any(globs.may_end(last) for globs, _ in self._written)
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def of_written(self, text: str) -> list[CallPattern]:
         """Return the patterns for a callee that is written like this."""
-        return [pattern for regex, pattern in self._written if regex.fullmatch(text)]
+        return [pattern for globs, pattern in self._written if globs.fit(text)]
 
     @functools.lru_cache(maxsize=4096)  # noqa: B019  (there is one Dialects per process)
     def how_known(self, name: str) -> int:
@@ -225,7 +270,7 @@ class Dialects:
         if any(other == name or other.startswith(f"{name}.") for other in self._exact):
             return 2
         made = (f"{name}.from_pretrained", f"{name}.from_pretrained.__call__")
-        return int(any(regex.fullmatch(one) for regex, _ in self._globs for one in made))
+        return int(any(globs.fit(one) for globs, _ in self._globs for one in made))
 
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
@@ -271,7 +316,7 @@ def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | N
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
     _only(path, data, {"programs", "has", "role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
-    return CommandPattern(_any_of(data["programs"]), tuple(data["programs"]), tuple(data.get("has", ())), call)
+    return CommandPattern(Globs(tuple(data["programs"])), tuple(data.get("has", ())), call)
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-from dataclasses import dataclass
 
-from mpslint.config.dockerfile import read_dockerfile
-from mpslint.config.services import service_variables
-from mpslint.config.shell import read_dotenv, read_shell, read_snippets
-from mpslint.config.yaml_source import read_yaml_source
 from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import children, walk
+from mpslint.record import record
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
 from mpslint.settings.setting import Setting
-from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
 from mpslint.words import Words
@@ -27,7 +22,7 @@ CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
 """Roles of calls that put a model on the Mac's GPU of their own accord."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Evidence:
     """One program of a Document under a Target: what it does, and what that says in canonical settings."""
 
@@ -162,6 +157,11 @@ def gather_evidence(document: Document, text: str, target: Target, words: Words 
 
 def _add_shell_facts(document: Document, facts: Facts) -> None:
     """Add what a file's shell text does: a script's, a `.env` file's, or a notebook's `!` lines and magics."""
+    if document.kind is Kind.PYTHON:
+        return
+    from mpslint.config.dockerfile import read_dockerfile
+    from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+
     if document.kind is Kind.SHELL:
         found = read_shell(document.text)
     elif document.kind is Kind.ENV:
@@ -179,6 +179,10 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
 
 def _add_config_facts(document: Document, facts: Facts, dialects: Dialects) -> tuple[Unread, ...]:
     """Add what a configuration file says; return why it could not be read, where it looks like one that matters."""
+    from mpslint.config.services import service_variables
+    from mpslint.config.yaml_source import read_yaml_source
+    from mpslint.settings.translate_config import environment_of, may_be_config, parts_of
+
     config = read_yaml_source(document.text)
     if config.problem:
         place = Span(config.problem_at, config.problem_at)

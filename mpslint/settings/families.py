@@ -22,7 +22,7 @@ class Family:
     """Models that share an architecture and its defaults."""
 
     name: str
-    names: re.Pattern[str]
+    names: str
     classes: tuple[str, ...] = ()
     length: int | None = None
     """The tokens of its positions, or those it was trained on."""
@@ -41,7 +41,7 @@ class Families:
 
     def of_name(self, checkpoint: str) -> Family | None:
         """Return the family of a checkpoint, or None."""
-        return next((family for family in self.families if family.names.search(checkpoint.lower())), None)
+        return next((family for family in self.families if re.search(family.names, checkpoint.lower())), None)
 
     def of_class(self, qualified: str) -> Family | None:
         """Return the family of a class such as `transformers.T5ForConditionalGeneration`, or None."""
@@ -72,7 +72,7 @@ def load_families() -> Families:
         families.append(
             Family(
                 row["family"],
-                re.compile(row["names"]),
+                row["names"],
                 tuple(row.get("classes", ())),
                 length,
                 None if padded == NO_LIMIT else padded,

@@ -6,20 +6,23 @@ import ast
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from mpslint.finding import Span
 from mpslint.program.facts import Call, Facts
 from mpslint.program.values import Instance, Items, Value, alternatives_of
+from mpslint.record import record
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
-from mpslint.settings.translate_config import ConfigPart, config_settings, parts_of
-from mpslint.settings.translate_shell import CommandPart, command_settings, parts_of_command
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.versions import Version
+
+if TYPE_CHECKING:
+    from mpslint.settings.translate_config import ConfigPart
+    from mpslint.settings.translate_shell import CommandPart
 
 RUNS = {"trainer": "trainer", "lightning_trainer": "trainer", "arguments": "arguments", "accelerator": "accelerator"}
 """Roles of calls that stand for a run, and the kind of plan each makes."""
@@ -48,7 +51,7 @@ LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel
 """Roles of calls that belong to a training loop, besides the shared ones."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class TrainingPlan:
     """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
 
@@ -88,7 +91,7 @@ class TrainingPlan:
         return setting.constant if setting is not None and setting.is_known else None
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Matched:
     """A call with the dialect pattern it fits and what it says."""
 
@@ -97,7 +100,7 @@ class Matched:
     settings: tuple[Setting, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class FilePlans:
     """Everything that a file's facts say in canonical terms."""
 
@@ -130,7 +133,7 @@ def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matche
             yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class _Gatherer:
     """What is shared while the plans of one file are put together."""
 
@@ -158,6 +161,10 @@ class _Gatherer:
 
     def _of_commands(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each command of a shell text that some dialect knows, with the script that it launches."""
+        if not self.facts.commands:
+            return
+        from mpslint.settings.translate_shell import command_settings, parts_of_command
+
         for command in self.facts.commands:
             parts = tuple(parts_of_command(command, self.translator.dialects))
             if parts:
@@ -167,6 +174,10 @@ class _Gatherer:
 
     def _of_configs(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each mapping of a configuration file that some dialect knows."""
+        if not self.facts.configs:
+            return
+        from mpslint.settings.translate_config import config_settings, parts_of
+
         for mapping in self.facts.configs:
             parts = parts_of(mapping, self.translator.dialects)
             if parts:

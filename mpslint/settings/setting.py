@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mpslint.config.entries import ConfigEntry, ConfigMapping
 from mpslint.finding import Span
 from mpslint.program.facts import Argument, Call, Command, Context, Flag
 from mpslint.program.values import Known, OneOf, Value
 from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, Spelling
 from mpslint.versions import VersionRange
+
+if TYPE_CHECKING:
+    from mpslint.config.entries import ConfigEntry, ConfigMapping
 
 ENVIRONMENT = "environment"
 """The dialect of settings that an environment variable says."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import Span
 from mpslint.program.facts import Argument, AttributeWrite, Call, EnvironmentWrite
 from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
 from mpslint.program.values import Mapping as DictValue
+from mpslint.record import record
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.setting import ENVIRONMENT, Setting
 from mpslint.versions import Version, VersionRange
@@ -35,7 +35,7 @@ DTYPES = {
 EVERY_VERSION = VersionRange()
 
 
-@dataclass(frozen=True, eq=False)
+@record(frozen=True, eq=False)
 class Translator:
     """What translation needs to know of the file and the Target."""
 
@@ -46,14 +46,16 @@ class Translator:
 
     def pattern_of(self, call: Call) -> CallPattern | None:
         """Return the dialect pattern that a call fits, or None."""
-        candidates: list[CallPattern] = []
-        for name in call.names:
-            candidates += self.dialects.of_name(name)
-        if call.method:
-            candidates += self.dialects.of_method(call.method)
-        if not any(name for name in call.names if not name.startswith("?")) or call.method:
-            candidates += self.dialects.of_written(_written(call.node.func))
-        return next((pattern for pattern in candidates if _fits(pattern, call)), None)
+        candidates = self.dialects.candidates(call.names, call.method)
+        if call.method or not any(name for name in call.names if not name.startswith("?")):
+            func = call.node.func
+            last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "?"
+            if self.dialects.may_be_written(last):
+                candidates = (*candidates, *self.dialects.of_written(_written(func)))
+        for pattern in candidates:
+            if _fits(pattern, call):
+                return pattern
+        return None
 
     def settings_of(self, call: Call, pattern: CallPattern) -> list[Setting]:
         """Return everything that a call says, written or by default."""

@@ -27,7 +27,7 @@ def parts_of_command(command: Command, dialects: Dialects) -> list[CommandPart]:
         CommandPart(command, pattern.call)
         for dialect in dialects.all
         for pattern in dialect.commands
-        if pattern.programs.fullmatch(words) and (not pattern.has or any(name in command.flags for name in pattern.has))
+        if pattern.programs.fit(words) and (not pattern.has or any(name in command.flags for name in pattern.has))
     ]
     return found + (parts_of_command(command.script, dialects) if command.script is not None else [])
 

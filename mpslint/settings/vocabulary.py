@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 from mpslint.finding import RuleError
 from mpslint.knowledge import read_yaml, rules_folder
+from mpslint.record import record
 
 TYPES = ("flag", "count", "number", "word")
 COMBINATIONS = ("last", "max", "min")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SettingKind:
     """What a canonical setting is: the type of its value, its title, how several values combine, and what it is written beside."""
 

@@ -11,9 +11,9 @@ import enum
 import functools
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from mpslint.finding import Edit, Span
+from mpslint.record import record
 from mpslint.source.bare import bare
 from mpslint.words import identifiers_of
 
@@ -32,7 +32,7 @@ class Kind(enum.Enum):
     DOCKERFILE = "dockerfile"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Cell:
     """A cell of a notebook whose text is part of `Document.text`."""
 
@@ -56,7 +56,7 @@ class SnippetKind(enum.Enum):
     """`%pip install ...`, `pip install ...`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Snippet:
     """Shell text or an environment setting inside a notebook; `span` covers exactly `text`."""
 
@@ -65,7 +65,7 @@ class Snippet:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unread:
     """A part of a file that could not be read, and why; it is reported, never taken for clean."""
 
@@ -73,7 +73,7 @@ class Unread:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Place:
     """Where something is, in the words of whoever looks at the file. Lines and columns start at 1, columns count characters."""
 
@@ -87,7 +87,7 @@ class Place:
     """The column there: for a notebook, inside the JSON string."""
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Document:
     """One file that was read. `python` and `scripts` have the length of `text`; what is not theirs is blank in them."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mpslint.record import record
 from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of
 
@@ -24,7 +24,7 @@ LARGEST_JSON = 100_000
 """Bytes of a JSON file below a folder that may hold settings."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Found:
     """A file to read, or a path that cannot be read and why."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mpslint.finding import Span
+from mpslint.record import record
 from mpslint.source.document import NEWLINE, Snippet, SnippetKind
 
 PLACEHOLDER = "_"
@@ -52,7 +52,7 @@ _WORD = re.compile(r"[ \t]*(\w+)[ \t]+(?![=(.,:\[+*/%<>|&^@-])\S")
 _NOT_BLANK = re.compile(r"[^\r\n]")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MaskedCell:
     """What a cell holds: `python` has the length of the cell's text, spans count from its start."""
 

@@ -12,10 +12,10 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mpslint.finding import Edit, ReadError
+from mpslint.record import record
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -26,7 +26,7 @@ _CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F
 _SOURCE_KEYS = ("source", "input")
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class SourceText:
     """Where the source of one cell lies in the JSON text: the value, and the string literals it is made of."""
 
@@ -36,7 +36,7 @@ class SourceText:
     is_list: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RawCell:
     """A cell as the notebook's JSON has it."""
 
@@ -97,7 +97,7 @@ def _explain(data: Any) -> str:
     return "it has no cells"
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class NotebookText:
     """The JSON text of a notebook with the places of its sources, found when first asked for."""
 
@@ -180,7 +180,7 @@ def _rewrite(raw: str, source: SourceText, edits: Sequence[Edit], keep_ascii: bo
     return f"[{opening}{body}{closing}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Character:
     """A character of a source, how the JSON writes it, and which string of the source it belongs to."""
 

@@ -1,0 +1,68 @@
+"""What is compiled when a wheel is built answers as a checkout does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpslint.knowledge import compiled
+from mpslint.needs import compiled_words
+from mpslint.rule import load_rules
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds the package as a wheel lays it out, with everything compiled."""
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "mpslint"
+    shutil.copytree(ROOT / "mpslint", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "rules", package / "rules")
+    (package / "_catalogue.py").write_text(f"DATA = {compiled(ROOT / 'rules')!r}\n", encoding="utf-8")
+    (package / "_words.py").write_text(f"DATA = {compiled_words(load_rules())!r}\n", encoding="utf-8")
+    return folder
+
+
+def answers(place: Path, files: Path, *arguments: str) -> tuple[int, str]:
+    """Return the exit code and the output of `mpslint` from a place."""
+    env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(place)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from mpslint.cli import main; main()", *arguments],
+        cwd=files,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def test_a_wheel_finds_what_a_checkout_finds(installed: Path, tmp_path: Path) -> None:
+    """On the samples and every example: the same findings, fixes and plans."""
+    shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    for rule in load_rules():
+        for number, example in enumerate(rule.examples):
+            folder = tmp_path / f"{rule.id}-{number}"
+            folder.mkdir()
+            (folder / example.file).write_text(example.bad or example.ok, encoding="utf-8")
+
+    of_wheel, of_checkout = (answers(place, tmp_path, "check", "--format", "json", "--no-cache", ".") for place in (installed, ROOT))
+
+    assert of_wheel == of_checkout
+    assert json.loads(of_wheel[1])["summary"]["error"] > 100
+
+
+@pytest.mark.parametrize("arguments", [("rules",), ("explain", "MPS101"), ("check", "--select", "fp16-mixed-precision", "x.py")])
+def test_a_wheel_knows_its_rules(installed: Path, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Whatever asks for more of a rule than its id gets it."""
+    (tmp_path / "x.py").write_text("from transformers import TrainingArguments\nTrainingArguments('out', fp16=True)\n")
+
+    assert answers(installed, tmp_path, *arguments) == answers(ROOT, tmp_path, *arguments)
