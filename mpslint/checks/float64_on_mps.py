@@ -131,6 +131,8 @@ class _Finder:
 
     def _is_array(self, argument: Argument | None) -> bool:
         value = argument.value if argument is not None else None
+        while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
+            value = value.owner  # a part of an array has its dtype
         if not isinstance(value, Instance) or value.call is None or "dtype" in value.call.keywords:
             return False
         return any(fnmatch.fnmatchcase(value.name, glob) for glob in self.options["arrays"])
