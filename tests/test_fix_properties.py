@@ -82,7 +82,7 @@ def test_notebooks(sources: list[str], dump: dict[str, Any], as_list: bool, unsa
     raw = json.dumps(_notebook(sources, as_list), **dump) + end
     fixed = settled("train.ipynb", raw.encode(), unsafe, TARGETS[is_old]).data.decode()
     numbers = tuple(range(2, len(sources) + 2))
-    before, after = NotebookText(raw, numbers).sources, NotebookText(fixed, numbers).sources
+    before, after = ([NotebookText(text, numbers).source(index) for index in range(len(numbers))] for text in (raw, fixed))
 
     assert _outside(raw, before) == _outside(fixed, after)
     old, new = json.loads(raw)["cells"][1:], json.loads(fixed)["cells"][1:]

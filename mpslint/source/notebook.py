@@ -106,20 +106,24 @@ class NotebookText:
     """The number (from 1) of each cell that the Document holds, in order."""
 
     @functools.cached_property
-    def sources(self) -> list[SourceText]:
-        """The place of each of those cells' source."""
-        every = [_source_of(self.raw, cell) for cell in _cell_spans(self.raw)]
-        return [every[number - 1] for number in self.numbers]
+    def _starts(self) -> list[int]:
+        """Where the object of each cell of the notebook begins."""
+        return list(_cell_starts(self.raw))
+
+    @functools.lru_cache(maxsize=512)  # noqa: B019  (the object lives as long as its Document)
+    def source(self, index: int) -> SourceText:
+        """Return the place of the source of one of those cells."""
+        return _source_of(self.raw, self._starts[self.numbers[index] - 1])
 
     @functools.lru_cache(maxsize=64)  # noqa: B019  (the object lives as long as its Document)
     def _offsets(self, index: int) -> list[int]:
         """The offset in the cell at which each literal begins."""
-        lengths = [len(_DECODER.decode(self.raw[start:end])) for start, end in self.sources[index].literals]
+        lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) for start, _ in self.source(index).literals]
         return [0, *itertools.accumulate(lengths)]
 
     def physical(self, index: int, offset: int) -> tuple[int, int]:
         """Return the line and column of the JSON text (from 1) at which the character at an offset in a cell is written."""
-        source = self.sources[index]
+        source = self.source(index)
         if not source.literals:
             return self._line_and_column(source.start)
         literal = min(bisect.bisect_right(self._offsets(index), offset) - 1, len(source.literals) - 1)
@@ -127,7 +131,7 @@ class NotebookText:
 
     def physical_end(self, index: int, offset: int) -> tuple[int, int]:
         """Return the line and column right behind the character before an offset: the end of a range that ends there."""
-        source = self.sources[index]
+        source = self.source(index)
         if not source.literals or not offset:
             return self.physical(index, offset)
         literal = min(bisect.bisect_left(self._offsets(index), offset) - 1, len(source.literals) - 1)
@@ -135,7 +139,7 @@ class NotebookText:
 
     def _written_until(self, index: int, literal: int, offset: int) -> int:
         """Return where in the JSON text the characters of one string of a source, up to an offset in the cell, are written out."""
-        start, end = self.sources[index].literals[literal]
+        start, end = self.source(index).literals[literal]
         characters = _characters(self.raw[start + 1 : end - 1])[: offset - self._offsets(index)[literal]]
         return start + 1 + sum(len(written) for _, written in characters)
 
@@ -147,7 +151,7 @@ class NotebookText:
         pieces, position = [], 0
         keep_ascii = self.raw.isascii() and re.search(r"\\u(?!00[0-7])[0-9a-fA-F]{4}", self.raw) is not None
         for index, group in itertools.groupby(sorted(edits, key=lambda pair: (pair[0], pair[1].span)), key=lambda pair: pair[0]):
-            source = self.sources[index]
+            source = self.source(index)
             pieces += [self.raw[position : source.start], _rewrite(self.raw, source, [edit for _, edit in group], keep_ascii)]
             position = source.end
         return "".join([*pieces, self.raw[position:]])
@@ -261,7 +265,7 @@ def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
     position = _blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
-        key = _DECODER.decode(raw[position:key_end])
+        key = _key(raw, position, key_end)
         start = _blanks(raw, _blanks(raw, key_end) + 1)
         end = _skip(raw, start)
         yield key, start, end
@@ -287,18 +291,45 @@ def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[int, int
     return next((members[key] for key in keys if key in members), None)
 
 
-def _cell_spans(raw: str) -> Iterator[int]:
+def _cell_starts(raw: str) -> Iterator[int]:
     """Yield where each cell's object begins, in the order of `load_cells`."""
     top = _blanks(raw, 0)
-    cells = _last_member(raw, top, ("cells",))
-    if cells is not None and raw[cells[0]] == "[":
-        yield from (start for start, _ in _items(raw, cells[0]))
+    cells = _cells_in(raw, top)
+    if cells is not None:
+        yield from cells
         return
     sheets = _last_member(raw, top, ("worksheets",))
     for sheet, _ in _items(raw, sheets[0]) if sheets else ():
-        inner = _last_member(raw, sheet, ("cells",)) if raw[sheet] == "{" else None
-        if inner is not None and raw[inner[0]] == "[":
-            yield from (start for start, _ in _items(raw, inner[0]))
+        yield from (_cells_in(raw, sheet) if raw[sheet] == "{" else None) or ()
+
+
+def _cells_in(raw: str, position: int) -> list[int] | None:
+    """Return where each item of the array `cells` of the object at `position` begins; None where it has no such array.
+
+    The largest part of a notebook is gone through once; of a key that is written twice, the last counts.
+    """
+    found: list[int] | None = None
+    position = _blanks(raw, position + 1)
+    while raw[position : position + 1] == '"':
+        key_end = _end_of_string(raw, position)
+        start = _blanks(raw, _blanks(raw, key_end) + 1)
+        if _key(raw, position, key_end) == "cells" and raw[start] == "[":
+            items = list(_items(raw, start))
+            found = [begin for begin, _ in items]
+            end = _blanks(raw, items[-1][1] if items else start + 1) + 1
+        else:
+            found = None if _key(raw, position, key_end) == "cells" else found
+            end = _skip(raw, start)
+        position = _blanks(raw, end)
+        if raw[position : position + 1] == ",":
+            position = _blanks(raw, position + 1)
+    return found
+
+
+def _key(raw: str, start: int, end: int) -> str:
+    """Return the key that is written between two places."""
+    inside = raw[start + 1 : end - 1]
+    return inside if "\\" not in inside else _DECODER.decode(raw[start:end])
 
 
 def _source_of(raw: str, cell: int) -> SourceText:
