@@ -27,12 +27,12 @@ def report(ran: list[str], cell: str | None) -> None:
     from mpslint.finding import ReadError
     from mpslint.pins import environment_versions
     from mpslint.report.terminal import terminal
-    from mpslint.report.text import print_finding, print_summary
+    from mpslint.report.text import print_findings, print_summary
     from mpslint.session import FileResult
     from mpslint.source.document import Kind
     from mpslint.source.reader import read
     from mpslint.target import default_target, with_versions
-    from mpslint.view import said_once, view
+    from mpslint.view import view
 
     sources = [*ran, *([cell] if cell is not None else [])]
     cells = [{"cell_type": "code", "metadata": {}, "source": source} for source in sources]
@@ -49,6 +49,5 @@ def report(ran: list[str], cell: str | None) -> None:
     first = checked.document.cells[-1].span.start if cell is not None and checked.document.cells else 0
     kept = tuple(finding for finding in checked.findings if finding.span.start >= first)
     file = view(FileResult(NAME, Checked(checked.document, target, kept, checked.unread, checked.evidence)))
-    for finding, others in said_once(file.findings):
-        print_finding(out, file.path, finding, others)
+    print_findings(out, file)
     print_summary(out, [file])

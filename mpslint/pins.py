@@ -20,7 +20,12 @@ from mpslint.versions import format_version, parse_version
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
 ROOT_MARKS = ("pyproject.toml", ".git", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES)
 _REQUIREMENT = re.compile(r"^\s*(?:[\w.-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*([=<>!~][^;#]*)?")
-_INSTALL = re.compile(r"""(?<![\w.-])["']?([A-Za-z][\w.-]*)(?:\[[\w,.-]*\])?==(\d[\w.]*)["']?""")
+_INSTALL = re.compile(r"""(?<![\w.\-/@])["']?([A-Za-z][\w.-]*)(?:\[[\w,.-]*\])?\s?((?:[=<>!~]=?=?\s?\d[\w.*]*\s?,?\s?)+)""")
+_TAG = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?@v?(\d+(?:\.\d+)+)")
+"""`git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3`: the release that a tag of the repository names."""
+_ONE_SIGN = re.compile(r"(?<![=<>!~])=(?!=)")
+"""How conda writes a version (`pytorch=2.1`)."""
+_CONTINUED = re.compile(r"\\\r?\n")
 _EXACT = re.compile(r"^={2,3}\s*(\d[\w.+]*)\s*$")
 LARGEST_FILE = 20_000_000
 
@@ -104,7 +109,7 @@ def _read_conda(path: Path) -> dict[str, str]:
     lines: list[str] = []
     for row in read_yaml(path).get("dependencies", []):
         if isinstance(row, str):
-            lines.append(re.sub(r"(?<![=<>!~])=(?![=])", "==", row, count=1).replace("pytorch", "torch", 1).split("=py")[0])
+            lines.append(_ONE_SIGN.sub("==", row, count=1).split("=py")[0])
         elif isinstance(row, dict):
             lines += [line for line in row.get("pip", []) if isinstance(line, str)]
     return _from_lines(lines)
@@ -165,12 +170,15 @@ def _canonical(name: str) -> str:
 
 
 def installed_by(text: str) -> dict[str, str]:
-    """Return the exact versions that install commands (`pip install torch==2.3.0`) name."""
+    """Return the versions that install commands (`pip install torch==2.3.0`) name: exact ones, or the newest that a range admits."""
     found = {}
-    for line in text.splitlines():
-        if re.search(r"\b(pip3?|uv|conda|mamba)\b.*\binstall\b", line) or "install" in line.split()[:2]:
-            found.update({_canonical(name): version for name, version in _INSTALL.findall(line)})
-    return {name: version for name, version in found.items() if name in newest_versions()}
+    for line in _CONTINUED.sub(" ", text).splitlines():
+        command = re.search(r"\b(pip3?|uv|conda|mamba)\b.*\binstall\b", line)
+        if command is not None or "install" in line.split()[:2]:
+            line = _ONE_SIGN.sub("==", line) if command is not None and command.group(1) in ("conda", "mamba") else line
+            found.update(_from_lines([f"{name}{spec.strip(' ,')}" for name, spec in _INSTALL.findall(line)]))
+            found.update(_known(dict(_TAG.findall(line))))
+    return found
 
 
 @functools.lru_cache(maxsize=1)

@@ -64,7 +64,7 @@ def _installed(document: Document) -> dict[str, dict[str, str]]:
     """Return the versions that a notebook installs in its own cells, by cell."""
     found: dict[str, dict[str, str]] = {}
     for snippet in document.snippets:
-        if "==" in snippet.text:
+        if "install" in snippet.text:
             versions = installed_by(snippet.text)
             cell = document.cell_at(snippet.span.start)
             if versions:

@@ -141,3 +141,13 @@ def test_no_function_that_is_passed_over_holds_a_finding(monkeypatch: pytest.Mon
 def test_frameworks_are_few() -> None:
     """The first question is asked of every byte of a repository."""
     assert len(frameworks(RULES)) < 60
+
+
+@pytest.mark.parametrize(("given", "found"), [('"cuda"', ["MPS501"]), ('"cpu"', [])])
+def test_a_long_function_is_followed_for_what_it_is_given(given: str, found: list[str]) -> None:
+    """Nothing in its own text speaks of a device, but the call of it does."""
+    body = "".join(f"    total = {number}\n" for number in range(50))
+    text = f"import torch\n\n\ndef work(x, place):\n{body}    return x.to(place)\n\n\nwork(torch.ones(2), {given})\n"
+    document = read("train.py", text.encode())
+
+    assert [finding.rule for finding in engine.check(document, default_target(), RULES).findings] == found

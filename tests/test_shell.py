@@ -157,7 +157,7 @@ WRITES: list[tuple[str, str, Any, str | None]] = [
     ("accelerate launch t.py\n", "distributed.devices", 1, "accelerate launch --num_processes 1 t.py\n"),
     ("accelerate launch \\\n  --num_processes 4 \\\n  t.py --model_name_or_path m\n", "batch.accumulation", 4, "accelerate launch \\\n  --num_processes 4 \\\n  --gradient_accumulation_steps 4 \\\n  t.py --model_name_or_path m\n"),
     ("torchrun t.py\n", "distributed.strategy", None, None),
-    (f"{RUN}\n", "model.attention", "sdpa", None),
+    (f"{RUN}\n", "model.device_map", "mps", None),
     (f"{RUN} --seed 1\n", "training.seed", 1, None),
     ("torchrun t.py\n", "distributed.strategy", "ddp", None),
     ("accelerate launch --multi_gpu t.py\n", "distributed.strategy", "weird", None),

@@ -13,7 +13,7 @@ from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target import default_target, newest_versions, with_mac, with_versions
 from mpslint.targeting import target_for
-from mpslint.versions import VersionRange, parse_version
+from mpslint.versions import VersionRange, format_version, parse_version
 from tests.notebooks import notebook
 
 
@@ -99,6 +99,27 @@ def test_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "peft": ((0, 5), "active environment"),
     }
     assert (target.memory_gib, target.chip) == (8, "m2 pro")
+
+
+INSTALLS = {
+    "!pip install torch==2.1.2 tensorboard": {"torch": "2.1.2"},
+    '!pip install --upgrade \\\n  "transformers==4.38.2" \\\n  "trl==0.7.11"': {"transformers": "4.38.2", "trl": "0.7.11"},
+    '%pip install -U "transformers<5" "accelerate >=0.20, <1.0"': {"transformers": "4.57", "accelerate": "0.34"},
+    "!pip install git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3": {"transformers": "4.49.0"},
+    "!conda install -y pytorch=2.1 -c pytorch": {"torch": "2.1"},
+    "!uv pip install torchvision==0.15 'torch~=2.3.0' --index-url https://download.pytorch.org/whl/cu118": {"torch": "2.3.1"},
+    '!pip install "trl>=0.8" git+https://github.com/huggingface/peft.git@main': {},
+    "!python train.py --torch==2.1": {},
+}
+
+
+@pytest.mark.parametrize("cell", INSTALLS)
+def test_what_a_notebook_installs(tmp_path: Path, cell: str) -> None:
+    """Exact versions, ranges, tags of a repository, conda's single sign, and commands over several lines."""
+    document = document_in(tmp_path, "n.ipynb", notebook(cell))
+    choices = target_for(document, Configuration(), {}).choices
+
+    assert {name: format_version(choice.version) for name, choice in choices.items() if choice.source == "cell 1"} == INSTALLS[cell]
 
 
 @pytest.mark.parametrize(("given", "said"), [({"torch": "new"}, "not a version"), ({"jax": "1"}, "unknown package")])

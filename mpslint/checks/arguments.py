@@ -105,6 +105,7 @@ def _match(matched: Matched, fact: ArgumentFact, node: ast.AST, argument: Argume
         "note": f" {fact.note}" if fact.note else "",
         "since": next((format_version(number) for _, compare, number in fact.exists.terms if compare in (">=", ">")), ""),
         "fact": fact,
+        "literal": isinstance(argument.node, ast.Constant) and not (isinstance(argument.node.value, str) and argument.node.value.isdigit()),
     }
     place = evidence.span_of(node)
     return Match(place, values, call=matched.call, context=matched.call.context, node=node)
@@ -113,6 +114,8 @@ def _match(matched: Matched, fact: ArgumentFact, node: ast.AST, argument: Argume
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that gives the argument its new name, writes what replaces its value, or takes it away."""
     fact: ArgumentFact = match.values["fact"]
+    if fact.rewrite and not match.values["literal"]:
+        return None  # what replaces it depends on its value, which an option, or another machine, makes another one
     replaced = fact.rewrite.get(str(match.values["value"]).lower())
     if replaced == "" or (replaced is None and fact.drop):
         return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None

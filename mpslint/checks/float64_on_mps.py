@@ -65,8 +65,8 @@ class _Finder:
             yield self._match(call, call)
         elif placed and (wide := self._chained(call)) is not None:
             yield self._match(wide, call)
-        elif placed and (array := self._made_of_array(call)) is not None:
-            yield self._match(array, call)
+        elif placed and not dtype and (maker := self._made_of_array(call) or self._made_wide(call)) is not None:
+            yield self._match(maker, call)
         elif call.name in self.options["defaults"] and self.evidence.runs_on("mps") and self._is_wide(_first(call)):
             yield self._match(call, call)
         if isinstance(call.receiver, Instance) and self._is_module(call.receiver):
@@ -121,8 +121,18 @@ class _Finder:
             return maker
         return None
 
+    def _made_wide(self, call: Call) -> Call | None:
+        """Return the call that made the tensor float64: `torch.ones(3, dtype=torch.float64).to("mps")`."""
+        receiver = call.receiver
+        if not isinstance(receiver, Instance) or receiver.call is None or id(receiver) in self.cast:
+            return None
+        maker = receiver.call
+        return maker if maker.name.startswith("torch.") and self._is_wide(maker.keywords.get("dtype")) else None
+
     def _is_array(self, argument: Argument | None) -> bool:
         value = argument.value if argument is not None else None
+        while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
+            value = value.owner  # a part of an array has its dtype
         if not isinstance(value, Instance) or value.call is None or "dtype" in value.call.keywords:
             return False
         return any(fnmatch.fnmatchcase(value.name, glob) for glob in self.options["arrays"])

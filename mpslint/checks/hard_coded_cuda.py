@@ -51,7 +51,8 @@ def _uses(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[Call, 
     for call in evidence.facts.calls:
         matched = roles.get(id(call))
         if matched is not None and matched.pattern.sets.get("device.name") == "cuda":
-            yield call, matched.pattern.role, None
+            if not _follows_another(call):
+                yield call, matched.pattern.role, None
             continue
         settings = matched.settings if matched is not None else ()
         found = next((s for s in settings if s.name == "device.name" and s.argument is not None and _is_cuda(s.argument)), None)
@@ -65,6 +66,12 @@ def _uses(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[Call, 
                 yield call, "other", first
 
 
+def _follows_another(call: Call) -> bool:
+    """Return whether `.cuda(x.device)` puts something where something else already is."""
+    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    return any(isinstance(node, ast.Attribute) and node.attr == "device" for node in given)
+
+
 def _is_cuda(argument: Argument) -> bool:
     value = argument.value
     return isinstance(value, Known) and isinstance(value.value, str) and value.value.split(":")[0] == "cuda"
@@ -72,12 +79,14 @@ def _is_cuda(argument: Argument) -> bool:
 
 def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
     """Return whether a place is not one for machines with CUDA only, and nothing catches what it raises."""
-    names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance))]
+    idle = platform_data("cuda")["devices"]["without_effect"]
+    names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance)) and manager.name not in idle]
     for function in context.functions:
         names.append(getattr(function, "name", ""))
         names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ())]
         parent = evidence.parents.get(function)
         names += [parent.name] if isinstance(parent, ast.ClassDef) else []
+        names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
     if context.functions and not context.called and IS_ONE_OF_MANY.search(evidence.text_of(context.functions[-1])):
         return False
     catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)

@@ -28,8 +28,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 found = said.get("model.device_map")
                 if found is None or found.span is None or not _is_one_of(found, options["maps"]):
                     continue
-                if "quantization_config" in loaded.call.keywords:  # quantised weights have to be placed as they are loaded
-                    continue
+                bits = said.get("model.bits")
+                if "quantization_config" in loaded.call.keywords or (bits is not None and not (bits.is_known and bits.constant is None)):
+                    continue  # quantised weights have to be placed as they are loaded
                 weights = said.get("precision.weights")
                 if "weights" in options and (weights is None or not _is_one_of(weights, options["weights"])):
                     continue

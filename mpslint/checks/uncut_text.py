@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._mapped import mapped_function
 from mpslint.judge import Match
-from mpslint.program.facts import Call
-from mpslint.program.values import Bound, Function
 from mpslint.program.walk import walk
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
@@ -31,7 +30,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for call in evidence.facts.calls:
         if call.method != "map":
             continue
-        function = _callback(call)
+        function = mapped_function(call)
         if function is None or any(isinstance(node, ast.Slice) for node in walk(function.node)):
             continue
         for node in walk(function.node):
@@ -44,13 +43,6 @@ def _pads_by_batch(plan: TrainingPlan) -> bool:
     shapes = plan.get("padding.shapes")
     decider = shapes.pattern.role if shapes is not None and shapes.pattern is not None else ""
     return decider in ("collator", "trainer") and plan.constant("padding.shapes") == VARYING
-
-
-def _callback(call: Call) -> Function | None:
-    argument = call.arguments[0] if call.arguments else call.keywords.get("function")
-    value = argument.value if argument is not None else None
-    function = value.function if isinstance(value, Bound) else value
-    return function if isinstance(function, Function) else None
 
 
 def _is_uncut(node: ast.Call) -> bool:

@@ -41,6 +41,8 @@ class Arguments:
     positional: tuple[Argument, ...]
     keywords: dict[str, Argument]
     is_open: bool
+    unpacked: tuple[Value, ...] = ()
+    """Objects whose entries are not known, given by `**`."""
 
     def first(self) -> Value | None:
         """The first positional argument's value, or None."""
@@ -84,6 +86,7 @@ def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
     positional: list[Argument] = []
     keywords: dict[str, Argument] = {}
     is_open = False
+    unpacked: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             value = m.value(argument.value)
@@ -104,7 +107,8 @@ def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
             is_open = is_open or value.is_open
         else:
             is_open = True
-    return Arguments(tuple(positional), keywords, is_open)
+            unpacked.append(value)
+    return Arguments(tuple(positional), keywords, is_open, tuple(unpacked))
 
 
 def call_value(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
@@ -283,6 +287,7 @@ def record_call(
         m.context,
         result,
         inherited or {},
+        arguments.unpacked,
     )
     if not m.is_silent:
         m.facts.calls.append(call)
@@ -315,7 +320,7 @@ def call_function(
     functions = m.context.functions
     if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
         return UNKNOWN
-    if is_called and not m.relevance.is_worth_following(function):
+    if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
     if m.steps > FEW_STEPS and key in m.remembered:

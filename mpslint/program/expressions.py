@@ -226,6 +226,8 @@ def _conditional(m: Machine, node: ast.IfExp) -> Value:
     value = evaluate(m, taken)
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, value, m.context))
+    if isinstance(test, Known) and isinstance(value, Known) and isinstance(value.value, bool):
+        return Known(value.value, value.origin, value.weak, value.source or test.source)  # the question's own answer
     return value
 
 

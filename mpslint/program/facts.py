@@ -123,6 +123,8 @@ class Call:
     result: Instance | None = None
     inherited: dict[str, Argument] = field(default_factory=dict)
     """Defaults that a class of the program sets for fields of the outside class that it derives from."""
+    unpacked: tuple[Value, ...] = ()
+    """Objects given by `**` whose entries are not known."""
 
     @property
     def name(self) -> str:

@@ -93,7 +93,9 @@ class Machine:
             return Symbol(f"builtins.{name}")
         candidates = [self.platform.imported(module, name) for module in self.star_modules]
         best = max(candidates, key=self.how_known, default="")
-        return Symbol(best) if best and self.how_known(best) else UNKNOWN
+        if not (best and self.how_known(best)):
+            best = self.platform.brought.get(name, "") if self.star_modules else ""
+        return Symbol(best) if best else UNKNOWN
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""

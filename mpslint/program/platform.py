@@ -29,6 +29,7 @@ class Platform:
     returns_self: frozenset[str]
     flat: frozenset[str]
     aliases: dict[str, str]
+    brought: dict[str, str]
 
     @functools.cached_property
     def _prefixes(self) -> frozenset[str]:

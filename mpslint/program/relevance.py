@@ -41,10 +41,10 @@ class Relevance:
             self.answers[id(node)] = not self._identifiers.isdisjoint(identifiers_of(text)) or self.words.marks_in(text)
         return self.answers[id(node)] or self._names_one(node)
 
-    def is_worth_following(self, function: Function) -> bool:
-        """Return whether a call of a function should be followed: it matters, or it is quickly done."""
+    def is_worth_following(self, function: Function, given: Iterable[Value] = ()) -> bool:
+        """Return whether a call of a function should be followed: it matters, it is quickly done, or it is given what matters."""
         node = function.node
-        return (node.end_lineno or node.lineno) - node.lineno < SHORT or self.of(function)
+        return (node.end_lineno or node.lineno) - node.lineno < SHORT or self.of(function) or any(map(self._speaks, given))
 
     def note_names(self, slots: Iterable[tuple[object, Value]]) -> None:
         """Note the names among some slots whose value is, or may be, a text or an outside name that matters."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mpslint.finding import Finding, Safety
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import COLOURS, place_in
+from mpslint.report.text import COLOURS, counted, place_in
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
 
@@ -22,21 +23,24 @@ def print_fixed(out: Terminal, fixed: Fixed) -> None:
         for line in lines:
             out.line((line, _STYLES.get(line[:1], "")))
         out.line()
-    for finding in fixed.applied:
-        fix = finding.fix
-        assert fix is not None
-        out.line("  ", (finding.rule, "bold"), f" {finding.name}: {fix.summary}")
+    made = Counter((finding.rule, f"{finding.name}: {finding.fix.summary}") for finding in fixed.applied if finding.fix is not None)
+    for (rule, what), times in made.items():
+        out.line("  ", (rule, "bold"), f" {what}", *([(f"  ({times} times)", "dim")] if times > 1 else []))
     out.line()
 
 
 def print_left(out: Terminal, fixed: Fixed) -> None:
-    """Print what is left in one file, and why it was not rewritten, and what could not be read."""
-    for finding in fixed.after.findings:
-        if finding.severity.rank < 2 or _is_held_back(finding):
-            severity = (finding.severity.value, COLOURS[finding.severity.value])
-            document = fixed.after.document
-            place = (place_in(document.path, document.place(finding.span.start)), "bold")
-            out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}")
+    """Print what is left in one file, and why it was not rewritten, the very same once, and what could not be read."""
+    left = [finding for finding in fixed.after.findings if finding.severity.rank < 2 or _is_held_back(finding)]
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in left:
+        groups.setdefault((finding.rule, finding.severity.value, _why_left(finding)), []).append(finding)
+    for finding, *others in groups.values():
+        severity = (finding.severity.value, COLOURS[finding.severity.value])
+        document = fixed.after.document
+        place = (place_in(document.path, document.place(finding.span.start)), "bold")
+        also = [(f"  (and at {counted(len(others), 'more place')})", "dim")] if others else []
+        out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}", *also)
     for part in fixed.after.unread:
         out.line(
             "  left  ",

@@ -11,25 +11,40 @@ from mpslint.source.document import Place
 from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
+IN_SHORT = "note"
+"""What is only worth knowing is said in short, after what goes wrong."""
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 
 
 def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) -> None:
-    """Print every finding with its source, then what was not read, then the summary."""
+    """Print every finding, file by file, then what was not read, then the summary."""
     shown_target = ""
     for file in files:
         if file.findings and file.target != shown_target and not quiet:
             out.line((f"For {file.target}", "dim"))
             shown_target = file.target
-        for finding, others in said_once(file.findings) if not quiet else ():
-            print_finding(out, file.path, finding, others)
+        if not quiet:
+            print_findings(out, file)
         for finding in file.findings if quiet else ():
             print_line(out, file.path, finding)
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
     print_summary(out, files)
+
+
+def print_findings(out: Terminal, file: FileView) -> None:
+    """Print what is found in a file: what goes wrong in full, by place, and then the notes in short."""
+    said = said_once(file.findings)
+    for finding, others in said:
+        if finding.severity != IN_SHORT:
+            print_finding(out, file.path, finding, others)
+    notes = [(finding, others) for finding, others in said if finding.severity == IN_SHORT]
+    for finding, others in notes:
+        print_note(out, file.path, finding, others)
+    if notes:
+        out.line()
 
 
 def place_in(path: str, place: Place) -> str:
@@ -58,23 +73,40 @@ def print_line(out: Terminal, path: str, finding: FindingView) -> None:
 
 def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
     """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix."""
-    place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
-    out.line(place, "  ", severity, " ", (finding.rule, "bold"), f" {finding.name}")
-    out.paragraph("  ", finding.message)
+    _print_headline(out, path, finding)
     for number, line in finding.frame:
         out.line((f"  {number:>5} | ", "blue"), line)
     column, length = finding.mark
     if column < LONGEST_LINE:
         out.line((f"  {'':>5} | ", "blue"), " " * column, ("^" * length, "bold red"))
-    if others:
-        out.paragraph("  also  ", other_places(others), "dim")
-    for message, related in finding.related:
-        out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
+    _print_places(out, finding, others)
     if finding.why:
         out.paragraph("  why   ", finding.why, "dim")
     if finding.fix is not None:
         out.paragraph(*_fix_line(finding.fix), "green")
     out.line()
+
+
+def print_note(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
+    """Print one finding without its source and without the reasons."""
+    _print_headline(out, path, finding)
+    _print_places(out, finding, others)
+    if finding.fix is not None:
+        out.paragraph(*_fix_line(finding.fix), "green")
+
+
+def _print_headline(out: Terminal, path: str, finding: FindingView) -> None:
+    place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
+    out.line(place, "  ", severity, " ", (finding.rule, "bold"), f" {finding.name}")
+    out.paragraph("  ", finding.message)
+
+
+def _print_places(out: Terminal, finding: FindingView, others: Sequence[FindingView]) -> None:
+    """Print where else the very same is found, and where the value comes from."""
+    if others:
+        out.paragraph("  also  ", other_places(others), "dim")
+    for message, related in finding.related:
+        out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
 
 
 def _fix_line(fix: FixView) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from mpslint.settings.spell import Written, add_argument, additions, import_edit
 from mpslint.settings.spell_config import remove_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.translate import bound_arguments
-from mpslint.source.document import Kind
+from mpslint.source.document import Document, Kind
 from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -197,8 +197,19 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
         newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
         if indent.strip():
             return None
+        start = _above_comments(start, indent, evidence.document)
         parts.append(Written((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
     return parts
+
+
+def _above_comments(start: int, indent: str, document: Document) -> int:
+    """Return where a line goes that is to stand before a statement: above the comments that stand right over it and speak of it."""
+    line = document.line_at(start)
+    cell = document.cell_at(start)
+    first = document.line_at(cell.span.start) if cell is not None else 1
+    while line > first and re.match(re.escape(indent) + r"#(?! ?%%)", document.line_text(line - 1)):
+        line -= 1
+    return document.line_starts[line - 1] + len(indent)
 
 
 def _with_arguments(template: str, call: Call, evidence: Evidence) -> str | None:

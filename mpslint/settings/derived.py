@@ -143,7 +143,12 @@ def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
         return dataclasses.replace(longest, name="length.bound")
     for setting in plan.settings.get("length.truncation", ()):
         has_length = any(other.call is setting.call for other in plan.settings.get("length.source", ()))
-        if family is not None and family.length is not None and not has_length and _is_cut(plan, setting.call):
+        if has_length or not _is_cut(plan, setting.call):
+            continue
+        own = plan.get("length.tokenizer")
+        if own is not None:
+            return dataclasses.replace(own, name="length.bound")
+        if family is not None and family.length is not None:
             return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
     return None
 
@@ -157,9 +162,11 @@ def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
 
 
 def _padding_limits(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
-    """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, None where it has none."""
-    if family is None or (family.length is None and family.tokenizer_length is None):
+    """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, or None for none."""
+    own = plan.get("length.tokenizer")
+    if own is None and (family is None or (family.length is None and family.tokenizer_length is None)):
         return
+    limit = own.value if own is not None else Known(family.tokenizer_length if family is not None else None)
     for setting in plan.settings.get("padding.strategy", ()):
         lengths = (*plan.settings.get("length.source", ()), *plan.settings.get("padding.length", ()))
         given = any(other.call is setting.call and not (other.is_known and other.constant is None) for other in lengths)
@@ -171,7 +178,7 @@ def _padding_limits(plan: TrainingPlan, family: Family | None) -> Iterator[Setti
             and not given
             and not is_open
         ):
-            yield dataclasses.replace(setting, name="padding.limit", value=Known(family.tokenizer_length))
+            yield dataclasses.replace(setting, name="padding.limit", value=limit)
 
 
 def _is_padded(plan: TrainingPlan) -> bool:

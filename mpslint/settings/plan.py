@@ -189,7 +189,19 @@ class _Gatherer:
         return {id(m.call.result): m for m in self.matched if m.call.result is not None}
 
     def _shared(self) -> list[Matched]:
-        return [m for m in self.matched if m.pattern.role in SHARED]
+        return [m for m in self.matched if m.pattern.role in SHARED and id(m) not in self._generated]
+
+    @functools.cached_property
+    def _generated(self) -> frozenset[int]:
+        """The tokenizer's calls whose texts a model is to go on from: they are no part of a training."""
+        found: set[int] = set()
+        if any(m.pattern.role == "tokenizer" for m in self.matched):
+            for call in self.facts.calls:
+                if call.method == "generate":
+                    given = [argument.value for argument in (*call.arguments, *call.keywords.values())]
+                    prompts = (part for value in (*given, *call.unpacked) for part in behind(value, self._by_result))
+                    found.update(id(part) for part in prompts if part.pattern.role == "tokenizer")
+        return frozenset(found)
 
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
@@ -211,7 +223,7 @@ class _Gatherer:
             if call.method != "backward" or not loops or id(loops[0]) in seen:
                 continue
             seen.add(id(loops[0]))
-            parts = [m for m in self.matched if m.pattern.role in SHARED | LOOP_PARTS]
+            parts = [m for m in self.matched if m.pattern.role in SHARED | LOOP_PARTS and id(m) not in self._generated]
             batches = [
                 dataclasses.replace(setting, name="batch.train")
                 for loop, iterated, _ in self.facts.loops

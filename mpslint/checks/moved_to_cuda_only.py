@@ -1,0 +1,48 @@
+"""Models that are moved where a question for CUDA says yes, and nowhere else: `if torch.cuda.is_available(): model.cuda()`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpslint.judge import Match
+from mpslint.program.platform import load_platform
+from mpslint.settings.evidence import Evidence
+
+WORDS = ("cuda",)
+"""One of these stands in every function, and file, in which it finds something."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the first move of each `if` that a Mac passes over. Option `models`: what models are called, where they are assigned anew."""
+    models = re.compile(options["models"], re.IGNORECASE)
+    for choice in evidence.facts.choices:
+        node = choice.node
+        if not isinstance(node, ast.If) or choice.source not in load_platform().cuda_questions:
+            continue
+        taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
+        move = next(filter(None, (_move(statement, models) for statement in other)), None)
+        if move is not None and not _places(taken):
+            values = {"written": ast.unparse(move)}
+            yield Match(evidence.span_of(move), values, context=choice.context, node=move)
+
+
+def _move(statement: ast.stmt, models: re.Pattern[str]) -> ast.Call | None:
+    """Return the call that moves a model to CUDA: a module moves in place, or is assigned to its own name."""
+    if not isinstance(statement, (ast.Expr, ast.Assign)) or not isinstance(statement.value, ast.Call):
+        return None
+    call = statement.value
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
+        return None
+    if isinstance(statement, ast.Expr):
+        return call
+    target, moved = ast.unparse(statement.targets[0]), ast.unparse(call.func.value)
+    return call if target == moved and models.search(target) else None
+
+
+def _places(block: Sequence[ast.stmt]) -> bool:
+    """Return whether a block puts anything on a device."""
+    calls = (node for statement in block for node in ast.walk(statement) if isinstance(node, ast.Call))
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "to" for call in calls)
