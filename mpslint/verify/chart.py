@@ -75,11 +75,20 @@ def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float
     if limit is not None:
         at = y(limit[1])
         parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        parts.append(f'<text class="limit" x="{WIDTH - RIGHT}" y="{at - 5:.1f}" text-anchor="end">{escape(limit[0])}</text>')
     for line in lines:
         points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in line.points)
         parts.append(f'<polyline class="curve c{line.colour}" points="{points}"><title>{escape(line.name)}</title></polyline>')
+    if limit is not None:
+        parts.append(_limit_name(limit[0], at, [(x(step), y(value)) for line in lines for step, value in line.points]))
     return "".join(parts) + "</svg>"
+
+
+def _limit_name(name: str, at: float, points: Sequence[tuple[float, float]]) -> str:
+    """Return the name of the limit that is drawn at a height, over the end of the line that the curves are farther away from."""
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    room = {is_right: min((abs(y - at) for x, y in points if (x > middle) is is_right), default=HEIGHT) for is_right in (True, False)}
+    place, anchor = (WIDTH - RIGHT, "end") if room[True] >= room[False] else (LEFT + 4, "start")
+    return f'<text class="limit" x="{place}" y="{at - 5:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
 
 
 def legend(lines: Sequence[Line]) -> str:
