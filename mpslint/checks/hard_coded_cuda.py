@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -34,7 +35,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     CUDA, by name or role, is in `rules/platform/cuda.yaml`.
     """
     table = platform_data("cuda")["devices"]
-    for call, role, argument in _uses(evidence, table):
+    for call, role, argument in _uses(evidence):
         if not is_meant_for_all(call.context, evidence):
             continue
         raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
@@ -45,8 +46,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield _constant(evidence, call, argument, raises)
 
 
-def _uses(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[Call, str, Argument | None]]:
-    """Yield the calls that are given CUDA, in order: (call, role, argument); no argument for the method `.cuda()`."""
+@functools.lru_cache(maxsize=1)
+def _uses(evidence: Evidence) -> tuple[tuple[Call, str, Argument | None], ...]:
+    """Return the calls that are given CUDA, in order: (call, role, argument); no argument for the method `.cuda()`."""
+    return tuple(_given_cuda(evidence, platform_data("cuda")["devices"]))
+
+
+def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[Call, str, Argument | None]]:
     roles = {id(matched.call): matched for matched in evidence.file_plans.matched}
     for call in evidence.facts.calls:
         matched = roles.get(id(call))

@@ -23,6 +23,21 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def parents_in(body: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
+    """Return for every node below some nodes the one that it is right below."""
+    found: dict[ast.AST, ast.AST] = {}
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        for value in node.__dict__.values():
+            for child in value if value.__class__ is list else (value,):
+                if isinstance(child, ast.AST) and child.__class__ not in _CONTEXTS:
+                    found[child] = node
+                    if child.__class__ not in _LEAVES:
+                        stack.append(child)
+    return found
+
+
 def walk(*nodes: ast.AST) -> Iterable[ast.AST]:
     """Return nodes and everything below them, those nearer to the top first."""
     found = list(nodes)

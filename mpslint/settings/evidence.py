@@ -9,7 +9,7 @@ from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
-from mpslint.program.walk import children, walk
+from mpslint.program.walk import parents_in, walk
 from mpslint.record import record
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
@@ -101,15 +101,7 @@ class Evidence:
     @functools.cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node that each node of the program is part of."""
-        found: dict[ast.AST, ast.AST] = {}
-        stack: list[ast.AST] = list(self.parsed.body)
-        while stack:
-            node = stack.pop()
-            below = children(node)
-            stack += below
-            for child in below:
-                found[child] = node
-        return found
+        return parents_in(self.parsed.body)
 
     def text_of(self, node: ast.AST) -> str:
         """Return the source of a node that has a place."""
