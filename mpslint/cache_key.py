@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from dataclasses import field
 from pathlib import Path
@@ -13,6 +14,7 @@ from mpslint.knowledge import knowledge_digest
 from mpslint.record import record
 from mpslint.session import Options, configuration_for, ignored_in
 from mpslint.source.files import Found
+from mpslint.target import Target
 from mpslint.targeting import base_target
 
 
@@ -21,29 +23,35 @@ class Keys:
     """Gives a file's key: worked out once a folder, as configuration and Target are the same for all of it."""
 
     options: Options
-    folders: dict[Path, tuple[Configuration, str]] = field(default_factory=dict)
+    folders: dict[str, tuple[Configuration, str]] = field(default_factory=dict)
+    digests: dict[tuple[int, int], tuple[Configuration, Target, str]] = field(default_factory=dict)
+    """By the ids of the configuration and the Target, which are the same objects for a whole project; and these, so that they stay."""
 
     def of(self, found: Found) -> str:
         """Return a digest of everything but the content. Raises UsageError when the configuration is wrong."""
-        path = Path(found.path)
-        if path.parent not in self.folders:
+        folder = os.path.dirname(found.path)
+        if folder not in self.folders:
             configuration = configuration_for(found.path, self.options)
-            self.folders[path.parent] = configuration, self._digest(found.path, configuration)
-        configuration, digest = self.folders[path.parent]
+            self.folders[folder] = configuration, self._digest(configuration, base_target(found.path))
+        configuration, digest = self.folders[folder]
         names = ignored_in(found.path, configuration) if configuration.per_file_ignores else ()
         return " ".join([digest, "named" if found.is_named else "found", found.path, *names])
 
-    def _digest(self, path: str, configuration: Configuration) -> str:
-        options = self.options
+    def _digest(self, configuration: Configuration, target: Target) -> str:
+        options, key = self.options, (id(configuration), id(target))
+        if key in self.digests:
+            return self.digests[key][2]
         own_rules = [file for folder in configuration.rules for file in sorted(folder.glob("*.yaml"))]
         parts = [
             __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
             repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
             repr((options.select, options.ignore, options.severity, sorted(options.target.items()), sorted(options.observed.items()))),
             repr(options.largest_batch),
-            repr(base_target(path)),
+            repr(target),
         ]  # fmt: skip
-        return hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self.digests[key] = configuration, target, digest
+        return digest
 
 
 def _stamp(file: Path) -> tuple[str, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
@@ -65,18 +66,29 @@ MEANINGS: Mapping[str, str] = {
 def find_configuration(start: Path) -> Configuration:
     """Return the configuration nearest to a file or folder. Raises UsageError naming the file and the key that is wrong."""
     folder = start if start.is_dir() else start.parent
-    return _nearest(folder.resolve())
+    return _nearest(_resolved(os.path.abspath(folder)))
 
 
-@functools.lru_cache(maxsize=1024)
-def _nearest(folder: Path) -> Configuration:
+@functools.lru_cache(maxsize=8192)
+def _resolved(folder: str) -> str:
+    """Return a folder without symbolic links: most folders are none, and what lies above one is known by then."""
+    above, name = os.path.split(folder)
+    if not name:
+        return folder
+    path = os.path.join(_resolved(above), name)
+    return os.path.realpath(path) if os.path.islink(path) else path
+
+
+@functools.lru_cache(maxsize=8192)
+def _nearest(folder: str) -> Configuration:
     for name in FILES:
-        path = folder / name
-        if path.is_file():
-            data = _table(path)
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            data = _table(Path(path))
             if data is not None:
-                return read_configuration(path, data)
-    return Configuration() if folder.parent == folder else _nearest(folder.parent)
+                return read_configuration(Path(path), data)
+    above = os.path.dirname(folder)
+    return Configuration() if above == folder else _nearest(above)
 
 
 def load_configuration(path: Path) -> Configuration:

@@ -85,7 +85,7 @@ def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Foun
         own = _gitignore(here) if ".gitignore" in files else None
         if own is not None:
             ignores = {**ignores, here: own}
-        relevant = [(origin, spec) for origin, spec in ignores.items() if origin == here or origin in here.parents]
+        relevant = [(origin, spec) for origin, spec in ignores.items() if origin == here or here.is_relative_to(origin)]
 
         def is_left_out(
             name: str, is_folder: bool, folder: str = folder, here: Path = here, relevant: list[tuple[Path, GitIgnoreSpec]] = relevant

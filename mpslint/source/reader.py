@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 import tokenize
 from collections.abc import Sequence
-from pathlib import PurePath
 
 from mpslint.finding import Edit, ReadError
 from mpslint.source.document import Document, Kind
@@ -32,11 +32,11 @@ _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 def kind_of(path: str) -> Kind | None:
     """Return what a file of this name is read as, or None when mpslint has nothing to say about such files."""
-    name = PurePath(path).name.lower()
+    name = os.path.basename(path).lower()
     if name == ".env" or name.startswith(".env."):
         return Kind.ENV
-    suffix = _SUFFIXES.get(PurePath(name).suffix)
-    return Kind.DOCKERFILE if suffix is None and _DOCKERFILES.fullmatch(name) else suffix
+    kind = _SUFFIXES.get(os.path.splitext(name)[1])
+    return Kind.DOCKERFILE if kind is None and _DOCKERFILES.fullmatch(name) else kind
 
 
 def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
