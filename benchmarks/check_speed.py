@@ -67,9 +67,14 @@ def main() -> None:
         print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f}; ", end="")
         print(f"{described(everything)}; sample: {described(sample)}; medians of {options.runs} runs\n")
         print("| tool | files | wall s | CPU s | files/s of CPU | MB |\n|---|---|---|---|---|---|")
-        for tool in tools(options.venv, everything, sample, Path(scratch, "cache")):
+        compared = tools(options.venv, everything, sample, Path(scratch, "cache"))
+        runs: dict[str, list[Measured]] = {tool.name: [] for tool in compared}
+        for _ in range(options.runs):  # one after the other in rounds, so that what else the machine does is shared by all
+            for tool in compared:
+                runs[tool.name].append(measured(tool))
+        for tool in compared:
             folder = everything if tool.files == "all" else sample
-            print(row(tool, [measured(tool) for _ in range(options.runs)], sum(1 for _ in folder.rglob("*.py"))), flush=True)
+            print(row(tool, runs[tool.name], sum(1 for _ in folder.rglob("*.py"))), flush=True)
 
 
 def copy(files: Sequence[Path], root: Path, target: Path) -> None:
