@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal})
@@ -23,19 +24,53 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def parents_in(body: Iterable[ast.AST]) -> dict[ast.AST, ast.AST]:
-    """Return for every node below some nodes the one that it is right below."""
-    found: dict[ast.AST, ast.AST] = {}
-    stack = list(body)
-    while stack:
-        node = stack.pop()
-        for value in node.__dict__.values():
-            for child in value if value.__class__ is list else (value,):
-                if isinstance(child, ast.AST) and child.__class__ not in _CONTEXTS:
-                    found[child] = node
-                    if child.__class__ not in _LEAVES:
-                        stack.append(child)
-    return found
+class Parents(Mapping[ast.AST, ast.AST]):
+    """The node that each node below some statements is right below: found out statement by statement, as most are never asked about."""
+
+    def __init__(self, body: Sequence[ast.stmt]) -> None:
+        self._body = list(body)
+        self._starts = [min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))]) for statement in body]
+        self._nodes: list[list[ast.AST] | None] = [None] * len(self._body)
+        self._found: dict[ast.AST, ast.AST] = {}
+
+    def __getitem__(self, node: ast.AST) -> ast.AST:
+        if node not in self._found:
+            line = getattr(node, "lineno", None)
+            index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
+            while index >= 0 and self._starts[index] == self._starts[index - 1] and index > 0:
+                self._read_statement(index)  # several statements on one line
+                index -= 1
+            if index >= 0:
+                self._read_statement(index)
+            if node not in self._found and node not in self._body:
+                len(self)  # a node without a place, or one that is not below these statements
+        return self._found[node]
+
+    def __iter__(self) -> Iterator[ast.AST]:
+        for index in range(len(self._body)):
+            yield from self._read_statement(index)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _read_statement(self, index: int) -> list[ast.AST]:
+        """Return the nodes below a statement, once it is known what each is right below."""
+        known = self._nodes[index]
+        if known is not None:
+            return known
+        nodes = self._nodes[index] = []
+        found = self._found
+        stack: list[ast.AST] = [self._body[index]]
+        while stack:
+            node = stack.pop()
+            for value in node.__dict__.values():
+                for child in value if value.__class__ is list else (value,):
+                    if isinstance(child, ast.AST) and child.__class__ not in _CONTEXTS:
+                        found[child] = node
+                        nodes.append(child)
+                        if child.__class__ not in _LEAVES:
+                            stack.append(child)
+        return nodes
 
 
 def walk(*nodes: ast.AST) -> Iterable[ast.AST]:

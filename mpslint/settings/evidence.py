@@ -9,7 +9,7 @@ from mpslint.finding import Span
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.facts import Call, Facts
 from mpslint.program.parse import Parsed, parse_program
-from mpslint.program.walk import parents_in, walk
+from mpslint.program.walk import Parents, walk
 from mpslint.record import record
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
@@ -99,9 +99,9 @@ class Evidence:
         return found
 
     @functools.cached_property
-    def parents(self) -> dict[ast.AST, ast.AST]:
+    def parents(self) -> Parents:
         """The node that each node of the program is part of."""
-        return parents_in(self.parsed.body)
+        return Parents(self.parsed.body)
 
     def text_of(self, node: ast.AST) -> str:
         """Return the source of a node that has a place."""
