@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from mpslint.session import Options, check_file
+from mpslint.session import FileResult, Options, check_file
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.view import FileView, view
 
@@ -21,6 +21,8 @@ ENOUGH_BYTES = 5_000_000
 CHUNK_BYTES = 500_000
 OBJECTS_BETWEEN_COLLECTIONS = 30_000
 """New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
+
+Taken = TypeVar("Taken")
 
 
 def check_files(files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None) -> Iterator[FileView]:
@@ -48,16 +50,23 @@ def check_files(files: Sequence[Found], options: Options, jobs: int | None = Non
 
 
 def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Iterator[tuple[int, FileView]]:
-    """Yield results one after the other. Syntax trees are many small objects: the collector runs when there is something to collect.
+    """Yield results one after the other."""
+    views = check_each((found for _, found in waiting), options, view)
+    return zip((index for index, _ in waiting), views, strict=True)
 
-    What outlives a collection (the rules, the dialects) stays, so the next one does not look at it again.
+
+def check_each(files: Iterable[Found], options: Options, take: Callable[[FileResult], Taken]) -> Iterator[Taken]:
+    """Yield what is taken of the result of each file, one after the other; of the result itself nothing may be kept.
+
+    Syntax trees are many small objects: the collector of cycles runs when there is something to collect, and what outlives a collection
+    (the rules, the dialects) stays, so the next one does not look at it again.
     """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        for index, found in waiting:
+        for found in files:
             result = check_file(found, options)
-            yield index, view(result)
+            yield take(result)
             for one in result.checked.evidence if result.checked is not None else ():
                 one.facts.release()
             del result

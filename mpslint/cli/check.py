@@ -19,7 +19,7 @@ from mpslint.report.formats import format_names
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_problems, print_statistics
-from mpslint.session import Options, check_file, configuration_for, files_of, rules_of
+from mpslint.session import FileResult, Options, configuration_for, files_of, rules_of
 from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
@@ -127,14 +127,13 @@ def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
     if asked.output_format != JSON:
         return Report(_views(files, options, asked.jobs, asked.no_cache), rules, root, quiet=asked.quiet)
     from mpslint.report.machine import file_as_json
+    from mpslint.running import check_each
 
-    views: list[FileView] = []
-    data: list[dict[str, Any] | None] = []
-    options = replace(options, with_plans=True)
-    for result in with_progress((check_file(found, options) for found in files), len(files), "Checking"):
-        views.append(view(result))
-        data.append(file_as_json(result.checked) if result.checked is not None else None)
-    return Report(views, rules, root, data)
+    def taken(result: FileResult) -> tuple[FileView, dict[str, Any] | None]:
+        return view(result), file_as_json(result.checked) if result.checked is not None else None
+
+    both = list(with_progress(check_each(files, replace(options, with_plans=True), taken), len(files), "Checking"))
+    return Report([shown for shown, _ in both], rules, root, [data for _, data in both])
 
 
 def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:
