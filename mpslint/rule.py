@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -392,11 +392,6 @@ def _as_tuple(data: Any) -> tuple[str, ...]:
 def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> list[Outcome]:
     """Return the outcomes that the Target's versions allow, in order; with none, the rule is silent there."""
     return [outcome for outcome in rule.outcomes if outcome.versions.matches(versions)]
-
-
-def packages_of(rules: Sequence[Rule]) -> frozenset[str]:
-    """Return every package whose version some rule asks about."""
-    return frozenset(package for rule in rules for outcome in rule.outcomes for package in outcome.versions.packages)
 
 
 def rule_keys() -> Mapping[str, frozenset[str]]:
