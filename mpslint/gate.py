@@ -195,11 +195,16 @@ def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
         yield from pieces_of(map(variable_word, condition.names))
     elif condition.subject == "check":
         for module in map(check_module, condition.names):
-            if hasattr(module, "words"):
-                found = list(module.words(condition.options))
-                yield from (word_of(word) if "." in word or not word.isupper() else (variable_word(word), False) for word in found)
-            else:
-                yield from pieces_of(getattr(module, of_checks, module.WORDS))
+            yield from words_of_check(module, condition, of_checks)
+
+
+def words_of_check(module: Any, condition: Condition, of_checks: str = "WORDS") -> Iterator[Word]:
+    """Yield the words that a Python check names for a condition: its WORDS, or its FILE_WORDS where it has them and they are meant."""
+    if not hasattr(module, "words"):
+        yield from pieces_of(getattr(module, of_checks, module.WORDS))
+        return
+    for word in module.words(condition.options):
+        yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
 
 
 def word_of(glob: str) -> Word:

@@ -16,7 +16,7 @@ from typing import Any
 from mpslint.gate import Word, as_words, derived_frameworks, derived_words, shipped
 from mpslint.judge import check_module
 from mpslint.record import record
-from mpslint.rule import Condition, Rule
+from mpslint.rule import Condition, Rule, matching_outcomes
 from mpslint.source.document import Document, Kind
 from mpslint.versions import Version
 from mpslint.words import Words, from_parts, identifier_in, parts_of
@@ -79,8 +79,7 @@ def needed(rules: Sequence[Rule], document: Document, versions: Mapping[str, Ver
     return tuple(
         rule
         for rule in able
-        if any(outcome.versions.matches(versions) for outcome in rule.outcomes)
-        and all(_may_hold(condition, document, versions) for condition in rule.when)
+        if matching_outcomes(rule, versions) and all(_may_hold(condition, document, versions) for condition in rule.when)
     )
 
 

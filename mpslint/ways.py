@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from mpslint.comparisons import compare_all, default_holds
-from mpslint.gate import SUPPRESSION, Word, literal, pieces_of, variable_word, word_of
+from mpslint.gate import SUPPRESSION, Word, literal, pieces_of, word_of, words_of_check
 from mpslint.judge import check_module
 from mpslint.program.platform import load_platform
 from mpslint.record import record
@@ -108,7 +108,7 @@ class _Reader:
     def _of_check(self, condition: Condition) -> Iterator[Group]:
         """Yield the words that Python checks name: one of their WORDS, and of their FILE_WORDS and FILE_ROLES where they have them."""
         modules = [check_module(name) for name in condition.names]
-        yield frozenset(word for module in modules for word in _words_of_module(module, condition))
+        yield frozenset(word for module in modules for word in words_of_check(module, condition))
         if all(hasattr(module, "FILE_WORDS") for module in modules):
             yield frozenset(pieces_of(word for module in modules for word in module.FILE_WORDS))
         if all(hasattr(module, "FILE_ROLES") for module in modules):
@@ -169,15 +169,6 @@ class _Reader:
             for pattern, words in self._elsewhere(dialect):
                 if _says(pattern, name):
                     yield words, words
-
-
-def _words_of_module(module: Any, condition: Condition) -> Iterator[Word]:
-    """Yield words of which one stands in every function in which a Python check finds something."""
-    if not hasattr(module, "words"):
-        yield from pieces_of(module.WORDS)
-        return
-    for word in module.words(condition.options):
-        yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
 
 
 def _of_arguments(condition: Condition) -> Iterator[Group]:
