@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mpslint.finding import Severity, UsageError
@@ -36,9 +35,8 @@ class Entry:
 
 @record(frozen=True, slots=True)
 class Compared:
-    """Files without the findings that a baseline holds."""
+    """What a baseline holds of the findings of some files."""
 
-    files: tuple[FileView, ...]
     new: tuple[tuple[int, ...], ...]
     """For each file: which of its findings are not in the baseline."""
     known: int
@@ -80,7 +78,7 @@ def _relative(path: Path, file: str) -> str:
 
 
 def compare(path: Path, entries: Sequence[Entry], files: Sequence[FileView], options: Options) -> Compared:
-    """Return files without the findings that the baseline at `path` holds, and what of it no longer occurs."""
+    """Return which findings of files the baseline at `path` does not hold, and what of it no longer occurs."""
     held = {entry.fingerprint for entry in entries}
     met: set[str] = set()
     new: list[tuple[int, ...]] = []
@@ -88,11 +86,10 @@ def compare(path: Path, entries: Sequence[Entry], files: Sequence[FileView], opt
         found = [entry.fingerprint for entry, _ in _entries(path, file)]
         met.update(found)
         new.append(tuple(index for index, fingerprint in enumerate(found) if fingerprint not in held))
-    left = tuple(replace(file, findings=tuple(file.findings[i] for i in kept)) for file, kept in zip(files, new, strict=True))
     checked = {_relative(path, file.path): file for file in files}
     gone = tuple(entry for entry in entries if entry.fingerprint not in met and _is_gone(path, entry, checked, options))
-    known = sum(len(before.findings) - len(after.findings) for before, after in zip(files, left, strict=True))
-    return Compared(left, tuple(new), known, gone)
+    known = sum(len(file.findings) - len(kept) for file, kept in zip(files, new, strict=True))
+    return Compared(tuple(new), known, gone)
 
 
 def _is_gone(path: Path, entry: Entry, checked: dict[str, FileView], options: Options) -> bool:

@@ -32,6 +32,8 @@ class Cache:
 
     folder: Path
     key_of: Callable[[Found], str]
+    what: str = "findings"
+    """What is kept of each file, if it is more than the findings: that is another cache."""
     entries: dict[str, Any] = field(default_factory=dict)
     stamps: dict[str, list[int]] = field(default_factory=dict)
     """Of files that were looked up: size, time and inode as they were then."""
@@ -39,7 +41,7 @@ class Cache:
 
     @property
     def _file(self) -> Path:
-        return self.folder / f"findings-{__version__}-py{sys.version_info.minor}.json"
+        return self.folder / f"{self.what}-{__version__}-py{sys.version_info.minor}.json"
 
     def load(self) -> None:
         """Read the cache; one that cannot be read is an empty one."""
@@ -81,7 +83,7 @@ class Cache:
         self.entries.pop(path, None)
         if stamp != self.stamps.get(path):
             return
-        is_empty = not (view.findings or view.unread or view.silenced)
+        is_empty = not (view.findings or view.unread or view.silenced or view.full)
         entry = {"key": self.key_of(found), "stamp": stamp, "content": content, "view": view.kind if is_empty else to_data(view)}
         self.entries[path] = entry
         self.is_changed = True

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from mpslint.session import FileResult, Options, check_file
 from mpslint.source.files import STANDARD_INPUT, Found
@@ -22,11 +23,14 @@ CHUNK_BYTES = 500_000
 OBJECTS_BETWEEN_COLLECTIONS = 30_000
 """New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
 
-Taken = TypeVar("Taken")
+View = Callable[[FileResult], FileView]
+"""What is taken of the result of a file."""
 
 
-def check_files(files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None) -> Iterator[FileView]:
-    """Yield what came out of each file, in the order given.
+def check_files(
+    files: Sequence[Found], options: Options, jobs: int | None = None, cache: Cache | None = None, take: View = view
+) -> Iterator[FileView]:
+    """Yield what came out of each file, in the order given, and as `take` (a function of a module) sees it.
 
     `jobs` is the number of processes; by default one per core where there is work enough, one under pre-commit, which brings its own.
     Raises UsageError when options or configuration are wrong.
@@ -38,7 +42,7 @@ def check_files(files: Sequence[Found], options: Options, jobs: int | None = Non
             if hit is not None:
                 known[index] = hit
     waiting = [(index, found) for index, found in enumerate(files) if index not in known]
-    fresh = _in_parallel(waiting, options, jobs) if _is_much(waiting, jobs) else _one_by_one(waiting, options)
+    fresh = _in_parallel(waiting, options, jobs, take) if _is_much(waiting, jobs) else _one_by_one(waiting, options, take)
     done: dict[int, FileView] = {}
     for index in range(len(files)):
         while index not in known and index not in done:
@@ -49,13 +53,13 @@ def check_files(files: Sequence[Found], options: Options, jobs: int | None = Non
         yield known[index] if index in known else done.pop(index)
 
 
-def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options) -> Iterator[tuple[int, FileView]]:
+def _one_by_one(waiting: Sequence[tuple[int, Found]], options: Options, take: View) -> Iterator[tuple[int, FileView]]:
     """Yield results one after the other."""
-    views = check_each((found for _, found in waiting), options, view)
+    views = _check_each((found for _, found in waiting), options, take)
     return zip((index for index, _ in waiting), views, strict=True)
 
 
-def check_each(files: Iterable[Found], options: Options, take: Callable[[FileResult], Taken]) -> Iterator[Taken]:
+def _check_each(files: Iterable[Found], options: Options, take: View) -> Iterator[FileView]:
     """Yield what is taken of the result of each file, one after the other; of the result itself nothing may be kept.
 
     Syntax trees are many small objects: the collector of cycles runs when there is something to collect, and what outlives a collection
@@ -92,7 +96,7 @@ def _size(found: Found) -> int:
         return 0
 
 
-def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: int | None) -> Iterator[tuple[int, FileView]]:
+def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: int | None, take: View) -> Iterator[tuple[int, FileView]]:
     """Yield results as they come: chunks of about the same size, the largest files first."""
     ordered = sorted(waiting, key=lambda pair: -_size(pair[1]))
     chunks: list[list[tuple[int, Found]]] = []
@@ -110,12 +114,12 @@ def _in_parallel(waiting: Sequence[tuple[int, Found]], options: Options, jobs: i
     pool = ProcessPoolExecutor(min(jobs or os.cpu_count() or 1, len(chunks)), initializer=_end_on_interrupt)
     left = dict(ordered)
     try:
-        for results in pool.map(_check_chunk, chunks, [light] * len(chunks)):
+        for results in pool.map(functools.partial(_check_chunk, options=light, take=take), chunks):
             for index, result in results:
                 del left[index]
                 yield index, result
     except BrokenProcessPool:  # a worker was killed, as by a lack of memory: what is left is done here, one by one
-        yield from _one_by_one(list(left.items()), options)
+        yield from _one_by_one(list(left.items()), options, take)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -125,5 +129,5 @@ def _end_on_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _check_chunk(chunk: list[tuple[int, Found]], options: Options) -> list[tuple[int, FileView]]:
-    return list(_one_by_one(chunk, options))
+def _check_chunk(chunk: list[tuple[int, Found]], options: Options, take: View) -> list[tuple[int, FileView]]:
+    return list(_one_by_one(chunk, options, take))

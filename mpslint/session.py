@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import itertools
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -28,6 +29,10 @@ if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have 
     from mpslint.rule import Rule
     from mpslint.target import Target
 
+_BRACKETS = ("()", "[]", "{}")
+_LONG_QUOTES = ('"""', "'''")
+_OTHER_LANGUAGE = re.compile(r"^(?:<{7} |>{7} |[ \t]*print[ \t]+[\"'\w]|[ \t]*except[ \t]+[\w.]+[ \t]*,)|\{%", re.MULTILINE)
+"""Conflict markers, what only Python 2 takes, and templates."""
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
 
@@ -139,6 +144,18 @@ def looks_broken(data: bytes, is_notebook: bool) -> bool:
     return b"\0" in data[:8192]
 
 
+def looks_unparsable(document: Document) -> bool:
+    """Return whether a script shows at a glance that it does not parse: left in a merge, cut off, or Python 2.
+
+    Parsing every script in which no rule can find anything would cost a tenth of a run, to say what Python says.
+    """
+    if document.kind is not Kind.PYTHON:
+        return False
+    text = document.text
+    unmatched = any(text.count(opening) != text.count(closing) for opening, closing in _BRACKETS)
+    return unmatched or any(text.count(quotes) % 2 for quotes in _LONG_QUOTES) or _OTHER_LANGUAGE.search(text) is not None
+
+
 def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
     is_plain = not (configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules)
@@ -153,10 +170,12 @@ def _names_framework(data: bytes, configuration: Configuration, options: Options
 
 
 def _unread_only(found: Found, data: bytes, configuration: Configuration, options: Options) -> FileResult:
-    """Return what cannot be read of a file that rules have nothing to say about, if the user named it."""
-    if not found.is_named:
+    """Return what cannot be read of a file that rules have nothing to say about, if the user named it, and of a notebook always."""
+    if not found.is_named and kind_of(found.path) is not Kind.NOTEBOOK:
         return FileResult(found.path)
     document = open_document(found, data, options)
+    if not found.is_named:
+        return FileResult(found.path)
     unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
     if document.kind is not Kind.PYTHON or options.target or configuration.target:
         return _checked(found, document, configuration, options)  # a Target that cannot be read is said
@@ -169,7 +188,7 @@ def _checked(found: Found, document: Document, configuration: Configuration, opt
 
     rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
-    checked = check(document, target, rules, options.with_plans, found.is_named)
+    checked = check(document, target, rules, options.with_plans, found.is_named or looks_unparsable(document))
     problem = syntax_problem(checked)
     if problem:
         return FileResult(found.path, problem=problem)

@@ -77,6 +77,8 @@ class FileView:
     unread: tuple[tuple[Place, str], ...] = ()
     silenced: int = 0
     problem: str = ""
+    full: str = ""
+    """The file in JSON with its training plans, as `mpslint.report.machine` writes it, where that was asked for."""
 
 
 def view(result: FileResult) -> FileView:

@@ -16,6 +16,7 @@ from mpslint import cache as cache_module
 from mpslint import cache_key, configuration, knowledge, pins, targeting
 from mpslint.cache import FOLDER, Cache, cache_folder, clean
 from mpslint.cache_key import Keys
+from mpslint.report.machine import full_view
 from mpslint.running import check_files
 from mpslint.session import Options, files_of
 from mpslint.source.files import Found
@@ -363,3 +364,32 @@ def test_two_processes_at_once_do_not_disturb_each_other(project: Path) -> None:
     assert outputs[0][1] == ""
     assert {path.suffix for path in (project / FOLDER).iterdir()} == {"", ".TAG", ".json"}
     assert all(looked_up())
+
+
+@pytest.mark.parametrize("name", ["json", "text", "sarif", "github", "gitlab", "junit", "markdown"])
+def test_every_format_says_the_same_from_the_cache_and_from_processes(project: Path, name: str) -> None:
+    """JSON has its own, for the training plans in it; another format in between harms neither."""
+    outputs = []
+    for arguments in (["--no-cache"], ["--no-cache", "--jobs", "2"], [], [], ["--format", "text"], []):
+        line = [sys.executable, "-m", "mpslint", "check", ".", "--format", name, *arguments]
+        outputs.append(subprocess.run(line, capture_output=True, text=True).stdout)
+    fresh, parallel, cold, warm, _, again = outputs
+
+    assert "MPS101" in fresh
+    assert fresh == parallel == cold == warm == again
+    assert any((project / FOLDER).glob("reports-*" if name == "json" else "findings-*"))
+
+
+def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second report is made without reading a file."""
+    files = list(files_of(["."], Options()))
+    options = Options(with_plans=True)
+    cache = Cache(project / FOLDER, Keys(options).of, "reports")
+    first = list(check_files(files, options, 1, cache, full_view))
+    cache.save()
+    again = Cache(project / FOLDER, Keys(options).of, "reports")
+    again.load()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
+
+    assert [again.lookup(found) for found in files] == first
+    assert "plans" in first[0].full

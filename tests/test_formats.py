@@ -18,13 +18,12 @@ import pytest
 from mpslint.report.formats import format_names, render
 from mpslint.report.formats.github import COMMANDS
 from mpslint.report.formats.markdown import LONGEST, MARK
-from mpslint.report.machine import file_as_json
+from mpslint.report.machine import full_view
 from mpslint.report.records import Report, path_from, repository_root
 from mpslint.rule import load_rules
 from mpslint.session import Options, check_file, fix_file
 from mpslint.source.files import Found
 from mpslint.source.writer import write_whole
-from mpslint.view import view
 from tests.notebooks import code_cell, notebook
 
 OFFICIAL_SARIF = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"
@@ -60,8 +59,7 @@ def reported(folder: Path, *names: str) -> Report:
         Found(str(p)) for p in sorted(folder.rglob("*.*")) if p.is_file()
     ]
     results = [check_file(found, Options(isolated=True, select=("MPS101",))) for found in paths]
-    data = [file_as_json(result.checked) if result.checked is not None else None for result in results]
-    return Report([view(result) for result in results], load_rules(), str(folder), data)
+    return Report([full_view(result) for result in results], load_rules(), str(folder))
 
 
 def sarif(report: Report) -> dict[str, Any]:

@@ -137,3 +137,53 @@ def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str) -> None:
     assert process.returncode == 130
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_no_hash_decides(tmp_path: Path) -> None:
+    """The order of sets differs from process to process; what is said does not."""
+    model = "model = AutoModelForSpeechSeq2Seq.from_pretrained('x/y', dropout=0.0, attention_dropout=0.0)\n"
+    (tmp_path / "train.py").write_text(f"from transformers import *\n{model}{BAD.splitlines()[1]}\nTrainer(model, args).train()\n")
+    line = [sys.executable, "-m", "mpslint", "check", "train.py", "--format", "json", "--isolated"]
+    said = {
+        subprocess.run(
+            line, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed}, capture_output=True, text=True
+        ).stdout
+        for seed in "1234"
+    }
+
+    assert len(said) == 1
+    assert "active_dropout" in said.pop()
+
+
+TORCH = "import torch\nx = torch.ones(3)\n"
+LOOKS_BROKEN = {
+    "merged.py": TORCH + "<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> other\n",
+    "cut.py": TORCH + "y = torch.stack([x,\n",
+    "text.py": TORCH + 'y = """\n',
+    "old.py": TORCH + "print 'x', x\n",
+    "template.py": TORCH + "{% if x %}\ny = 1\n{% endif %}\n",
+}
+BROKEN_NOTEBOOK = '{"cells": [{"cell_type": "markdown", "source": "words",, }]}'
+
+
+@pytest.mark.parametrize("name", LOOKS_BROKEN)
+def test_a_script_that_is_broken_at_a_glance_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Below a folder too, though no rule could find anything in it; not where it names no framework, as in the tests of a parser."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(LOOKS_BROKEN[name])
+    (tmp_path / "other.py").write_text(LOOKS_BROKEN[name].replace("torch", "numpy"))
+    (tmp_path / "fine.py").write_text(TORCH + 'smiley = ":("\n')
+    views = {view.path: view.problem for view in check_files(list(files_of(["."], Options())), Options(), 1)}
+
+    assert [path for path, problem in views.items() if "does not parse" in problem] == [name]
+
+
+def test_a_notebook_that_is_none_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is about, and wherever its JSON is broken."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken.ipynb").write_text(BROKEN_NOTEBOOK)
+    (tmp_path / "words.ipynb").write_text(BROKEN_NOTEBOOK.replace(",, ", ""))
+    views = {view.path: view.problem for view in check_files(list(files_of(["."], Options())), Options(), 1)}
+
+    assert "not valid JSON" in views["broken.ipynb"]
+    assert not views["words.ipynb"]

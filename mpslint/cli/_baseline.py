@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mpslint.baseline import baseline_text, compare, load_baseline
+from mpslint.report.machine import with_findings_only
 from mpslint.report.records import Report
 from mpslint.report.text import counted, print_problems
 from mpslint.session import Options
@@ -40,9 +40,4 @@ def without_known(path: Path, report: Report, options: Options) -> Report:
             else f"{len(compared.gone)} entries of the baseline no longer occur"
         )
         click.echo(f"{entries}: {named}{more}; --write-baseline {path} writes it anew", err=True)
-    data = [_only(file, kept) for file, kept in zip(report.data, compared.new, strict=bool(report.data))]
-    return replace(report, files=compared.files, data=data)
-
-
-def _only(file: dict[str, Any] | None, kept: tuple[int, ...]) -> dict[str, Any] | None:
-    return None if file is None else {**file, "findings": [file["findings"][index] for index in kept]}
+    return replace(report, files=[with_findings_only(file, kept) for file, kept in zip(report.files, compared.new, strict=True)])

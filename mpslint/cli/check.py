@@ -19,11 +19,11 @@ from mpslint.report.formats import format_names
 from mpslint.report.records import Report, repository_root
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_problems, print_statistics
-from mpslint.session import FileResult, Options, configuration_for, files_of, rules_of
+from mpslint.session import Options, configuration_for, files_of, rules_of
 from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
-TEXT, JSON = "text", "json"
+TEXT, JSON, SARIF = "text", "json", "sarif"
 
 
 @record(frozen=True, slots=True)
@@ -121,35 +121,31 @@ def _refuse_contradictions(asked: Asked) -> None:
 
 
 def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
-    """Check files and return what a report needs: with training plans for JSON, with rules for every format but text."""
+    """Check files and return what a report needs: with training plans for JSON, with rules for SARIF."""
     root = str(repository_root(Path.cwd()))
-    rules = () if asked.output_format in (None, TEXT) else rules_of(files, options)
-    if asked.output_format != JSON:
-        return Report(_views(files, options, asked.jobs, asked.no_cache), rules, root, quiet=asked.quiet)
-    from mpslint.report.machine import file_as_json
-    from mpslint.running import check_each
-
-    def taken(result: FileResult) -> tuple[FileView, dict[str, Any] | None]:
-        return view(result), file_as_json(result.checked) if result.checked is not None else None
-
-    both = list(with_progress(check_each(files, replace(options, with_plans=True), taken), len(files), "Checking"))
-    return Report([shown for shown, _ in both], rules, root, [data for _, data in both])
+    rules = rules_of(files, options) if asked.output_format == SARIF else ()
+    return Report(_views(files, options, asked), rules, root, quiet=asked.quiet)
 
 
-def _views(files: list[Found], options: Options, jobs: int | None, no_cache: bool) -> list[FileView]:
+def _views(files: list[Found], options: Options, asked: Asked) -> list[FileView]:
     """Check files: through the cache where there are several, with a progress bar where it takes long."""
     from mpslint.running import check_files
 
+    is_full = asked.output_format == JSON
+    take = view
+    if is_full:
+        from mpslint.report.machine import full_view as take
+    options = replace(options, with_plans=is_full)
     cache = None
-    if not no_cache and len(files) > 1:
+    if not asked.no_cache and len(files) > 1:
         from mpslint.cache import Cache, cache_folder
         from mpslint.cache_key import Keys
 
         root = configuration_for(files[0].path, options).folder
-        cache = Cache(cache_folder(root), Keys(options).of)
+        cache = Cache(cache_folder(root), Keys(options).of, "reports" if is_full else "findings")
         cache.load()
     try:
-        return list(with_progress(check_files(files, options, jobs, cache), len(files), "Checking"))
+        return list(with_progress(check_files(files, options, asked.jobs, cache, take), len(files), "Checking"))
     finally:
         if cache is not None:
             cache.save()

@@ -16,39 +16,70 @@ cells.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
-from mpslint.engine import Checked
 from mpslint.finding import Edit, Finding, Safety, Span
 from mpslint.program.values import Known, OneOf
-from mpslint.settings.plan import TrainingPlan
-from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Place
-from mpslint.view import FileView, versions_of
+from mpslint.view import FileView, versions_of, view
+
+if TYPE_CHECKING:
+    from mpslint.engine import Checked
+    from mpslint.session import FileResult
+    from mpslint.settings.plan import TrainingPlan
+    from mpslint.settings.setting import Setting
 
 SCHEMA = 1
 
 
-def as_json(files: Sequence[FileView], data: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
-    """Return the report as plain data: the files, and what `file_as_json` said of each, None for one that was not read."""
-    findings = [finding for file in data if file is not None for finding in file["findings"]]
-    severities = Counter(finding["severity"] for finding in findings)
-    safeties = Counter(finding["fix"]["safety"] for finding in findings if finding["fix"] is not None)
-    return {
-        "schema": SCHEMA,
-        "mpslint": __version__,
-        "files": [file for file in data if file is not None],
-        "problems": [{"path": file.path, "message": file.problem} for file in files if file.problem],
-        "summary": {
-            "files": len(files),
-            **{name: severities[name] for name in ("error", "warning", "note")},
-            "fixable_safe": safeties[Safety.SAFE.value],
-            "fixable_unsafe": safeties[Safety.UNSAFE.value],
-        },
+def report_text(files: Sequence[FileView]) -> str:
+    """Return the report of files that `full_view` gave, one file a line."""
+    findings = [finding for file in files for finding in file.findings]
+    severities = Counter(finding.severity for finding in findings)
+    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    summary = {
+        "files": len(files),
+        **{name: severities[name] for name in ("error", "warning", "note")},
+        "fixable_safe": safeties[Safety.SAFE.value],
+        "fixable_unsafe": safeties[Safety.UNSAFE.value],
     }
+    parts = {
+        "schema": str(SCHEMA),
+        "mpslint": _text(__version__),
+        "files": _lines(file.full for file in files if file.full),
+        "problems": _lines(_text({"path": file.path, "message": file.problem}) for file in files if file.problem),
+        "summary": _text(summary),
+    }
+    return "{" + ",\n ".join(f'"{key}": {text}' for key, text in parts.items()) + "}\n"
+
+
+def _lines(items: Iterable[str]) -> str:
+    text = ",\n".join(items)
+    return f"[\n{text}]" if text else "[]"
+
+
+def _text(data: object) -> str:
+    return json.dumps(data, ensure_ascii=False)
+
+
+def full_view(result: FileResult) -> FileView:
+    """Return what came out of a file, with all that the JSON report says of it."""
+    checked = result.checked
+    return view(result) if checked is None else replace(view(result), full=_text(file_as_json(checked)))
+
+
+def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
+    """Return a file with only some of its findings, in JSON too."""
+    findings = tuple(file.findings[index] for index in kept)
+    if not file.full or len(kept) == len(file.findings):
+        return replace(file, findings=findings)
+    data = json.loads(file.full)
+    return replace(file, findings=findings, full=_text({**data, "findings": [data["findings"][index] for index in kept]}))
 
 
 def file_as_json(checked: Checked) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mpslint.record import record
 from mpslint.source.document import Place
@@ -26,11 +26,9 @@ class Report:
 
     files: Sequence[FileView]
     rules: Sequence[Rule] = ()
-    """The rules that were asked, for formats that explain them."""
+    """The rules that were asked, for SARIF, which explains them."""
     root: str = ""
     """The folder that paths count from, such as the root of the repository."""
-    data: Sequence[dict[str, Any] | None] = ()
-    """The same files as plain data, with their training plans, for JSON; None for one that was not read."""
     quiet: bool = False
     """One line a finding, in the format for people."""
 

@@ -110,7 +110,7 @@ def _dropout(plan: TrainingPlan, family: Family | None) -> Setting | None:
     call = next(iter(plan.calls.get("model", ())), None)
     spellings = {name for setting in plan.settings.get("model.dropout", ()) for name in _dropout_names(setting)}
     for made in (*plan.calls.get("model", ()), *plan.calls.get("model_config", ())):
-        for name in spellings & set(made.keywords):
+        for name in (name for name in made.keywords if name in spellings):
             value = made.keywords[name].value
             rates[name] = value.value if isinstance(value, Known) else None
     for setting in plan.settings.get("model.dropout", ()):

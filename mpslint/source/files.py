@@ -112,6 +112,8 @@ def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Foun
             if kind is None or is_left_out(name, False):
                 continue
             path = os.path.join(folder, name)
+            if top == os.curdir and not path[2:].startswith("-"):
+                path = path[2:]  # without ./
             if os.path.isfile(path) and not (kind is Kind.JSON and _is_data(path)):
                 yield Found(path, is_named=False)
     yield from problems
