@@ -50,6 +50,7 @@ KEYS: Mapping[str, type] = {
     "target": dict,
     "rules": list,
 }
+_IN_TOML = {list: "a list of strings", dict: "a table", str: "a string", bool: "true or false"}
 MEANINGS: Mapping[str, str] = {
     "select": "Only these rules: ids, names or beginnings of ids (MPS3). Every rule by default.",
     "ignore": "Not these rules.",
@@ -101,14 +102,17 @@ def load_configuration(path: Path) -> Configuration:
 def _table(path: Path) -> dict[str, Any] | None:
     """Return mpslint's table of a file; None for a pyproject.toml that has none."""
     try:
-        data = parse_toml(path.read_text(encoding="utf-8"))
+        data = parse_toml(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
     if path.name == "pyproject.toml":
         tool = data.get("tool", {})
-        return tool.get("mpslint") if isinstance(tool, dict) else None
+        table = tool.get("mpslint") if isinstance(tool, dict) else None
+        if table is not None and not isinstance(table, dict):
+            raise UsageError(f"{path}: tool.mpslint must be a table")
+        return table
     return data
 
 
@@ -118,10 +122,10 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
         if key not in KEYS:
             raise UsageError(f"{path}: unknown key {key!r}{_nearest_name(key, KEYS)}")
         if not isinstance(value, KEYS[key]):
-            raise UsageError(f"{path}: {key} must be a {KEYS[key].__name__}, not {type(value).__name__}")
+            raise UsageError(f"{path}: {key} must be {_IN_TOML[KEYS[key]]}")
     per_file = {}
     for glob, rules in data.get("per-file-ignores", {}).items():
-        per_file[glob] = _words(path, "per-file-ignores", rules)
+        per_file[glob] = _words(path, f'per-file-ignores."{glob}"', rules)
     severity = data.get("severity", "note")
     if severity not in [s.value for s in Severity]:
         raise UsageError(f"{path}: severity must be error, warning or note, not {severity!r}")

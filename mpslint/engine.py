@@ -63,18 +63,21 @@ def check(
 
 
 def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
-    """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked."""
-    from mpslint.suppression import removal_of
+    """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked but could have been."""
+    from mpslint.suppression import Unused, is_meant, removal_of
 
-    asked = {one.id for one in rules}
-    for suppression in silenced.unused:
-        if suppression.rules and not all(any(one.startswith(named) for one in asked) for named in suppression.rules):
+    unasked = [one for one in load_rules() if one not in rules]
+    for unused in silenced.unused:
+        suppression = unused.suppression
+        named = tuple(word for word in unused.rules if not any(is_meant(word, one.id, one.name) for one in unasked))
+        if suppression.rules and not named:
             continue
-        text = document.text[suppression.span.start : suppression.span.end]
+        unused = Unused(suppression, named)
+        written = suppression.written.strip() if unused.is_whole else ", ".join(named)
         outcome = rule.outcomes[0]
-        edit = removal_of(document, suppression)
-        fix = Fix(Safety.SAFE, f"without {text.strip()}", (edit,))
-        message = outcome.message.replace("{written}", text.strip())
+        edit = removal_of(document, unused)
+        fix = Fix(Safety.SAFE, f"without {written}", (edit,)) if edit is not None else None
+        message = outcome.message.replace("{written}", written)
         yield Finding(rule.id, rule.name, outcome.severity, message, suppression.span, _why(rule), fix)
 
 

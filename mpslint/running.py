@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import shlex
 import signal
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mpslint.finding import MpslintError
 from mpslint.session import FileResult, Options, check_file
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.view import FileView, view
@@ -69,7 +73,7 @@ def _check_each(files: Iterable[Found], options: Options, take: View) -> Iterato
     gc.disable()
     try:
         for found in files:
-            result = check_file(found, options)
+            result = _checked(found, options)
             yield take(result)
             for one in result.checked.evidence if result.checked is not None else ():
                 one.facts.release()
@@ -81,6 +85,25 @@ def _check_each(files: Iterable[Found], options: Options, take: View) -> Iterato
         gc.unfreeze()
         if was_enabled:
             gc.enable()
+
+
+def _checked(found: Found, options: Options) -> FileResult:
+    """Return what came out of a file; a mistake of mpslint itself costs that file, and no other."""
+    try:
+        return check_file(found, options)
+    except MpslintError:
+        raise
+    except Exception as error:
+        return FileResult(found.path, problem=mistake_in(found.path, error))
+
+
+def mistake_in(path: str, error: Exception) -> str:
+    """Return the one line that says that mpslint itself went wrong over a file, and what to do."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    send = f"`mpslint report {shlex.quote(path)}` prints what to send"
+    return f"{path}: not checked, because of a mistake in mpslint ({what}; {where}); {send}"
 
 
 def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have 
     from mpslint.rule import Rule
     from mpslint.target import Target
 
-_BRACKETS = ("()", "[]", "{}")
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _LONG_QUOTES = ('"""', "'''")
 _OTHER_LANGUAGE = re.compile(r"^(?:<{7} |>{7} |[ \t]*print[ \t]+[\"'\w]|[ \t]*except[ \t]+[\w.]+[ \t]*,)|\{%", re.MULTILINE)
 """Conflict markers, what only Python 2 takes, and templates."""
@@ -258,7 +258,12 @@ def rules_for(path: str, configuration: Configuration, options: Options) -> tupl
     """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
     from mpslint.rule import load_rules
 
+    for folder in configuration.rules:
+        if not folder.is_dir():
+            raise UsageError(f"{configuration.path}: rules: there is no folder {folder}")
     rules = load_rules(configuration.rules)
+    written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
+    _refuse_unknown(rules, written, f"{configuration.path}: ")
     ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration))
     return select_rules(rules, options.select or configuration.select, ignored)
 
@@ -282,15 +287,23 @@ def _relative(path: str, folder: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`)."""
-    for word in (*select, *ignore):
-        if word != "ALL" and not any(_names(word, rule) for rule in rules):
-            known = [name for rule in rules for name in (rule.id, rule.name)]
-            near = _nearest(word, known)
-            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
-            raise UsageError(f"unknown rule {word!r}{hint}")
+    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
+
+    Raises UsageError for a word that names no rule.
+    """
+    _refuse_unknown(rules, (*select, *ignore))
     chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
     return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+@functools.lru_cache(maxsize=64)
+def _refuse_unknown(rules: tuple[Rule, ...], words: tuple[str, ...], where: str = "") -> None:
+    """Raise UsageError for a word that names no rule, saying where it is written, and which name is closest."""
+    for word in words:
+        if word != "ALL" and not any(_names(word, rule) for rule in rules):
+            near = _nearest(word, [name for rule in rules for name in (rule.id, rule.name)])
+            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
+            raise UsageError(f"{where}unknown rule {word!r}{hint}")
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:

@@ -15,9 +15,10 @@ from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"
 _COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
-_NOQA = re.compile(r"#[ \t]*noqa:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
+_NOQA = re.compile(r"#[ \t]*noqa[ \t]*:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
 CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
+_BEGINNING = re.compile(r"[A-Z]{3,8}\d{1,3}")
 
 
 @record(frozen=True, slots=True)
@@ -25,11 +26,13 @@ class Suppression:
     """One comment or tag: what it silences, and where."""
 
     rules: tuple[str, ...]
-    """Ids, or nothing for every rule."""
+    """Ids, beginnings of ids, or names, in capitals; nothing for every rule."""
     lines: tuple[int, int]
     """The first and last line of `Document.text` that it covers; the whole file for `ignore-file`."""
     span: Span
-    """The comment itself; empty for a tag."""
+    """The comment itself; for a tag, where its cell begins."""
+    written: str
+    """The comment or the tag."""
     is_own: bool = True
     """Written for mpslint alone, so that mpslint may take it away (a `noqa` may be another tool's)."""
 
@@ -37,16 +40,35 @@ class Suppression:
         """Return whether it silences a finding that begins on line `first` and ends on line `last`."""
         low, high = self.lines
         is_near = low <= first <= high or low <= last <= high
-        return is_near and (not self.rules or any(finding.rule.startswith(rule) for rule in self.rules))
+        return is_near and (not self.rules or any(is_meant(rule, finding.rule, finding.name) for rule in self.rules))
+
+
+def is_meant(word: str, rule: str, name: str) -> bool:
+    """Return whether a word of a comment means a rule with this id and this name."""
+    return rule.startswith(word) or name.upper() == word
+
+
+@record(frozen=True, slots=True)
+class Unused:
+    """A comment or tag that silences nothing, or some of whose rules do not."""
+
+    suppression: Suppression
+    rules: tuple[str, ...]
+    """The rules of it that silence nothing: all of them, or nothing where it names none."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it silences anything."""
+        return len(self.rules) == len(self.suppression.rules)
 
 
 @record(frozen=True, slots=True)
 class Silenced:
-    """The findings of a file, sorted by whether a comment silences them, and the comments that silence nothing."""
+    """The findings of a file, sorted by whether a comment silences them, and what of the comments silences nothing."""
 
     kept: tuple[Finding, ...]
     silenced: tuple[Finding, ...]
-    unused: tuple[Suppression, ...]
+    unused: tuple[Unused, ...]
 
 
 Programs = Sequence[tuple[str, Sequence[ast.stmt]]]
@@ -60,38 +82,41 @@ def silence(document: Document, programs: Programs, findings: Sequence[Finding])
         return Silenced(tuple(findings), (), ())
     kept: list[Finding] = []
     silenced: list[Finding] = []
-    used: set[int] = set()
+    used: set[tuple[int, str]] = set()
     for finding in findings:
         first, last = document.line_at(finding.span.start), document.line_at(max(finding.span.start, finding.span.end - 1))
         covering = [s for s in suppressions if s.covers(finding, first, last)]
-        used.update(id(s) for s in covering)
+        used.update((id(s), rule) for s in covering for rule in s.rules or ("",) if is_meant(rule, finding.rule, finding.name))
         (silenced if covering else kept).append(finding)
-    unused = tuple(s for s in suppressions if id(s) not in used and s.span.end > s.span.start and s.is_own)
+    left = ((s, tuple(rule for rule in s.rules or ("",) if (id(s), rule) not in used)) for s in suppressions if s.is_own)
+    unused = tuple(Unused(s, rules if s.rules else ()) for s, rules in left if rules)
     return Silenced(tuple(kept), tuple(silenced), unused)
 
 
 def _suppressions(document: Document, programs: Programs) -> Iterator[Suppression]:
     for cell in document.cells:
-        rules = _tagged(cell.tags)
-        if rules is not None:
-            lines = document.line_at(cell.span.start), document.line_at(cell.span.end)
-            yield Suppression(rules, lines, Span(cell.span.start, cell.span.start))
+        for tag in cell.tags:
+            rules = _tagged(tag)
+            if rules is not None:
+                lines = document.line_at(cell.span.start), document.line_at(cell.span.end)
+                yield Suppression(rules, lines, Span(cell.span.start, cell.span.start), tag)
     lowered = document.text.lower()
-    if "mpslint:" not in lowered and not ("noqa:" in lowered and "mps" in lowered):
+    if "mpslint:" not in lowered and not ("noqa" in lowered and "mps" in lowered):
         return
     for text, body in programs:
         for span in _comments(document, text):
             yield from _of_comment(document, body, span, document.text[span.start : span.end])
 
 
-def _tagged(tags: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the rules that a cell's tags silence (none for all); None when they silence nothing."""
-    for tag in tags:
-        if tag == CELL_TAG:
-            return ()
-        if tag.startswith(f"{CELL_TAG}-"):
-            return tuple(_CODE.findall(tag.upper()))
-    return None
+def _tagged(tag: str) -> tuple[str, ...] | None:
+    """Return the rules that a tag silences (none for all): `mpslint-ignore-MPS101-MPS3`, or a name; None for another tag."""
+    if tag == CELL_TAG:
+        return ()
+    words = tag.removeprefix(f"{CELL_TAG}-").upper()
+    if words == tag.upper():
+        return None
+    parts = words.split("-")
+    return tuple(parts) if all(_BEGINNING.fullmatch(part) for part in parts) else (words,)
 
 
 def _of_comment(document: Document, body: Sequence[ast.stmt], span: Span, text: str) -> Iterator[Suppression]:
@@ -100,14 +125,14 @@ def _of_comment(document: Document, body: Sequence[ast.stmt], span: Span, text: 
         rules = tuple(part.strip().upper() for part in (match.group(2) or "").split(",") if part.strip())
         place = Span(span.start + match.start(), span.start + match.end())
         if match.group(1).lower() == "ignore-file":
-            yield Suppression(rules, (1, last_line), place)
+            yield Suppression(rules, (1, last_line), place, match.group())
         else:
-            yield Suppression(rules, _covered(document, body, span), place)
+            yield Suppression(rules, _covered(document, body, span), place, match.group())
     for match in _NOQA.finditer(text):
         rules = tuple(code for code in _CODE.findall(match.group(1).upper()) if code.startswith("MPS"))
         if rules:
             place = Span(span.start + match.start(), span.start + match.end())
-            yield Suppression(rules, _covered(document, body, span), place, is_own=False)
+            yield Suppression(rules, _covered(document, body, span), place, match.group(), is_own=False)
 
 
 def _covered(document: Document, body: Sequence[ast.stmt], comment: Span) -> tuple[int, int]:
@@ -143,10 +168,10 @@ def _first_line_of_command(document: Document, line: int) -> int:
 def _end_of_statement(body: Sequence[ast.stmt], line: int) -> int:
     """Return the last line of the simple statement, or of the head of the block, that begins on a line; else the line itself."""
     for statement in body:
-        if statement.lineno == line:
+        if line in (statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ())[:1])):
             inner = getattr(statement, "body", None)
             return (inner[0].lineno - 1 if inner else None) or statement.end_lineno or line
-        if statement.lineno < line <= (statement.end_lineno or statement.lineno):
+        if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
             for name in ("body", "orelse", "finalbody", "handlers", "cases"):
                 for part in getattr(statement, name, None) or ():
                     nested = [part] if isinstance(part, ast.stmt) else getattr(part, "body", [])
@@ -180,9 +205,13 @@ def _python_comments(document: Document, text: str, offset: int) -> Iterator[Spa
         return
 
 
-def removal_of(document: Document, suppression: Suppression) -> Edit:
-    """Return the edit that takes a comment away, with its line where nothing else is on it."""
-    span = suppression.span
+def removal_of(document: Document, unused: Unused) -> Edit | None:
+    """Return the edit that takes a comment away, with its line where nothing else is on it, or rules out of it; None for a tag."""
+    span = unused.suppression.span
+    if span.end == span.start:
+        return None
+    if not unused.is_whole:
+        return _without_rules(document, unused)
     line = document.line_at(span.start)
     start = document.line_starts[line - 1]
     before = document.text[start : span.start]
@@ -194,6 +223,14 @@ def removal_of(document: Document, suppression: Suppression) -> Edit:
             return Edit(Span(start, cell.span.end), "")
         return Edit(Span(start, end), "")
     return Edit(Span(start + len(before.rstrip()), span.end), "")
+
+
+def _without_rules(document: Document, unused: Unused) -> Edit | None:
+    match = _COMMENT.match(document.text, unused.suppression.span.start)
+    if match is None:
+        return None
+    kept = [part.strip() for part in match.group(2).split(",") if part.strip() and part.strip().upper() not in unused.rules]
+    return Edit(Span(match.start(2), match.end(2)), ", ".join(kept))
 
 
 def ignores_for(document: Document, programs: Programs, findings: Sequence[Finding], reason: str) -> list[Edit]:

@@ -47,7 +47,7 @@ def test_new_findings_are_reported_among_moved_old_ones(folder: Path) -> None:
     found = json.loads(run("check", ".", "--baseline", NAME, "--format", "json", cwd=folder).stdout)
 
     assert done.returncode == 1
-    assert [line.split()[0] for line in done.stdout.splitlines() if "MPS101" in line] == ["./bad.py:6:37", "./n.ipynb:cell"]
+    assert [line.split()[0] for line in done.stdout.splitlines() if "MPS101" in line] == ["bad.py:6:37", "n.ipynb:cell"]
     assert [len(file["findings"]) for file in found["files"] if not file["path"].endswith(".json")] == [1, 1, 0]
     assert found["summary"]["warning"] == 2
 

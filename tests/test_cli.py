@@ -70,7 +70,6 @@ def test_colours_where_somebody_sees_them(folder: Path) -> None:
 
 
 WRONG = [
-    (["check"], 2, "no file given"),
     (["check", "x.py", "--select", "fp16-mixed-precison"], 2, "did you mean fp16-mixed-precision"),
     (["check", "clean.py", "--torch", "new"], 2, "not a version"),
     (["check", "clean.py", "--memory", "lots"], 2, "write it like 16GB"),

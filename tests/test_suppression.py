@@ -34,6 +34,8 @@ SILENT = [
     "args = TrainingArguments('o', fp16=True)  # mpslint: ignore",
     "args = TrainingArguments('o', fp16=True)  # half  # mpslint: ignore[MPS101]",
     "args = TrainingArguments('o', fp16=True)  # noqa: E501, MPS101",
+    "args = TrainingArguments('o', fp16=True)  # NOQA : MPS101",
+    "args = TrainingArguments('o', fp16=True)  # mpslint: ignore[fp16-mixed-precision]",
     "args = TrainingArguments(\n    'o',\n    fp16=True,  # mpslint: ignore[MPS101]\n)",
     "args = TrainingArguments(  # mpslint: ignore[MPS101]\n    'o',\n    fp16=True,\n)",
     "# mpslint: ignore[MPS101] for the whole call\nargs = TrainingArguments(\n    'o',\n    fp16=True,\n)",
@@ -64,12 +66,53 @@ def test_loud(code: str) -> None:
 
 
 def test_a_cell_tag_silences_a_cell() -> None:
-    """`mpslint-ignore` all of it, `mpslint-ignore-MPS101` one rule."""
+    """`mpslint-ignore` all of it, `mpslint-ignore-MPS101` one rule, several tags several rules; one that silences nothing is said."""
     cell = HEAD + "args = TrainingArguments('o', fp16=True)\n"
-    for tag, left in (("mpslint-ignore", []), ("mpslint-ignore-MPS101", []), ("mpslint-ignore-MPS202", ["MPS101"]), ("other", ["MPS101"])):
-        data = notebook("x = 1\n", code_cell(cell, metadata={"tags": [tag]}))
+    for tags, left in (
+        (["mpslint-ignore"], []),
+        (["mpslint-ignore-MPS101"], []),
+        (["mpslint-ignore-MPS1"], []),
+        (["mpslint-ignore-MPS101-MPS602"], []),
+        (["mpslint-ignore-fp16-mixed-precision"], []),
+        (["mpslint-ignore-MPS202", "mpslint-ignore-MPS101"], ["MPS001"]),
+        (["mpslint-ignore-MPS202"], ["MPS001", "MPS101"]),
+        (["mpslint-ignore-default-pinned-memory"], ["MPS101"]),
+        (["other"], ["MPS101"]),
+    ):
+        data = notebook("# mpslint: ignore-file[MPS602]\n", code_cell(cell, metadata={"tags": tags}))
+        result = check(read("n.ipynb", data), default_target())
+        about_tags = [finding for finding in result.findings if finding.rule == "MPS001" and "mpslint-ignore" in finding.message]
 
-        assert ids(check(read("n.ipynb", data), default_target())) == left
+        assert sorted({finding.rule for finding in (*about_tags, *result.findings)} & {"MPS101", *(f.rule for f in about_tags)}) == left
+        assert all(finding.fix is None and finding.message == "`mpslint-ignore-MPS202` silences nothing here." for finding in about_tags)
+
+
+def test_a_comment_above_decorators_speaks_for_all_of_them() -> None:
+    """They and the head of the function are one statement, which ends where its body begins."""
+    function = "@staticmethod\n@torch.cuda.amp.autocast()\ndef f(x):\n    return x\n"
+    code = f"import torch\n# mpslint: ignore[MPS111]\n{function}{function}"
+    result = check(read("train.py", code.encode()), default_target())
+
+    assert [result.document.place(finding.span.start).line for finding in result.findings] == [8]
+    assert [finding.rule for finding in (*result.findings, *result.silenced)] == ["MPS111", "MPS111"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "mended"),
+    [
+        ("# mpslint: ignore[MPS101, MPS301] why", "# mpslint: ignore[MPS101] why"),
+        ("# mpslint: ignore[MPS301,mps101,MPS302]", "# mpslint: ignore[mps101]"),
+        ("# mpslint: ignore[MPS101, MPS999]", "# mpslint: ignore[MPS101]"),
+        ("# mpslint: ignore[MPS101, TEAM001]", "# mpslint: ignore[MPS101]"),
+    ],
+)
+def test_rules_that_silence_nothing_go_from_a_comment(comment: str, mended: str) -> None:
+    """Those that do stay, and so does the reason."""
+    code = f"{HEAD}args = TrainingArguments('o', dataloader_pin_memory=False, fp16=True)  "
+    fixed = fix(read("train.py", f"{code}{comment}\n".encode()), default_target())
+
+    assert fixed.data.decode() == f"{code}{mended}\n"
+    assert [finding.rule for finding in fixed.applied] == ["MPS001"]
 
 
 def test_unused_comments_are_found_and_taken_away() -> None:

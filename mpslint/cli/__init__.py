@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import pkgutil
 import sys
 
@@ -51,10 +53,18 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command line and leave with the documented exit code; an expected error is one line,
-    never a traceback."""
+    """Run the command line and leave with the documented exit code; an expected error is one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where a letter cannot be shown, its number is
     try:
         group()
     except MpslintError as error:
         click.echo(f"mpslint: {error}", err=True)
         sys.exit(EXIT_UNREADABLE if isinstance(error, ReadError) else EXIT_USAGE)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write cannot be written either
+        click.echo(f"mpslint: standard output cannot be written: {error.strerror}", err=True)
+        sys.exit(EXIT_UNREADABLE)

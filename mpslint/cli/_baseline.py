@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from mpslint.baseline import baseline_text, compare, load_baseline
+from mpslint.cli._output import encoded
 from mpslint.report.machine import with_findings_only
 from mpslint.report.records import Report
 from mpslint.report.text import counted, print_problems
@@ -18,7 +19,7 @@ from mpslint.source.writer import write_whole
 
 def write(path: Path, report: Report) -> None:
     """Write every finding of a report into a baseline file."""
-    write_whole(str(path), baseline_text(path, report.files).encode())
+    write_whole(str(path), encoded(baseline_text(path, report.files)))
     number = sum(len(file.findings) for file in report.files)
     touched = sum(1 for file in report.files if file.findings)
     click.echo(f"Wrote {counted(number, 'finding')} in {counted(touched, 'file')} to {path}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import click
 
-from mpslint.finding import Severity, UsageError
+from mpslint.finding import Severity
 from mpslint.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
@@ -58,10 +59,8 @@ def _configuration_options() -> list[Decorator]:
 
 
 def options_of(values: dict[str, Any]) -> Options:
-    """Return the Options that the command line gave. Raises UsageError when there is nothing to read."""
-    paths = values["paths"]
-    if not paths:
-        raise UsageError("no file given; name files or folders, or - for standard input")
+    """Return the Options that the command line gave."""
+    paths = paths_of(values)
     return Options(
         tuple(_split(values["select"])),
         tuple(_split(values["ignore"])),
@@ -74,6 +73,11 @@ def options_of(values: dict[str, Any]) -> Options:
         stdin=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
         stdin_filename=values["stdin_filename"],
     )
+
+
+def paths_of(values: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files and folders that the command line names; the current folder where it names none."""
+    return tuple(values["paths"]) or (os.curdir,)
 
 
 def target_of(values: dict[str, Any]) -> dict[str, str]:

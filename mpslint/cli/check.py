@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import click
 
 from mpslint.cli import EXIT_CLEAN, EXIT_UNREADABLE
-from mpslint.cli._options import file_options, options_of
+from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._output import show
 from mpslint.cli._progress import with_progress
 from mpslint.finding import UsageError
@@ -24,6 +25,18 @@ from mpslint.source.files import Found
 from mpslint.view import FileView, exit_code, view
 
 TEXT, JSON, SARIF = "text", "json", "sarif"
+
+
+ELSEWHERE = {
+    "--fix": "`mpslint fix` shows the rewrite, and `mpslint fix --apply` writes it",
+    "--diff": "`mpslint fix --diff` prints the rewrite as a patch",
+    "--output-format": "it is called --format here",
+    "--output-file": "it is called --output here",
+    "--extend-exclude": "--exclude adds to what the configuration excludes",
+    "--extend-select": "--select replaces what the configuration selects; all rules are on unless it says otherwise",
+    "--extend-ignore": "--ignore adds to what the configuration ignores",
+}
+"""Options that users of other linters know."""
 
 
 @record(frozen=True, slots=True)
@@ -46,7 +59,11 @@ class _Check(click.Command):
     """A command in which `--add-ignore` takes a reason only after an equals sign, so that it never swallows a path."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line."""
+        """Parse the command line. Raises UsageError for what other tools call so, with its name here."""
+        for argument in args[: args.index("--")] if "--" in args else args:
+            option = argument.split("=")[0]
+            if option in ELSEWHERE:
+                raise UsageError(f"check has no {option}; {ELSEWHERE[option]}")
         return super().parse_args(ctx, [f"{argument}=" if argument == "--add-ignore" else argument for argument in args])
 
 
@@ -68,7 +85,7 @@ def command(**values: Any) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
     PATH is a script, a notebook, a shell script, a .env file, a Dockerfile or a configuration file (YAML, JSON), or a folder of such
-    files; - is standard input. Nothing of it is run.
+    files, by default the current one; - is standard input. Nothing of it is run.
 
     \b
     Examples:
@@ -88,13 +105,15 @@ def command(**values: Any) -> None:
     """
     asked = Asked(**{name: values.pop(name) for name in Asked.__slots__})
     _refuse_contradictions(asked)
-    options = options_of(values)
-    files = list(files_of(values["paths"], options))
+    options, paths = options_of(values), paths_of(values)
+    files = list(files_of(paths, options))
+    if not files:
+        click.echo(f"mpslint: no file to check in {', '.join(paths)}", err=True)
     if asked.add_ignore is not None:
         from mpslint.cli._add_ignore import add_ignores
 
         sys.exit(add_ignores(files, options, asked.add_ignore))
-    report = _checked(files, options, asked)
+    report = _checked(files, options, asked, paths)
     if asked.write_baseline is not None:
         from mpslint.cli._baseline import write
 
@@ -120,11 +139,11 @@ def _refuse_contradictions(asked: Asked) -> None:
         raise UsageError("--statistics is a report of its own: give it without --format and --output")
 
 
-def _checked(files: list[Found], options: Options, asked: Asked) -> Report:
+def _checked(files: list[Found], options: Options, asked: Asked, paths: Sequence[str]) -> Report:
     """Check files and return what a report needs: with training plans for JSON, with rules for SARIF."""
     root = str(repository_root(Path.cwd()))
     rules = rules_of(files, options) if asked.output_format == SARIF else ()
-    return Report(_views(files, options, asked), rules, root, quiet=asked.quiet)
+    return Report(_views(files, options, asked), rules, root, asked.quiet, paths)
 
 
 def _views(files: list[Found], options: Options, asked: Asked) -> list[FileView]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mpslint.cli._options import file_options, options_of
+from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._progress import with_progress
 from mpslint.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.rewrite.apply import Fixed
@@ -45,8 +45,10 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
     \b
     Exit codes: 0 nothing left, 1 errors or warnings left (or, without --apply, something to do), 2 usage, 3 could not read or write.
     """
+    if apply and not values["paths"]:
+        raise UsageError("--apply writes: name the files or folders that it may write to, such as .")
     options = options_of(values)
-    files = list(files_of(values["paths"], options))
+    files = list(files_of(paths_of(values), options))
     results: list[Fixed] = []
     code = 0
     for found in with_progress(files, len(files), "Fixing"):
@@ -59,6 +61,12 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
             raise
         except MpslintError as error:
             click.echo(f"mpslint: {error}", err=True)
+            code = 3
+            continue
+        except Exception as error:
+            from mpslint.running import mistake_in
+
+            click.echo(f"mpslint: {mistake_in(found.path, error)}", err=True)
             code = 3
             continue
         results.append(fixed)

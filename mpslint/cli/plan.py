@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mpslint.cli import EXIT_UNREADABLE
-from mpslint.cli._options import file_options, options_of
+from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.finding import ReadError
 from mpslint.session import check_paths
 
@@ -32,7 +32,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
     """
     if estimate:
         sys.exit(_estimate(values, output_format))
-    results = list(check_paths(values["paths"], replace(options_of(values), with_plans=True)))
+    results = list(check_paths(paths_of(values), replace(options_of(values), with_plans=True)))
     if output_format == "json":
         from mpslint.report.machine import plan_as_json
 
@@ -64,7 +64,7 @@ def _estimate(values: dict[str, Any], output_format: str) -> int:
 
     if not work.has_torch():
         raise ReadError("--estimate needs torch and transformers: pip install 'mpslint[verify]'")
-    asked = Asked(values["paths"], options_of(values))
+    asked = Asked(paths_of(values), options_of(values))
     found, problems = [], []
     for file in files(asked):
         if not file.is_named and not has_run(file, asked):

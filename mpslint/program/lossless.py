@@ -15,7 +15,7 @@ def parses(text: str) -> bool:
     """Return whether LibCST can parse a module; it knows newer syntax than the running Python may."""
     try:
         cst.parse_module(text)
-    except (cst.ParserSyntaxError, RecursionError):
+    except (cst.ParserSyntaxError, RecursionError, UnicodeEncodeError):
         return False
     return True
 
@@ -100,7 +100,7 @@ def with_entry(display: str, key: str, value: str) -> str | None:
 def _parse(text: str) -> cst.BaseExpression | None:
     try:
         return cst.parse_expression(text)
-    except (cst.ParserSyntaxError, RecursionError):
+    except (cst.ParserSyntaxError, RecursionError, UnicodeEncodeError):  # the last of half surrogate pairs, which it cannot hold
         return None
 
 

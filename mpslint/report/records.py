@@ -31,6 +31,8 @@ class Report:
     """The folder that paths count from, such as the root of the repository."""
     quiet: bool = False
     """One line a finding, in the format for people."""
+    paths: Sequence[str] = ()
+    """The files and folders that were asked for."""
 
 
 @record(frozen=True, slots=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Piece = str | tuple[str, str]
 """A text, or a text and its style."""
-NARROWEST, WIDEST = 60, 120
+NARROWEST, WIDEST = 32, 120
 
 
 @dataclass

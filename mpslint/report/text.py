@@ -13,12 +13,14 @@ from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 IN_SHORT = "note"
 """What is only worth knowing is said in short, after what goes wrong."""
+SHOWN_PATHS = 3
+"""Files and folders that are named in a command."""
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 
 
-def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) -> None:
-    """Print every finding, file by file, then what was not read, then the summary."""
+def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = ()) -> None:
+    """Print every finding, file by file, then what was not read, then the summary, for the files and folders that were asked for."""
     shown_target = ""
     for file in files:
         if file.findings and file.target != shown_target and not quiet:
@@ -31,7 +33,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False) 
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
-    print_summary(out, files)
+    print_summary(out, files, paths)
 
 
 def print_findings(out: Terminal, file: FileView) -> None:
@@ -116,26 +118,27 @@ def _fix_line(fix: FixView) -> tuple[str, str]:
     return "  fix   ", f"{fix.summary}   ({fix.safety}{reason})"
 
 
-def print_summary(out: Terminal, files: Sequence[FileView]) -> None:
+def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
     """Print the counts, and how much of it can be mended how."""
     findings = [finding for file in files for finding in file.findings]
     read = sum(1 for file in files if not file.problem)
+    lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
     if not findings:
         if read:
-            out.line((f"Nothing wrong for MPS in {counted(read, 'file')}.", "green"))
+            out.line((f"Nothing wrong for MPS in {counted(read, 'file')}", "" if lost else "green"), f"{lost}.")
         return
     causes = [finding for file in files for finding, _ in said_once(file.findings)]
     severities = Counter(finding.severity for finding in causes)
     counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
     touched = sum(1 for file in files if file.findings)
     places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
-    out.line((counts, "bold"), f"{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + ".")
+    out.line((counts, "bold"), f"{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + f"{lost}.")
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
-    paths = [file.path for file in files if file.findings]
     import shlex
 
-    command = f"mpslint fix {shlex.quote(paths[0])}" if len(paths) == 1 else "mpslint fix"
+    where = [file.path for file in files if file.findings] if touched == 1 or not paths else paths
+    command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     parts = [f"{safe} can be fixed safely: {command}"] if safe else []
     parts += [f"{unsafe} {'more ' if safe else ''}with --unsafe, which changes the run"] if unsafe else []
     if parts:

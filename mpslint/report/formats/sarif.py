@@ -119,4 +119,5 @@ def _replacement(edit: EditView, kind: str) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """Return a path as a URI: relative where the path is, so that it counts from the root of the repository."""
-    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+    quoted = quote(path, errors="surrogateescape")
+    return f"file://{quoted}" if path.startswith("/") else quoted

@@ -12,5 +12,5 @@ from mpslint.report.text import print_report
 def render(report: Report) -> str:
     """Return every finding with its source, cause and fix, and the summary."""
     stream = io.StringIO()
-    print_report(Terminal(stream), report.files, report.quiet)
+    print_report(Terminal(stream), report.files, report.quiet, report.paths)
     return stream.getvalue()

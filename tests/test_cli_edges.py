@@ -1,0 +1,124 @@
+"""The command line where it is bent: no path, wrong configurations, habits from other linters, full disks and odd letters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.notebooks import notebook
+from tests.test_cli import BAD, run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a bad script."""
+    (tmp_path / "bad.py").write_text(BAD)
+    return tmp_path
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which a folder elsewhere finds mpslint."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool]\nmpslint = 3\n", "tool.mpslint must be a table"),
+        ('[tool.mpslint]\nignore = "MPS1"\n', "ignore must be a list of strings"),
+        ('[tool.mpslint]\ntarget = "x"\n', "target must be a table"),
+        ('[tool.mpslint.per-file-ignores]\n"a*" = "MPS1"\n', 'per-file-ignores."a*" must be a list of strings'),
+        ('[tool.mpslint]\nrules = ["nowhere"]\n', "there is no folder "),
+        ('[tool.mpslint]\nignore = ["MPS99l"]\n', "unknown rule 'MPS99l'"),
+        ('[tool.mpslint.per-file-ignores]\n"other.py" = ["fp16-mixed-precison"]\n', "did you mean fp16-mixed-precision?"),
+    ],
+)
+def test_a_wrong_configuration_names_its_file(folder: Path, text: str, said: str) -> None:
+    """In one line, with what is wrong in it, in the words of TOML."""
+    (folder / "pyproject.toml").write_text(text)
+    done = run("check", "bad.py", cwd=folder)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"mpslint: {folder / 'pyproject.toml'}: ")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_current_folder_is_checked_where_none_is_named(folder: Path) -> None:
+    """As other linters do; its files are named without `./`, and the command that mends them can be copied."""
+    (folder / "worse.py").write_text(BAD)
+    done = run("check", cwd=folder)
+
+    assert done.returncode == 1
+    assert "\nbad.py:2:" in done.stdout
+    assert "can be fixed safely: mpslint fix .\n" in done.stdout
+    assert run("fix", cwd=folder).stdout.startswith("bad.py\n@@")
+    (folder / "empty").mkdir()
+    nothing = run("check", "empty", cwd=folder)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "mpslint: no file to check in empty\n")
+
+
+def test_the_summary_counts_what_could_not_be_read(folder: Path) -> None:
+    """On standard output too, where somebody reads the result."""
+    (folder / "broken.ipynb").write_text("{")
+    (folder / "clean.py").write_text("x = 1\n")
+
+    assert run("check", "clean.py", "broken.ipynb", cwd=folder).stdout == "Nothing wrong for MPS in 1 file; 1 file could not be read.\n"
+    assert "in 1 file; 1 file could not be read.\n" in run("check", "bad.py", "broken.ipynb", cwd=folder).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--fix", "mpslint fix --apply"),
+        ("--diff", "mpslint fix --diff"),
+        ("--output-format=json", "--format"),
+        ("--extend-exclude", "--exclude"),
+    ],
+)
+def test_options_of_other_linters_are_told_apart(folder: Path, option: str, said: str) -> None:
+    """With the name that they have here."""
+    done = run("check", "bad.py", option, cwd=folder)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_report_goes_to_standard_output_by_its_sign(folder: Path) -> None:
+    """`--output -` makes no file of that name."""
+    assert run("check", "bad.py", "--output", "-", cwd=folder).stdout == run("check", "bad.py", cwd=folder).stdout
+    assert not (folder / "-").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("name", ["text", "json", "sarif"])
+def test_a_full_disk_is_one_line(folder: Path, name: str) -> None:
+    """And not the exit code of findings."""
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, "-m", "mpslint", "check", "bad.py", "--format", name]
+        done = subprocess.run(line, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, env=environment())
+
+    assert (done.returncode, done.stderr) == (3, "mpslint: standard output cannot be written: No space left on device\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8:strict", "utf-8:surrogateescape"])
+@pytest.mark.parametrize("name", ["text", "json", "sarif", "github", "gitlab", "junit", "markdown"])
+def test_what_has_no_place_in_an_encoding_is_shown_by_its_number(folder: Path, encoding: str, name: str) -> None:
+    """Letters on an old terminal, half a surrogate pair in a notebook, a byte of a file's name; reports stay what they are."""
+    cell = BAD.replace("'out'", "'größe \ud83d'") + "more = TrainingArguments(\n    '\ud83d', fp16=True)\n"
+    (folder / "cells.ipynb").write_bytes(notebook(cell))
+    odd = os.fsdecode(b"b\xff.py")
+    (folder / odd).write_text(BAD)
+    line = [sys.executable, "-m", "mpslint", "check", "cells.ipynb", odd, "--format", name]
+    done = subprocess.run(line, cwd=folder, capture_output=True, env={**environment(), "PYTHONIOENCODING": encoding})
+
+    assert (done.returncode, done.stderr) == (1, b"")
+    text = done.stdout.decode("ascii" if encoding == "ascii" and name == "text" else "utf-8")
+    assert "MPS101" in text
+    assert name not in ("json", "sarif", "gitlab") or json.loads(text)
+    assert subprocess.run([*line[:3], "fix", *line[4:6]], cwd=folder, capture_output=True, env=environment()).stderr == b""
