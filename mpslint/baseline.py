@@ -96,7 +96,7 @@ def _is_gone(path: Path, entry: Entry, checked: dict[str, FileView], options: Op
     """Return whether an entry that was not met would have been, if it were still true."""
     file = checked.get(entry.path)
     if file is None:
-        return not (path.parent / entry.path).exists()
+        return not os.path.exists(path.parent / entry.path)
     configuration = configuration_for(file.path, options)
     threshold = options.severity or configuration.severity
     asked = {rule.id for rule in rules_for(file.path, configuration, options)}

@@ -96,7 +96,7 @@ class Cache:
         temporary = ""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if not (self.folder / "CACHEDIR.TAG").is_file():
+            if not os.path.isfile(self.folder / "CACHEDIR.TAG"):
                 (self.folder / ".gitignore").write_text("*\n")
                 (self.folder / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
             import tempfile
@@ -128,7 +128,7 @@ def cache_folder(root: Path) -> Path:
 def clean(root: Path) -> bool:
     """Remove the cache of a project; return whether there was one."""
     folder = cache_folder(root)
-    if not (folder / "CACHEDIR.TAG").is_file():
+    if not os.path.isfile(folder / "CACHEDIR.TAG"):
         return False
     shutil.rmtree(folder)
     return True

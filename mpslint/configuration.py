@@ -66,7 +66,7 @@ MEANINGS: Mapping[str, str] = {
 
 def find_configuration(start: Path) -> Configuration:
     """Return the configuration nearest to a file or folder. Raises UsageError naming the file and the key that is wrong."""
-    folder = start if start.is_dir() else start.parent
+    folder = start if os.path.isdir(start) else start.parent
     return _nearest(_resolved(os.path.abspath(folder)))
 
 
@@ -94,7 +94,7 @@ def _nearest(folder: str) -> Configuration:
 
 def load_configuration(path: Path) -> Configuration:
     """Return the configuration of one file. Raises UsageError when it cannot be read."""
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise UsageError(f"{path}: no such configuration file")
     return read_configuration(path.resolve(), _table(path) or {})
 

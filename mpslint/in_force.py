@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,9 @@ def in_force(path: str, options: Options) -> InForce:
 
 def _document(path: str, options: Options) -> Document:
     """Return a file's Document, for the versions that a notebook installs itself; a folder is an empty one."""
-    if path != STANDARD_INPUT and Path(path).is_dir():
+    if path != STANDARD_INPUT and os.path.isdir(path):
         return Document(path, Kind.PYTHON, "")
-    found = Found(path) if path == STANDARD_INPUT or Path(path).exists() else Found(path, "no such file or folder")
+    found = Found(path) if path == STANDARD_INPUT or os.path.exists(path) else Found(path, "no such file or folder")
     return open_document(found, read_bytes(found, options), options)
 
 

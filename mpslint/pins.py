@@ -32,7 +32,7 @@ LARGEST_FILE = 20_000_000
 
 def project_root(path: Path) -> Path | None:
     """Return the nearest folder at or above a file that looks like the root of a project, or None."""
-    return _root_at(str(path if path.is_dir() else path.parent))
+    return _root_at(str(path if os.path.isdir(path) else path.parent))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import functools
 import itertools
+import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -259,7 +260,7 @@ def rules_for(path: str, configuration: Configuration, options: Options) -> tupl
     from mpslint.rule import load_rules
 
     for folder in configuration.rules:
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise UsageError(f"{configuration.path}: rules: there is no folder {folder}")
     rules = load_rules(configuration.rules)
     written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))

@@ -51,16 +51,27 @@ def test_a_wrong_configuration_names_its_file(folder: Path, text: str, said: str
 
 def test_the_current_folder_is_checked_where_none_is_named(folder: Path) -> None:
     """As other linters do; its files are named without `./`, and the command that mends them can be copied."""
-    (folder / "worse.py").write_text(BAD)
     done = run("check", cwd=folder)
 
     assert done.returncode == 1
     assert "\nbad.py:2:" in done.stdout
-    assert "can be fixed safely: mpslint fix .\n" in done.stdout
+    assert "can be fixed safely: mpslint fix bad.py\n" in done.stdout
     assert run("fix", cwd=folder).stdout.startswith("bad.py\n@@")
     (folder / "empty").mkdir()
     nothing = run("check", "empty", cwd=folder)
     assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, "", "mpslint: no file to check in empty\n")
+
+
+def test_the_command_that_mends_can_be_copied(folder: Path) -> None:
+    """It names the files with findings, or, where there are many, what was asked for."""
+    assert "2 can be fixed safely: mpslint fix bad.py\n" in run("check", ".", cwd=folder).stdout
+    (folder / "run it.sh").write_text("export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n")
+    assert "1 can be fixed by changing the run: mpslint fix 'run it.sh' --unsafe\n" in run("check", "run it.sh", cwd=folder).stdout
+    for name in "abc":
+        (folder / f"{name}.py").write_text(BAD)
+    assert "mpslint fix .; 1 more with --unsafe" in run("check", ".", cwd=folder).stdout
+    named = run("check", "a.py", "b.py", "bad.py", "c.py", cwd=folder).stdout
+    assert "mpslint fix a.py b.py bad.py ...\n" in named
 
 
 def test_the_summary_counts_what_could_not_be_read(folder: Path) -> None:
@@ -122,3 +133,30 @@ def test_what_has_no_place_in_an_encoding_is_shown_by_its_number(folder: Path, e
     assert "MPS101" in text
     assert name not in ("json", "sarif", "gitlab") or json.loads(text)
     assert subprocess.run([*line[:3], "fix", *line[4:6]], cwd=folder, capture_output=True, env=environment()).stderr == b""
+
+
+def test_a_folder_that_nobody_may_look_into_is_one_line(folder: Path) -> None:
+    """Named, come across, or with the file that is named in it."""
+    secret = folder / "secret"
+    secret.mkdir()
+    (secret / "train.py").write_text(BAD)
+    secret.chmod(0)
+    try:
+        if os.access(secret, os.R_OK):
+            pytest.skip("root may read everything")
+        for path, said in (("secret", "secret"), (".", "secret"), ("secret/train.py", "secret/train.py")):
+            done = run("check", path, cwd=folder)
+            assert (done.returncode, done.stderr) == (3, f"mpslint: {said}: cannot be read: Permission denied\n")
+    finally:
+        secret.chmod(0o755)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use cannot be removed there")
+def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    """As after `git checkout` of another branch."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"cd {gone} && rmdir {gone} && {sys.executable} -m mpslint check train.py"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment())
+
+    assert (done.returncode, done.stderr) == (3, "mpslint: the current folder is gone\n")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from mpslint import running
+from mpslint import running, session
 from mpslint.finding import UsageError
 from mpslint.running import check_files
-from mpslint.session import Options, files_of
+from mpslint.session import FileResult, Options, files_of
 from mpslint.source.files import Found
 
 ROOT = Path(__file__).parents[1]
@@ -187,3 +187,23 @@ def test_a_notebook_that_is_none_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert "not valid JSON" in views["broken.ipynb"]
     assert not views["words.ipynb"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_mistake_of_mpslint_costs_one_file(many: list[Found], monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+    """It is said in one line, with what went wrong and what to send; the other files are checked."""
+    expected = {view.path: view for view in check_files(many, Options(), 1)}
+
+    def check_file(found: Found, options: Options) -> FileResult:
+        if found.path == "file02.py":
+            raise KeyError("oh\nno")
+        return session.check_file(found, options)
+
+    monkeypatch.setattr(running, "check_file", check_file)
+    views = {view.path: view for view in check_files(many, Options(), jobs)}
+    problem = views.pop("file02.py").problem
+    del expected["file02.py"]
+
+    assert views == expected
+    assert problem.startswith("file02.py: not checked, because of a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
+    assert problem.endswith("`mpslint report file02.py` prints what to send")

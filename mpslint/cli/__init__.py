@@ -66,5 +66,8 @@ def main() -> None:
         if error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write cannot be written either
-        click.echo(f"mpslint: standard output cannot be written: {error.strerror}", err=True)
+        is_lost = isinstance(error, FileNotFoundError)
+        click.echo(
+            f"mpslint: {'the current folder is gone' if is_lost else f'standard output cannot be written: {error.strerror}'}", err=True
+        )
         sys.exit(EXIT_UNREADABLE)

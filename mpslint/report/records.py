@@ -95,7 +95,7 @@ def path_from(root: str, path: str) -> str:
 
 def repository_root(folder: Path) -> Path:
     """Return the root of the git repository that a folder lies in, or the folder itself outside of one."""
-    return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), folder)
+    return next((candidate for candidate in (folder, *folder.parents) if os.path.exists(candidate / ".git")), folder)
 
 
 def cell_words(place: Place) -> str:

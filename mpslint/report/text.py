@@ -137,12 +137,14 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
 
-    where = [file.path for file in files if file.findings] if touched == 1 or not paths else paths
+    where = [file.path for file in files if file.findings]
+    where = where if touched <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
-    parts = [f"{safe} can be fixed safely: {command}"] if safe else []
-    parts += [f"{unsafe} {'more ' if safe else ''}with --unsafe, which changes the run"] if unsafe else []
-    if parts:
-        out.line("; ".join(parts))
+    if safe:
+        more = f"; {unsafe} more with --unsafe, which changes the run" if unsafe else ""
+        out.line(f"{safe} can be fixed safely: {command}{more}")
+    elif unsafe:
+        out.line(f"{unsafe} can be fixed by changing the run: {command} --unsafe")
 
 
 def print_statistics(out: Terminal, files: Sequence[FileView]) -> None:

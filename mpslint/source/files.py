@@ -69,7 +69,7 @@ def _expand(path: str, excluded: GitIgnoreSpec | None, base: Path, force_exclude
             elif kind_of(match) is not None and not _matches(excluded, match, base):
                 yield Found(match)
     else:
-        yield Found(path, "no such file or folder")
+        yield Found(path, _why_not(path))
 
 
 def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Found]:
@@ -77,7 +77,7 @@ def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Foun
     problems: list[Found] = []
 
     def note(error: OSError) -> None:
-        problems.append(Found(str(error.filename), f"cannot be read: {error.strerror}"))
+        problems.append(Found(os.path.normpath(str(error.filename)), f"cannot be read: {error.strerror}"))
 
     ignores = _ignores_above(Path(top))
     for folder, folders, files in os.walk(top, onerror=note):
@@ -119,6 +119,17 @@ def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Foun
     yield from problems
 
 
+def _why_not(path: str) -> str:
+    """Return why there is nothing at a path: there is none, or nobody may look."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return "cannot be read: Permission denied"
+    except (OSError, ValueError):
+        pass
+    return "no such file or folder"
+
+
 def _is_data(path: str) -> bool:
     """Return whether a JSON file is too large to be a configuration."""
     try:
@@ -155,7 +166,7 @@ def _ignores_above(top: Path) -> dict[Path, GitIgnoreSpec]:
     """Return the .gitignore files between the root of the repository and a folder inside it, outermost first."""
     resolved = top.resolve()
     chain = [resolved, *resolved.parents]
-    root = next((index for index, folder in enumerate(chain) if (folder / ".git").exists()), None)
+    root = next((index for index, folder in enumerate(chain) if os.path.exists(folder / ".git")), None)
     found = {}
     for folder in reversed(chain[1 : root + 1] if root is not None else []):
         spec = _gitignore(folder)
