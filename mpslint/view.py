@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
 LONGEST_LINE = 160
-"""Characters of a source line that are shown."""
+"""Characters of a source line that are kept to be shown."""
 
 
 @record(frozen=True, slots=True)
@@ -120,6 +120,7 @@ def _finding(document: Document, finding: Finding) -> FindingView:
     line = document.line_at(span.start)
     column = span.start - document.line_starts[line - 1]
     last = min(span.end - document.line_starts[line - 1], len(document.line_text(line)))
+    frame, mark = _frame(document, span, (column, max(1, last - column)))
     return FindingView(
         finding.rule,
         finding.name,
@@ -131,8 +132,8 @@ def _finding(document: Document, finding: Finding) -> FindingView:
         span.start,
         span.end,
         document.text[span.start : span.end],
-        tuple(_frame(document, span)),
-        (column, max(1, last - column)),
+        frame,
+        mark,
         tuple((related.message, document.place(related.span.start)) for related in finding.related),
         None
         if fix is None
@@ -154,16 +155,25 @@ def _anchor(document: Document, span: Span) -> str:
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _frame(document: Document, span: Span) -> list[tuple[int, str]]:
-    """Return the line before a place, where its cell has one, and the line itself, numbered within the cell."""
+def _frame(document: Document, span: Span, mark: tuple[int, int]) -> tuple[tuple[tuple[int, str], ...], tuple[int, int]]:
+    """Return the line before a place, where its cell has one, and the line itself, numbered within the cell, and the mark on it."""
     line = document.line_at(span.start)
     cell = document.cell_at(span.start)
     first = document.line_at(cell.span.start) if cell is not None else 1
-    return [(number - first + 1, _cut(document.line_text(number).replace("\t", " "))) for number in (line - 1, line) if number >= first]
+    text, mark = windowed(document.line_text(line).replace("\t", " "), mark, LONGEST_LINE)
+    before = [(line - first, windowed(document.line_text(line - 1).replace("\t", " "), (0, 0), LONGEST_LINE)[0])] if line > first else []
+    return (*before, (line - first + 1, text)), mark
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 3] + "..."
+def windowed(line: str, mark: tuple[int, int], width: int) -> tuple[str, tuple[int, int]]:
+    """Return what of a line fits into a width, with what is marked (a column and a length) in it, and the mark; `...` is the rest."""
+    column, length = mark
+    if len(line) <= width:
+        return line, mark
+    start = 0 if column + min(length, width // 2) <= width - 3 else min(column - width // 3, len(line) - width)
+    shown = line[start : start + width]
+    shown = shown if start + width >= len(line) else shown[:-3] + "..."
+    return ("..." + shown[3:] if start else shown), (column - start, min(length, len(shown) - (column - start)))
 
 
 def to_data(file: FileView) -> dict[str, Any]:

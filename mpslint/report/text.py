@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 from mpslint.report.terminal import Terminal, terminal
 from mpslint.source.document import Place
-from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once
+from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once, windowed
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 IN_SHORT = "note"
 """What is only worth knowing is said in short, after what goes wrong."""
+_MARGIN = f"  {'':>5} | "
 SHOWN_PATHS = 3
 """Files and folders that are named in a command."""
 SHOWN_PLACES = 8
@@ -39,9 +40,11 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
 def print_findings(out: Terminal, file: FileView) -> None:
     """Print what is found in a file: what goes wrong in full, by place, and then the notes in short."""
     said = said_once(file.findings)
+    reasons: set[str] = set()
     for finding, others in said:
         if finding.severity != IN_SHORT:
-            print_finding(out, file.path, finding, others)
+            print_finding(out, file.path, finding, others, finding.why not in reasons)
+            reasons.add(finding.why)
     notes = [(finding, others) for finding, others in said if finding.severity == IN_SHORT]
     for finding, others in notes:
         print_note(out, file.path, finding, others)
@@ -73,20 +76,39 @@ def print_line(out: Terminal, path: str, finding: FindingView) -> None:
     out.line(place, " ", severity, f" {finding.rule} {finding.message}")
 
 
-def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
-    """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix."""
+def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = (), with_why: bool = True) -> None:
+    """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix.
+
+    The reasons of a rule are said once a file.
+    """
     _print_headline(out, path, finding)
-    for number, line in finding.frame:
-        out.line((f"  {number:>5} | ", "blue"), line)
-    column, length = finding.mark
-    if column < LONGEST_LINE:
-        out.line((f"  {'':>5} | ", "blue"), " " * column, ("^" * length, "bold red"))
+    _print_source(out, finding)
     _print_places(out, finding, others)
-    if finding.why:
+    if finding.why and with_why:
         out.paragraph("  why   ", finding.why, "dim")
     if finding.fix is not None:
         out.paragraph(*_fix_line(finding.fix), "green")
     out.line()
+
+
+def _print_source(out: Terminal, finding: FindingView) -> None:
+    """Print the line that is meant, with the one before; of a long one as much as the terminal is wide."""
+    room = out.width - len(_MARGIN) if out.is_terminal else LONGEST_LINE
+    (number, line), before = finding.frame[-1], finding.frame[:-1]
+    for earlier, text in before:
+        out.line((f"  {earlier:>5} | ", "blue"), windowed(text, (0, 0), room)[0])
+    line, (column, length) = windowed(line, finding.mark, room)
+    out.line((f"  {number:>5} | ", "blue"), line)
+    out.line((_MARGIN, "blue"), " " * _cells(line[:column]), ("^" * _cells(line[column : column + length]), "bold red"))
+
+
+def _cells(text: str) -> int:
+    """Return how wide a terminal shows a text: letters of East Asia take two cells, accents that follow their letter none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def print_note(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
