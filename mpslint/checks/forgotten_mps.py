@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.finding import Edit, Span
@@ -14,9 +14,15 @@ from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
+from mpslint.words import quoted
 
 WORDS = ("cuda",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield what stands in every such file: a question for CUDA, and the names of both devices."""
+    yield load_platform().cuda_questions, [quoted("cuda")], [quoted("cpu")]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -40,7 +46,8 @@ def _is_used(node: ast.AST, evidence: Evidence) -> bool:
     target = parent.targets[0] if isinstance(parent, ast.Assign) else None
     if not isinstance(target, ast.Name) or not evidence.is_program:
         return True
-    loads = (n for n in evidence.parents if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load))
+    named = (n for n in evidence.nodes_beside(target.id) if isinstance(n, ast.Name) and n.id == target.id)
+    loads = (n for n in named if isinstance(n.ctx, ast.Load))
     return any(not _is_shown(load, evidence) for load in loads)
 
 
@@ -115,7 +122,7 @@ def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
         return _asks_plainly(test.operand, evidence)
     if not isinstance(test, ast.Name):
         return isinstance(test, ast.Call)
-    given = [node.value for node in (*evidence.parsed.body, *evidence.parents) if isinstance(node, ast.Assign) and _binds(node, test.id)]
+    given = [node.value for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign) and _binds(node, test.id)]
     return bool(given) and all(isinstance(value, ast.Call) for value in given)
 
 
