@@ -19,7 +19,7 @@ from mpslint.knowledge import shipped_words
 from mpslint.program.parse import parse_program
 from mpslint.record import record
 from mpslint.source.document import Document, Kind, Unread
-from mpslint.source.files import STANDARD_INPUT, Found, find_files
+from mpslint.source.files import STANDARD_INPUT, Found, find_files, is_excluded
 from mpslint.source.reader import kind_of, read
 
 if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
@@ -85,11 +85,20 @@ def configuration_for(path: str, options: Options) -> Configuration:
 
 
 def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
-    """Yield the files to check below some paths, without those that options and configuration exclude."""
+    """Yield the files to check below some paths, without those that options and configuration exclude.
+
+    What the configuration of the path excludes is left out, and of what lies deeper also what the nearest configuration there excludes.
+    """
     for path in paths:
         configuration = configuration_for(path, options)
         exclude = (*configuration.exclude, *options.exclude)
-        yield from find_files([path], exclude, configuration.folder, options.force_exclude)
+        folder, own = "", configuration
+        is_nearest = options.config is None and not options.isolated
+        for found in find_files([path], exclude, configuration.folder, options.force_exclude):
+            if is_nearest and not found.is_named and os.path.dirname(found.path) != folder:
+                folder, own = os.path.dirname(found.path), configuration_for(found.path, options)
+            if found.is_named or own is configuration or not is_excluded(found.path, own.exclude, own.folder):
+                yield found
 
 
 def read_bytes(found: Found, options: Options) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mpslint.session import Options, files_of
 from tests.notebooks import notebook
 from tests.test_cli import BAD, run
 
@@ -100,3 +101,18 @@ def test_what_is_wrong_is_one_line(folder: Path, arguments: list[str], code: int
 
     assert (done.returncode, len(done.stderr.splitlines())) == (code, 1)
     assert said in done.stderr
+
+
+def test_the_nearest_configuration_excludes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the check begins in its folder or above it; its patterns count from its folder."""
+    for name in ("gen/a.py", "sub/a.py", "sub/gen/a.py", "sub/deep/gen/a.py", "other/a.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
+    (tmp_path / "mpslint.toml").write_text('exclude = ["other/"]\n')
+    (tmp_path / "sub" / "mpslint.toml").write_text('exclude = ["/gen/"]\n')
+
+    monkeypatch.chdir(tmp_path)
+    assert [found.path for found in files_of(["."], Options())] == ["gen/a.py", "sub/a.py", "sub/deep/gen/a.py"]
+    assert [found.path for found in files_of(["sub/gen/a.py"], Options())] == ["sub/gen/a.py"]
+    monkeypatch.chdir(tmp_path / "sub")
+    assert [found.path for found in files_of(["."], Options())] == ["a.py", "deep/gen/a.py"]

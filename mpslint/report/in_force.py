@@ -18,6 +18,8 @@ from mpslint.view import versions_of
 SCHEMA = 1
 NAMES, VALUES = 24, 24
 """Columns for the name of a key and for its value."""
+SHOWN_RULES = 12
+"""Rules that are named of those that one reason leaves out; JSON names them all."""
 
 
 def as_data(found: InForce) -> dict[str, Any]:
@@ -45,7 +47,9 @@ def print_in_force(out: Terminal, found: InForce) -> None:
     out.line()
     out.line(f"Rules: {len(found.rules)} of {len(found.rules) + len(found.left_out)}")
     for why in dict.fromkeys(why for _, why in found.left_out):
-        out.paragraph(f"  left out by {why}: ", ", ".join(rule.id for rule, reason in found.left_out if reason == why))
+        ids = [rule.id for rule, reason in found.left_out if reason == why]
+        more = f" and {len(ids) - SHOWN_RULES} more" if len(ids) > SHOWN_RULES else ""
+        out.paragraph(f"  left out by {why}: ", ", ".join(ids[:SHOWN_RULES]) + more)
     out.line()
     out.line("Target")
     for name, row in versions_of(found.target).items():

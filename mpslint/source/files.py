@@ -149,6 +149,11 @@ def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
     return GitIgnoreSpec.from_lines(patterns)
 
 
+def is_excluded(path: str, exclude: Sequence[str], root: Path) -> bool:
+    """Return whether patterns that count from a folder leave out a file."""
+    return bool(exclude) and _matches(_spec(exclude), path, root)
+
+
 def _matches(spec: GitIgnoreSpec | None, path: str, base: Path) -> bool:
     if spec is None:
         return False
