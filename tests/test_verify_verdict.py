@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from mpslint.finding import Finding, Fix, Safety, Severity, Span
+from mpslint.source.reader import read
 from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
 from mpslint.verify.page import as_page
-from mpslint.verify.reading import Found, Reading
+from mpslint.verify.page_reading import reading_sections
+from mpslint.verify.reading import Found, Reading, found
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Lengths, Machine, RunSpec
 from mpslint.verify.text import sparkline
@@ -168,3 +172,16 @@ def test_small_texts() -> None:
     assert [size(count) for count in (12, 2048, 3 * MB, 5 * GB)] == ["12 B", "2.0 kB", "3.0 MB", "5.0 GB"]
     assert sparkline([0, 1, 2, 4], 4) == "▁▃▅█"
     assert sparkline([]) == ""
+
+
+def test_the_page_names_notes_last_and_says_how_each_is_mended() -> None:
+    """What goes wrong comes by its place; what a fix cannot do is said to be done by hand."""
+    document = read("train.py", b"a\nb\nc\n")
+    manual, safe = Fix(Safety.MANUAL, "Take it away."), Fix(Safety.SAFE, "fp16=False", ())
+    rows = [(Severity.NOTE, None), (Severity.ERROR, manual), (Severity.WARNING, safe)]
+    findings = [Finding(f"MPS10{n}", "x", severity, "y", Span(2 * n, 2 * n + 1), "", fix) for n, (severity, fix) in enumerate(rows)]
+    page = "".join(reading_sections(Reading("run", "torch", findings=tuple(found(document, finding) for finding in findings))))
+
+    assert re.findall(r"MPS\d+", page) == ["MPS101", "MPS102", "MPS100"]
+    assert "By hand: Take it away.</span>" in page
+    assert "Fix (safe): fp16=False.</span>" in page

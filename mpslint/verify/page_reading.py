@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
+from mpslint.finding import Severity
 from mpslint.verify.reading import Found, Reading
 
 DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
@@ -18,20 +19,25 @@ def badge(status: str) -> str:
 def reading_sections(reading: Reading) -> Iterator[str]:
     """Yield the sections on findings, on the rewrite, and on what the run is taken to be."""
     if reading.findings:
-        yield f'<h2>What check finds in the file</h2><ul class="checks">{"".join(map(_finding, reading.findings))}</ul>'
+        yield f'<h2>What check finds in the file</h2><ul class="checks">{_findings(reading.findings)}</ul>'
     if reading.diff:
         yield f"<h2>What fix rewrites</h2>{''.join(_diff(name, lines) for name, lines in reading.diff)}"
     if reading.mended:
         yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in reading.mended)}</ul>"
     if reading.left and reading.diff:
-        yield f'<h2>Still found in the rewrite</h2><ul class="checks">{"".join(map(_finding, reading.left))}</ul>'
+        yield f'<h2>Still found in the rewrite</h2><ul class="checks">{_findings(reading.left)}</ul>'
     rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]
     cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
     yield f'<h2>The run</h2><div class="scroll"><table>{cells}</table></div>'
 
 
+def _findings(found: Sequence[Found]) -> str:
+    """Return what was found, by place, and last what is only worth knowing."""
+    return "".join(_finding(one) for one in sorted(found, key=lambda one: one.severity == Severity.NOTE.value))
+
+
 def _finding(one: Found) -> str:
-    fix = f' <span class="dim">Fix: {escape(one.fix)}.</span>' if one.fix else ""
+    fix = f' <span class="dim">{escape(one.fix)}</span>' if one.fix else ""
     head = f"<strong>{escape(one.rule)} {escape(one.name)}</strong>, {escape(one.place)}"
     return f"<li>{badge(one.severity)} {head}: {escape(one.message)}{fix}</li>"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mpslint.engine import Checked
-from mpslint.finding import Finding, ReadError, Severity, UsageError
+from mpslint.finding import Finding, ReadError, Safety, Severity, UsageError
 from mpslint.knowledge import platform_data
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
@@ -111,8 +111,16 @@ def reading_of(fixed: Fixed, runs: Sequence[Run], index: int, assumptions: Itera
 def found(document: Document, finding: Finding) -> Found:
     """Return a finding as a report shows it."""
     place = place_of(document, finding.span.start)
-    fix = f"{finding.fix.summary} ({finding.fix.safety.value})" if finding.fix is not None else ""
-    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, fix)
+    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, _remedy(finding))
+
+
+def _remedy(finding: Finding) -> str:
+    """Return how a finding is mended, as a sentence; '' where nobody knows."""
+    fix = finding.fix
+    if fix is None:
+        return ""
+    how = "By hand" if fix.safety is Safety.MANUAL else f"Fix ({fix.safety.value})"
+    return f"{how}: {fix.summary.removesuffix('.')}."
 
 
 def _mended(finding: Finding) -> str:
