@@ -80,7 +80,7 @@ WRONG = [
     (["check", "gone.py"], 3, "gone.py: no such file"),
     (["check", "binary.py"], 3, "binary.py: not text"),
     (["check", "broken.ipynb"], 3, "broken.ipynb:1"),
-    (["check", "syntax.py"], 3, "syntax.py:2:1"),
+    (["check", "syntax.py"], 3, "syntax.py:2:5"),
     (["fix", "broken.ipynb", "--apply"], 3, "broken.ipynb:1"),
 ]
 

@@ -85,15 +85,17 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
 
 
 def _unread(document: Document, span: Span, error: BaseException) -> Unread:
-    """Return why a part could not be parsed, at the line that the parser names."""
+    """Return why a part could not be parsed, at the place that the parser names."""
     if not isinstance(error, SyntaxError):
         reason = f"does not parse: {error}" if isinstance(error, ValueError) else "too deeply nested to be parsed"
         return Unread(Span(span.start, span.start), reason)
     if not error.lineno:
         return Unread(Span(span.start, span.start), f"does not parse: {error.msg}")
     line = min(error.lineno, len(document.line_starts))
-    start = max(span.start, min(span.end, document.line_starts[line - 1]))
-    return Unread(Span(start, start + len(document.line_text(line))), f"does not parse: {error.msg}")
+    end = document.line_starts[line - 1] + len(document.line_text(line))
+    start = min(document.line_starts[line - 1] + max(0, (error.offset or 1) - 1), end)
+    start, end = (max(span.start, min(span.end, offset)) for offset in (start, end))
+    return Unread(Span(start, end), f"does not parse: {error.msg}")
 
 
 def without_cells(document: Document, unread: tuple[Unread, ...]) -> str:
