@@ -6,7 +6,6 @@ import fnmatch
 import functools
 import itertools
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -20,6 +19,7 @@ from mpslint.program.parse import parse_program
 from mpslint.record import record
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, find_files, is_excluded
+from mpslint.source.glance import cannot_parse
 from mpslint.source.reader import kind_of, read
 
 if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
@@ -30,10 +30,6 @@ if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have 
     from mpslint.rule import Rule
     from mpslint.target import Target
 
-_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-_LONG_QUOTES = ('"""', "'''")
-_OTHER_LANGUAGE = re.compile(r"^(?:<{7} |>{7} |[ \t]*print[ \t]+[\"'\w]|[ \t]*except[ \t]+[\w.]+[ \t]*,)|\{%", re.MULTILINE)
-"""Conflict markers, what only Python 2 takes, and templates."""
 LARGEST_FILE = 100_000_000
 """Bytes; a larger file is not read."""
 
@@ -154,16 +150,15 @@ def looks_broken(data: bytes, is_notebook: bool) -> bool:
     return b"\0" in data[:8192]
 
 
-def looks_unparsable(document: Document) -> bool:
-    """Return whether a script shows at a glance that it does not parse: left in a merge, cut off, or Python 2.
+def _broken_at_a_glance(document: Document) -> str:
+    """Return why a script that was not parsed does not parse, if a glance makes that likely: left in a merge, cut off, Python 2; else ''.
 
     Parsing every script in which no rule can find anything would cost a tenth of a run, to say what Python says.
     """
-    if document.kind is not Kind.PYTHON:
-        return False
-    text = document.text
-    unmatched = any(text.count(opening) != text.count(closing) for opening, closing in _BRACKETS)
-    return unmatched or any(text.count(quotes) % 2 for quotes in _LONG_QUOTES) or _OTHER_LANGUAGE.search(text) is not None
+    if document.kind is not Kind.PYTHON or not cannot_parse(document.text):
+        return ""
+    unread = parse_program(document, document.python).unread
+    return _problem(document, unread[0]) if unread else ""
 
 
 def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
@@ -198,8 +193,9 @@ def _checked(found: Found, document: Document, configuration: Configuration, opt
 
     rules = rules_for(found.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
-    checked = check(document, target, rules, options.with_plans, found.is_named or looks_unparsable(document))
-    problem = syntax_problem(checked)
+    checked = check(document, target, rules, options.with_plans, found.is_named)
+    is_unparsed = not (found.is_named or checked.evidence)
+    problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked)
     if problem:
         return FileResult(found.path, problem=problem)
     threshold = options.severity or configuration.severity
