@@ -19,6 +19,8 @@ from mpslint.finding import UsageError
 from mpslint.running import check_files
 from mpslint.session import FileResult, Options, files_of
 from mpslint.source.files import Found
+from mpslint.source.notebook import NotebookText
+from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[1]
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
@@ -207,3 +209,16 @@ def test_a_mistake_of_mpslint_costs_one_file(many: list[Found], monkeypatch: pyt
     assert views == expected
     assert problem.startswith("file02.py: not checked, because of a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
     assert problem.endswith("`mpslint report file02.py` prints what to send")
+
+
+def test_notebooks_that_are_done_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their JSON, pictures and all, is not kept by what was once asked about it."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(40):
+        (tmp_path / f"{number}.ipynb").write_bytes(notebook(f"x = {number}\n", BAD))
+    views = list(check_files(list(files_of(["."], Options())), Options(), 1))
+    gc.collect()
+    kept = [one for one in gc.get_objects() if isinstance(one, NotebookText)]
+
+    assert sum(len(view.findings) for view in views) >= 40
+    assert len(kept) < 15

@@ -157,16 +157,27 @@ class NotebookText:
         """Where the object of each cell of the notebook begins."""
         return self.seen or list(_cell_starts(self.raw))
 
-    @functools.lru_cache(maxsize=512)  # noqa: B019  (the object lives as long as its Document)
+    @functools.cached_property
+    def _known(self) -> dict[int, SourceText]:
+        """The sources that were asked for. (A cache of the function would keep the text of every notebook of a run.)"""
+        return {}
+
+    @functools.cached_property
+    def _known_offsets(self) -> dict[int, list[int]]:
+        return {}
+
     def source(self, index: int) -> SourceText:
         """Return the place of the source of one of those cells."""
-        return _source_of(self.raw, self._starts[self.numbers[index] - 1])
+        if index not in self._known:
+            self._known[index] = _source_of(self.raw, self._starts[self.numbers[index] - 1])
+        return self._known[index]
 
-    @functools.lru_cache(maxsize=64)  # noqa: B019  (the object lives as long as its Document)
     def _offsets(self, index: int) -> list[int]:
         """The offset in the cell at which each literal begins."""
-        lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) for start, _ in self.source(index).literals]
-        return [0, *itertools.accumulate(lengths)]
+        if index not in self._known_offsets:
+            lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) for start, _ in self.source(index).literals]
+            self._known_offsets[index] = [0, *itertools.accumulate(lengths)]
+        return self._known_offsets[index]
 
     def physical(self, index: int, offset: int) -> tuple[int, int]:
         """Return the line and column of the JSON text (from 1) at which the character at an offset in a cell is written."""
