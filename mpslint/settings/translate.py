@@ -275,6 +275,13 @@ def _word(value: Value) -> Any:
     return UNKNOWN
 
 
+def _kind(value: Value) -> Any:
+    if isinstance(value, Instance) and value.call is not None:
+        name = value.name.rsplit(".", 1)[-1]
+        return Known(name.lower(), origin_of(value)) if name[:1].isupper() else UNKNOWN
+    return _word(value)
+
+
 def _device(value: Value) -> Any:
     if isinstance(value, Known):
         if isinstance(value.value, str):
@@ -319,6 +326,7 @@ def _switch(value: Value) -> Any:
 _READERS: dict[str, Callable[[Value], Any]] = {
     "plain": _plain,
     "word": _word,
+    "kind": _kind,
     "device": _device,
     "dtype": _dtype,
     "number": _number,
