@@ -39,7 +39,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _replaced(evidence: Evidence) -> Iterator[Match]:
-    """Yield each `if device == "cuda" and not torch.cuda.is_available(): device = "cpu"`, where the device is CUDA unless an option says else."""
+    """Yield each `if device == "cuda" and not torch.cuda.is_available(): device = "cpu"` of a device that is CUDA as a rule."""
     seen: set[int] = set()
     for setting in (s for m in evidence.file_plans.matched for s in m.settings if s.name == "device.name"):
         parts = alternatives_of(setting.value)

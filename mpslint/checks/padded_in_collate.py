@@ -64,7 +64,7 @@ def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance 
 
 
 def _function_of(value: Value) -> Function | None:
-    """Return the function that is called when a value is; behind `partial(collate, ...)` and `lambda rows: collate(rows, ...)`, `collate`."""
+    """Return the function that is called when a value is: behind `partial(collate, ...)` and `lambda rows: collate(rows)`, `collate`."""
     if isinstance(value, Bound):
         return value.function
     if isinstance(value, Instance) and value.name == "functools.partial" and value.call is not None and value.call.arguments:
@@ -106,7 +106,7 @@ def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
 
 
 def _padded_by_hand(function: Function) -> list[ast.Call]:
-    """Return the `max(...)` of lengths up to which a function fills its samples: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`."""
+    """Return each `max(...)` of lengths up to which a function fills: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`."""
     nodes = list(walk(function.node))
     named = {node.targets[0].id: node.value for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
     longest = {name: value for name, value in named.items() if _is_longest(value) and _is_given_once(name, nodes)}

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
     from mpslint.settings.translate_shell import CommandPart
 
-RUNS = {"trainer": "trainer", "lightning_trainer": "trainer", "arguments": "arguments", "accelerator": "accelerator", "fabric": "accelerator"}
+RUNS = {
+    "trainer": "trainer",
+    "lightning_trainer": "trainer",
+    "arguments": "arguments",
+    "accelerator": "accelerator",
+    "fabric": "accelerator",
+}
 """Roles of calls that stand for a run, and the kind of plan each makes."""
 SHARED = frozenset(
     [
