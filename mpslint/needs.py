@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -19,7 +19,7 @@ from mpslint.record import record
 from mpslint.rule import Condition, Rule, matching_outcomes
 from mpslint.source.document import Document, Kind
 from mpslint.versions import Version
-from mpslint.words import Words, from_parts, identifier_in, parts_of
+from mpslint.words import Words, from_parts, identifier_in, is_exact, parts_of, stands_in
 
 
 @record(frozen=True, eq=False)
@@ -38,20 +38,39 @@ class Needs:
     """The bits of the groups that may be met by a comment too."""
     cells: int
     """The bits of the groups that every notebook meets."""
+    groups: int
+    """How many groups there are. The bits above theirs say for each whether one of its `exact` pieces may be found."""
+    exact: tuple[tuple[int, tuple[str, ...]], ...]
+    """The groups that quoted words and methods that are called are in, by their bits, with these."""
     words: Words
     """The names and pieces of all groups, to be looked for at once."""
     answers: dict[str, int] = field(default_factory=dict)
 
-    def met_by(self, document: Document) -> Iterator[int]:
-        """Yield the numbers of the rules that have all that they need in a Document."""
+    @functools.cached_property
+    def _ways(self) -> tuple[tuple[int, int], ...]:
+        """The bits of each way in which a rule can come about, with the rule's number."""
+        return tuple((bits, number) for number, ways in enumerate(self.of_rules) for bits in ways)
+
+    def met_by(self, document: Document) -> list[int]:
+        """Return the numbers of the rules that have all that they need in a Document."""
         found = cells = self.cells if document.cells else 0
         found |= self._bits(document.identifiers)
-        if any(bits & found == bits for ways in self.of_rules for bits in ways):  # else what Python runs need not be set apart
-            found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells
-            for mark, bits in self.marks:
-                if mark in document.text:
-                    found |= bits
-        return (number for number, ways in enumerate(self.of_rules) if any(bits & found == bits for bits in ways))
+        if not self._able(found | found >> self.groups):
+            return []  # what Python runs need not be set apart
+        found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells
+        for mark, bits in self.marks:
+            if mark in document.text:
+                found |= bits
+        may_be = found >> self.groups & ~found
+        stands = functools.lru_cache(maxsize=None)(functools.partial(stands_in, document.code))
+        for bit, pieces in self.exact:
+            if may_be & bit and any(map(stands, pieces)):
+                found |= bit
+        return self._able(found)
+
+    def _able(self, found: int) -> list[int]:
+        """Return the numbers of the rules that need no other groups than those found."""
+        return list(dict.fromkeys([number for bits, number in self._ways if bits & found == bits]))
 
     def _bits(self, identifiers: frozenset[str]) -> int:
         """Return the bits of the groups of which one word is among some identifiers."""
@@ -75,7 +94,7 @@ def needed(rules: Sequence[Rule], document: Document, versions: Mapping[str, Ver
     """Return the rules that can find something in a Document under a Target of these versions."""
     rules = tuple(rules)
     is_code = document.kind is Kind.PYTHON or (document.kind is Kind.NOTEBOOK and not document.snippets)
-    able = (rules[number] for number in _needs(rules, is_code).met_by(document))
+    able = [rules[number] for number in _needs(rules, is_code).met_by(document)]
     return tuple(
         rule
         for rule in able
@@ -101,7 +120,15 @@ def _needs(rules: tuple[Rule, ...], is_code: bool) -> Needs:
         known = shipped_needs[is_code]
         of_rules = tuple(known["rules"][rule.id] for rule in rules)
         return Needs(
-            known["names"], known["pieces"], known["marks"], of_rules, known["anywhere"], known["cells"], from_parts(*known["words"])
+            known["names"],
+            known["pieces"],
+            known["marks"],
+            of_rules,
+            known["anywhere"],
+            known["cells"],
+            known["groups"],
+            known["exact"],
+            from_parts(*known["words"]),
         )
     return derive(rules, is_code)
 
@@ -118,9 +145,14 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
     anywhere = sum(1 << number for group, number in numbers.items() if ANYWHERE in group)
     cells = sum(1 << number for group, number in numbers.items() if CELLS in group)
     bits_of: dict[Word, int] = {}
+    exact: dict[int, list[str]] = {}
     for group, number in numbers.items():
-        for word in group - {ANYWHERE, CELLS}:
-            bits_of[word] = bits_of.get(word, 0) | 1 << number
+        for word in sorted(group - {ANYWHERE, CELLS}):
+            text, is_name = word
+            may_be = not is_name and is_exact(text)
+            if may_be:
+                exact.setdefault(1 << number, []).append(text)
+            bits_of[word] = bits_of.get(word, 0) | 1 << (number + len(numbers) if may_be else number)
     names = {text: bits for (text, is_name), bits in bits_of.items() if is_name}
     pieces = [(identifier_in(text), text, bits) for (text, is_name), bits in bits_of.items() if not is_name]
     return Needs(
@@ -130,6 +162,8 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
         tuple(found),
         anywhere,
         cells,
+        len(numbers),
+        tuple((bit, tuple(pieces)) for bit, pieces in exact.items()),
         as_words(bits_of),
     )
 
@@ -155,5 +189,7 @@ def _as_data(needs: Needs, rules: tuple[Rule, ...]) -> dict[str, Any]:
         "rules": {rule.id: bits for rule, bits in zip(rules, needs.of_rules, strict=True)},
         "anywhere": needs.anywhere,
         "cells": needs.cells,
+        "groups": needs.groups,
+        "exact": needs.exact,
         "words": parts_of(needs.words),
     }

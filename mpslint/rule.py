@@ -391,7 +391,7 @@ def _as_tuple(data: Any) -> tuple[str, ...]:
 
 def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> list[Outcome]:
     """Return the outcomes that the Target's versions allow, in order; with none, the rule is silent there."""
-    return [outcome for outcome in rule.outcomes if outcome.versions.matches(versions)]
+    return [outcome for outcome in rule.outcomes if not outcome.versions.terms or outcome.versions.matches(versions)]
 
 
 def rule_keys() -> Mapping[str, frozenset[str]]:

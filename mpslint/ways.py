@@ -23,7 +23,7 @@ from mpslint.settings.dialect import CallPattern, Dialect, load_dialects
 from mpslint.settings.evidence import CHOOSE_DEVICE
 from mpslint.settings.plan import RUNS
 from mpslint.settings.translate import DEVICE_TYPES
-from mpslint.words import Role
+from mpslint.words import Role, is_exact, quoted
 
 Group = frozenset[Word]
 """Words of which one has to be there."""
@@ -86,7 +86,7 @@ class _Reader:
         elif subject == "role":
             yield frozenset(self.of_roles(names))
         elif subject == "runs_on":
-            yield frozenset([*pieces_of(names), *_answers(lambda value: value in names), *self.of_roles(CHOOSE_DEVICE)])
+            yield frozenset([*self._of_devices(names, lambda value: value in names), *self.of_roles(CHOOSE_DEVICE)])
         elif subject == "mentions" and all(map(_PIECES.fullmatch, names)):
             yield frozenset([*pieces_of(piece for name in names for piece in name.split("|")), ANYWHERE])
         elif subject == "suppression":
@@ -101,9 +101,17 @@ class _Reader:
         yield frozenset(word for _, written in spellings for word in written)
         kinds = [kind for op, value in condition.comparisons if op in ("is", "matches", "may_be") for kind in _devices_in(value)]
         if kinds and all(map(_reads_devices, condition.names)):
-            sets = [(pattern, pattern.sets[name]) for name in condition.names for pattern in _patterns() if name in pattern.sets]
-            said = [word for pattern, value in sets if compare_all((value,), condition.comparisons) for word in _words_of(pattern)]
-            yield frozenset([*pieces_of(kinds), *said, *_answers(lambda value: compare_all((value,), condition.comparisons))])
+            yield frozenset(self._of_devices(kinds, lambda value: compare_all((value,), condition.comparisons), condition.names))
+
+    def _of_devices(self, kinds: Iterable[str], holds: Callable[[Any], bool], settings: Sequence[str] = ("device.name",)) -> Iterator[Word]:
+        """Yield the words of what names a device: a string of a program, a command, a call that is for one device, an answer."""
+        yield from pieces_of(map(quoted, kinds) if self.is_code else kinds)
+        for pattern in _patterns():
+            if any(name in pattern.sets and holds(pattern.sets[name]) for name in settings):
+                yield from pieces_of(f".{method}(" for method in pattern.methods)
+                yield from (part_of_device(name) or word_of(name) for name in pattern.names)
+                yield from pieces_of(map(literal, pattern.written))
+        yield from _answers(holds)
 
     def _of_check(self, condition: Condition) -> Iterator[Group]:
         """Yield the words that Python checks name: one of their WORDS, and of their FILE_WORDS and FILE_ROLES where they have them."""
@@ -126,6 +134,8 @@ class _Reader:
         for word in words:
             if isinstance(word, Role):
                 yield from self.of_roles([word])
+            elif is_exact(word):
+                yield word, False
             else:
                 yield word_of(word)
 
@@ -211,6 +221,11 @@ def _reads_devices(name: str) -> bool:
     """Return whether a setting is the name of a device wherever an argument says it."""
     readers = {spelling.reads for pattern in _patterns() for _, spelling in pattern.table.spellings_of(name)}
     return readers == {"device"} and not any(name in pattern.table.defaults for pattern in _patterns())
+
+
+def part_of_device(name: str) -> Word | None:
+    """Return the part of a qualified name that names a device, if one does: `cuda` of `torch.cuda.amp.autocast`, rarer than its end."""
+    return next(((part, True) for part in name.split(".") if part in DEVICE_TYPES), None)
 
 
 def _devices_in(value: Any) -> list[str]:

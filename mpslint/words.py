@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from mpslint.record import record
 
 _IDENTIFIER = re.compile(r"\w+")
+_METHOD = re.compile(r"\.(\w+)\(")
+_DOT, _CALL = re.compile(r"\.\s*$"), re.compile(r"\s*\(")
+_QUOTE = re.compile(r"[\"']([\w,;:=|/ -]*[,;:=|/ -])?$")
+_NEAR = 40
+"""Characters before a word in which its quote is looked for."""
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() or chr(byte) == "_" else 32 for byte in range(256))
 """Each byte as it is, those of ASCII that belong to no identifier as a space: four times as fast as a regular expression."""
 
@@ -38,7 +43,8 @@ class Words:
     """
 
     names: frozenset[str]
-    pieces: re.Pattern[str]
+    pieces: tuple[str, ...]
+    """Pieces of identifiers; with a space before or behind one with which an identifier begins or ends."""
     marks: tuple[str, ...]
     """Pieces that hold no letter or digit (`+=`)."""
     asked: set[str] = field(default_factory=set)
@@ -54,17 +60,23 @@ class Words:
                 self.asked.clear()
                 self.found.clear()
                 new = identifiers
-            self.found.update(word for word in new if self.holds(word))
+            self.found.update(self.names & new, self._with_pieces(new))
             self.asked.update(new)
         return self.found & identifiers
+
+    def _with_pieces(self, identifiers: Iterable[str]) -> Iterator[str]:
+        """Yield those of some identifiers that hold a piece: each piece is looked for in all of them at once."""
+        text = f" {' '.join(identifiers)} "
+        for piece in self.pieces:
+            at = text.find(piece)
+            while at >= 0:
+                end = text.index(" ", at + 1)
+                yield text[text.rindex(" ", 0, at + 1) + 1 : end]
+                at = text.find(piece, end)
 
     def are_in(self, text: str, identifiers: frozenset[str] | None = None) -> bool:
         """Return whether one of them stands in a text, of which `identifiers` are the identifiers, where they are known already."""
         return bool(self.among(identifiers_of(text) if identifiers is None else identifiers)) or self.marks_in(text)
-
-    def holds(self, word: str) -> bool:
-        """Return whether an identifier is one of the names, or holds one of the pieces."""
-        return word in self.names or self.pieces.search(word) is not None
 
     def marks_in(self, text: str) -> bool:
         """Return whether one of the marks stands in a text."""
@@ -77,9 +89,33 @@ def identifier_in(piece: str) -> tuple[str, bool, bool] | None:
     return (longest.group(), longest.start() > 0, longest.end() < len(piece)) if longest is not None else None
 
 
+def quoted(word: str) -> str:
+    """Return the piece of text that stands for a word in a string of a program, rather than among its names."""
+    return f'"{word}'
+
+
+def is_exact(piece: str) -> bool:
+    """Return whether a piece is a quoted word, or a method that is called (`.eval(`): `stands_in` tells whether it is there."""
+    return piece[:1] == '"' or _METHOD.fullmatch(piece) is not None
+
+
+def stands_in(text: str, piece: str) -> bool:
+    """Return whether an exact piece stands in a text, however it is spaced; a quoted word after a few others too (`"cpu,cuda"`)."""
+    method = _METHOD.fullmatch(piece)
+    word = method.group(1) if method is not None else piece[1:]
+    before, after = (_DOT, _CALL) if method is not None else (_QUOTE, None)
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if before.search(text[max(0, at - _NEAR) : at]) is not None and (after is None or after.match(text, end) is not None):
+            return True
+        at = text.find(word, end)
+    return False
+
+
 def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
     """Return names and pieces as Words."""
-    patterns: set[str] = set()
+    spaced: set[str] = set()
     marks: set[str] = set()
     for piece in filter(None, pieces):
         found = identifier_in(piece)
@@ -87,15 +123,16 @@ def words_of(names: Iterable[str], pieces: Iterable[str]) -> Words:
             marks.add(piece)
             continue
         word, begins, ends = found
-        patterns.add(("^" if begins else "") + word + ("$" if ends else ""))
-    return Words(frozenset(filter(None, names)), re.compile("|".join(sorted(patterns)) or "(?!)"), tuple(sorted(marks)))
+        spaced.add((" " if begins else "") + word + (" " if ends else ""))
+    shortest = (piece for piece in spaced if not any(other != piece and other in piece for other in spaced))
+    return Words(frozenset(filter(None, names)), tuple(sorted(shortest)), tuple(sorted(marks)))
 
 
-def parts_of(words: Words) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+def parts_of(words: Words) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return Words as plain data."""
-    return tuple(sorted(words.names)), words.pieces.pattern, words.marks
+    return tuple(sorted(words.names)), words.pieces, words.marks
 
 
-def from_parts(names: Iterable[str], pieces: str, marks: tuple[str, ...]) -> Words:
+def from_parts(names: Iterable[str], pieces: Iterable[str], marks: Iterable[str]) -> Words:
     """Return the Words that `parts_of` made this of."""
-    return Words(frozenset(names), re.compile(pieces), marks)
+    return Words(frozenset(names), tuple(pieces), tuple(marks))

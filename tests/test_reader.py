@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from mpslint.finding import Edit, ReadError, Span
 from mpslint.source.document import Kind
+from mpslint.source.notebook import NotebookText, load_cells
 from mpslint.source.reader import kind_of, read
 from tests.notebooks import code_cell, notebook
 
@@ -179,3 +181,44 @@ def test_only_the_changed_line_of_a_notebook_differs() -> None:
     assert document.write_back is not None
 
     assert document.write_back((Edit(Span(start, start + 4), "False"),)) == raw.replace(b"True", b"False")
+
+
+CELL = '{"cell_type": "code", "source": ["import torch\\n", "x = \\"[{\\""], "outputs": [{"data": [1, {}]}]}'
+WHOLE = [
+    f'{{"cells": [{CELL}, {CELL}], "metadata": {{}}, "nbformat": 4}}',
+    f'\n{{ "metadata" : {{"a": [1, "]"]}} ,\r\n\t"cells" : [\n {CELL} \n,\t{CELL}\n] }}\n\n',
+    f'{{"cells": [{CELL}], "cells": [3, {CELL}]}}',
+    f'{{"c\\u0065lls": [{CELL}]}}',
+    '{"cells": []}',
+]
+BROKEN = [
+    '{"cells": [], }',
+    f'{{"cells": [{CELL},]}}',
+    f'{{"cells": [{CELL}]}} x',
+    '{"cells": [1 2]}',
+    '{"cells"}',
+    "{3: 4}",
+    '{"cells": [',
+    "{",
+]
+
+
+@pytest.mark.parametrize("raw", WHOLE)
+def test_where_cells_begin_is_seen_while_they_are_read(raw: str) -> None:
+    """It is what a search for them finds afterwards, and what is read is what `json` reads."""
+    cells, _, starts = load_cells(raw, "train.ipynb")
+
+    assert [cell.data for cell in cells] == [cell for cell in json.loads(raw)["cells"] if isinstance(cell, dict)]
+    assert len(starts) == len(json.loads(raw)["cells"])
+    numbers = tuple(cell.number for cell in cells)
+    seen, searched = NotebookText(raw, numbers, starts), NotebookText(raw, numbers)
+    assert [seen.source(index) for index in range(len(numbers))] == [searched.source(index) for index in range(len(numbers))]
+
+
+@pytest.mark.parametrize("raw", BROKEN)
+def test_json_that_is_not_well_formed_is_refused_with_its_place(raw: str) -> None:
+    """With the place and reason that `json` gives."""
+    with pytest.raises(json.JSONDecodeError) as expected:
+        json.loads(raw)
+    with pytest.raises(ReadError, match=rf"train.ipynb:1:{expected.value.colno}: not valid JSON: {re.escape(expected.value.msg)}"):
+        load_cells(raw, "train.ipynb")

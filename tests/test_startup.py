@@ -96,7 +96,7 @@ def test_the_words_of_a_wheel_are_those_of_the_rules() -> None:
     assert compiled["frameworks"] == frameworks(rules)
     for name, words in (("file", file_words(rules)), ("function", function_words(rules))):
         again = from_parts(*compiled[name])
-        assert (again.names, again.pieces.pattern, again.marks) == (words.names, words.pieces.pattern, words.marks)
+        assert (again.names, again.pieces, again.marks) == (words.names, words.pieces, words.marks)
 
 
 def test_a_checkout_has_no_words_of_a_wheel() -> None:

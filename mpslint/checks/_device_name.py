@@ -9,6 +9,7 @@ from typing import TypeGuard
 
 from mpslint.finding import Edit, Span
 from mpslint.judge import Match, Peers
+from mpslint.program.walk import first_line
 from mpslint.record import record
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import import_edits
@@ -255,7 +256,6 @@ def _block_end(body: Sequence[ast.stmt], start: ast.stmt, evidence: Evidence) ->
 
 def _line_start(statement: ast.AST, evidence: Evidence) -> int | None:
     """Return where a statement begins, decorators included; None where it is not at the very beginning of a line."""
-    decorators = getattr(statement, "decorator_list", ())
-    line = min([statement.lineno, *(decorator.lineno for decorator in decorators)])  # type: ignore[attr-defined]
-    start = evidence.document.line_starts[line - 1]
-    return start if evidence.span_of(statement).start == start or decorators else None
+    start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
+    is_decorated = bool(getattr(statement, "decorator_list", ()))
+    return start if evidence.span_of(statement).start == start or is_decorated else None

@@ -11,12 +11,17 @@ from mpslint.finding import Span
 from mpslint.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import VersionRange, parse_version
+from mpslint.versions import Version, VersionRange, parse_version
 
 WORDS = ("install ",)
 """One of these stands in every function, and file, in which it finds something."""
 INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? install (?:\\\r?\n|[^\n])*")
 """An install command with the lines it goes on in."""
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document holds commands."""
+    return bool(document.snippets)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -17,6 +17,10 @@ IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
 """Methods that run in the workers."""
 WORDS = ("workers",)
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("loader",)
+"""A call in this role is made in every such file."""
+FILE_WORDS = (*IN_WORKERS, "collate_fn")
+"""One of these stands in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

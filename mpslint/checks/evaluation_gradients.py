@@ -34,7 +34,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         scope = _scope(context, evidence)
         if id(scope) not in known:
-            known[id(scope)] = _switches(scope)
+            known[id(scope)] = _switches(scope) if ".eval" in _text_of_scope(context, evidence) else []
         models = _in_evaluation_mode(known[id(scope)], loop)
         call = next((node for node in _forwards(loop) if called_name(node) in models), None) if models else None
         if call is not None:
@@ -45,6 +45,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _scope(context: Context, evidence: Evidence) -> Sequence[ast.stmt]:
     function: FunctionNode | None = context.functions[-1] if context.functions else None
     return function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body
+
+
+def _text_of_scope(context: Context, evidence: Evidence) -> str:
+    return evidence.text_of(context.functions[-1]) if context.functions else evidence.text
 
 
 def _switches(scope: Sequence[ast.stmt]) -> list[_Switch]:

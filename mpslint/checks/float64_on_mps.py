@@ -27,7 +27,7 @@ WORDS = ("float64", "double", "from_numpy", "tensor", "64")
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
     yield (options["dtypes"],)
-    yield options["tensors"], ["numpy"]
+    yield options["tensors"], ["numpy"], options["arrays"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.finding import Edit, Span
@@ -16,12 +16,18 @@ from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
+from mpslint.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
 
 WORDS = ("cuda",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield what stands in every such file: a question for CUDA, and the names of both devices."""
+    yield load_platform().cuda_questions, [quoted("cuda")], [quoted("cpu")]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -80,7 +86,8 @@ def _is_used(node: ast.AST, evidence: Evidence) -> bool:
     target = parent.targets[0] if isinstance(parent, ast.Assign) else None
     if not isinstance(target, ast.Name) or not evidence.is_program:
         return True
-    loads = (n for n in evidence.parents if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load))
+    named = (n for n in evidence.nodes_beside(target.id) if isinstance(n, ast.Name) and n.id == target.id)
+    loads = (n for n in named if isinstance(n.ctx, ast.Load))
     return any(not _is_shown(load, evidence) for load in loads)
 
 
@@ -106,15 +113,20 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
         before = block[: block.index(node)] if node in block else []
         taken, other = taken or before, other or before
     cuda = _assignments(other, "cuda")
-    found = [statement for target, statement in _assignments(taken, "cpu").items() if target in cuda or _is_replaced(target, node, choice)]
+    found = [
+        statement
+        for target, statement in _assignments(taken, "cpu").items()
+        if target in cuda or _is_replaced(target, node, choice, evidence)
+    ]
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
 
 
-def _is_replaced(target: str, node: ast.If, choice: Choice) -> bool:
-    """Return whether `if not torch.cuda.is_available():` makes a device the CPU, whatever it was before."""
-    return not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp) and IS_DEVICE.search(target) is not None
+def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
+    """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
+    is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
+    return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
 
 
 def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
@@ -179,7 +191,7 @@ def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
         return _asks_plainly(test.operand, evidence)
     if not isinstance(test, ast.Name):
         return isinstance(test, ast.Call)
-    given = [node.value for node in (*evidence.parsed.body, *evidence.parents) if isinstance(node, ast.Assign) and _binds(node, test.id)]
+    given = [node.value for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign) and _binds(node, test.id)]
     return bool(given) and all(isinstance(value, ast.Call) for value in given)
 
 

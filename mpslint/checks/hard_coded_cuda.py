@@ -16,6 +16,7 @@ from mpslint.program.facts import Argument, Call, Context
 from mpslint.program.values import Instance, Known, Symbol, is_weak, origin_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, import_edits, quote_of
+from mpslint.words import quoted
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
@@ -25,7 +26,9 @@ PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, as
 """Where a conditional expression may stand without parentheses."""
 
 WORDS = ("cuda",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+FILE_WORDS = (quoted("cuda"), ".cuda(")
+"""One of these stands in every such file."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

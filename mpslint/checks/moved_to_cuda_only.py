@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.judge import Match
@@ -12,7 +12,12 @@ from mpslint.program.platform import load_platform
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("cuda",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield what stands in every such file: a question for CUDA, and the move."""
+    yield load_platform().cuda_questions, [".cuda("]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.judge import Match
-from mpslint.program.flow import ends_program
+from mpslint.program.flow import ENDS, ends_program
 from mpslint.program.platform import load_platform
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("cuda",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+STOPS = ("assert", "raise", *(name.rsplit(".", 1)[-1] for name in sorted(ENDS)))
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield what stands in every such file: a question for CUDA, and what stops there."""
+    yield load_platform().cuda_questions, STOPS
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

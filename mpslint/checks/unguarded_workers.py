@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,10 +11,27 @@ from mpslint.judge import Match, match_of
 from mpslint.program.facts import Context
 from mpslint.program.values import Instance, Value, alternatives_of
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Kind
+from mpslint.source.document import Document, Kind
+from mpslint.versions import Version
+from mpslint.words import identifiers_of
 
 WORDS = ("workers",)
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("loader",)
+"""A call in this role is made in every such file."""
+DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)
+RUN = re.compile(r"^(?!(?:async )?def |class |import |from |@|if __name__|if TYPE_CHECKING)\w.*(?:\n[ \t)\]}].*)*", re.MULTILINE)
+"""A statement at the top of a script, beside definitions and the main guard."""
+BLOCK = re.compile(r"(?:async )?(?:if|for|while|with|try|match)\b")
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document is a script that may go through something as it is imported: at its top, or in a function called there."""
+    if document.kind is not Kind.PYTHON:
+        return False
+    names = set(DEFINED.findall(document.code))
+    statements = (found.group() for found in RUN.finditer(document.code))
+    return any(BLOCK.match(text) or not names.isdisjoint(identifiers_of(text)) for text in statements)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,12 +9,20 @@ from mpslint.checks._loaders import made_of, with_workers
 from mpslint.judge import Match, match_of
 from mpslint.program.values import Class
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Kind
+from mpslint.source.document import Document, Kind
+from mpslint.versions import Version
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
 WORDS = ("workers",)
 """One of these stands in every function, and file, in which it finds something."""
+FILE_ROLES = ("loader",)
+"""A call in this role is made in every such file."""
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document is a notebook."""
+    return document.kind is Kind.NOTEBOOK
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -24,12 +24,19 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def first_line(node: ast.AST) -> int | None:
+    """Return the line that a node begins on, decorators included; None for one without a place."""
+    decorators = getattr(node, "decorator_list", None)
+    line: int | None = getattr(node, "lineno", None)
+    return min([decorator.lineno for decorator in decorators], default=line) if decorators else line
+
+
 class Parents(Mapping[ast.AST, ast.AST]):
-    """The node that each node below some statements is right below: found out statement by statement, as most are never asked about."""
+    """The node that each node below some statements is right below: found out on the way to a node, as most are never asked about."""
 
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self._body = list(body)
-        self._starts = [min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))]) for statement in body]
+        self._starts = [first_line(statement) or statement.lineno for statement in body]
         self._nodes: list[list[ast.AST] | None] = [None] * len(self._body)
         self._found: dict[ast.AST, ast.AST] = {}
 
@@ -37,11 +44,11 @@ class Parents(Mapping[ast.AST, ast.AST]):
         if node not in self._found:
             line = getattr(node, "lineno", None)
             index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
-            while index >= 0 and self._starts[index] == self._starts[index - 1] and index > 0:
-                self._read_statement(index)  # several statements on one line
+            while index > 0 and self._starts[index] == self._starts[index - 1]:
+                self._find(node, self._body[index])  # several statements on one line
                 index -= 1
             if index >= 0:
-                self._read_statement(index)
+                self._find(node, self._body[index])
             if node not in self._found and node not in self._body:
                 len(self)  # a node without a place, or one that is not below these statements
         return self._found[node]
@@ -52,6 +59,19 @@ class Parents(Mapping[ast.AST, ast.AST]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def _find(self, wanted: ast.AST, statement: ast.stmt) -> None:
+        """Note what is right below what on the way from a statement to a node with a place, where that is not known yet."""
+        first, last = wanted.lineno, wanted.end_lineno  # type: ignore[attr-defined]
+        stack: list[ast.AST] = [statement]
+        while stack:
+            node = stack.pop()
+            for child in children(node):
+                self._found[child] = node
+                if child is wanted:
+                    return
+                if getattr(child, "end_lineno", last) >= last and (first_line(child) or first) <= first:
+                    stack.append(child)
 
     def _read_statement(self, index: int) -> list[ast.AST]:
         """Return the nodes below a statement, once it is known what each is right below."""

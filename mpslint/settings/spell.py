@@ -13,6 +13,7 @@ from mpslint.config.yaml_edit import scalar_text
 from mpslint.finding import Edit, Span
 from mpslint.program.facts import Call, Command
 from mpslint.program.plain_calls import with_plain_argument
+from mpslint.program.walk import first_line
 from mpslint.record import record
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
@@ -320,8 +321,7 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     if not above:
         return []
     statement = imports[0] if imports else above[-1]
-    line = min([statement.lineno, *(decorator.lineno for decorator in getattr(statement, "decorator_list", ()))])
-    start = evidence.document.line_starts[line - 1]
+    start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
     newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
     before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
     prefix = before.group() if before is not None else ""
@@ -331,7 +331,7 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
 def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
     """Return whether `import module` runs before a place is reached, by where it stands."""
     scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    for node in (*evidence.parsed.body, *evidence.parents):
+    for node in evidence.nodes_beside(module):
         if not (isinstance(node, ast.Import) and any(a.name.split(".")[0] == module and a.asname in (None, module) for a in node.names)):
             continue
         inside: ast.AST | None = node

@@ -21,10 +21,10 @@ def read_notebook(path: str, data: bytes) -> Document:
     except UnicodeDecodeError as error:
         where = data.count(b"\n", 0, error.start) + 1
         raise ReadError(f"{path}:{where}: not valid UTF-8, so not a notebook") from None
-    raw_cells, metadata = load_cells(raw, path)
+    raw_cells, metadata, starts = load_cells(raw, path)
     if not raw.strip() or not _is_python(metadata):
         raw_cells = []
-    return _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)]).document()
+    return _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)], starts).document()
 
 
 def _is_python(metadata: dict[str, object]) -> bool:
@@ -49,9 +49,9 @@ def _is_python_cell(cell: RawCell) -> bool:
 class _Joined:
     """The cells of a notebook on their way into one Document."""
 
-    def __init__(self, path: str, raw: str, mark: bytes, raw_cells: list[RawCell]) -> None:
+    def __init__(self, path: str, raw: str, mark: bytes, raw_cells: list[RawCell], starts: tuple[int, ...]) -> None:
         self.path, self.raw, self.mark = path, raw, mark
-        self.layout = NotebookText(raw, tuple(cell.number for cell in raw_cells))
+        self.layout = NotebookText(raw, tuple(cell.number for cell in raw_cells), starts)
         self.cells: list[Cell] = []
         self.raw_cells = raw_cells
 

@@ -18,6 +18,7 @@ from mpslint.finding import Edit, ReadError
 from mpslint.record import record
 
 _DECODER = json.JSONDecoder(strict=False)
+_STRICT = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}\s]+")
@@ -45,13 +46,13 @@ class RawCell:
     source: str
 
 
-def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any]]:
-    """Return the cells of a notebook and its metadata. Formats 4, 3 and 2 are read as they stand.
+def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tuple[int, ...]]:
+    """Return the cells of a notebook, its metadata, and where each cell begins if that was seen on the way (else nothing).
 
-    Raises ReadError, with the line, when the text is not JSON or not a notebook.
+    Formats 4, 3 and 2 are read as they stand. Raises ReadError, with the line, when the text is not JSON or not a notebook.
     """
     try:
-        data = json.loads(raw)
+        data, starts = _with_starts(raw) or (json.loads(raw), ())
     except json.JSONDecodeError as error:
         raise ReadError(f"{path}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
     except RecursionError:
@@ -68,7 +69,51 @@ def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any]]:
             if isinstance(source, str):
                 found.append(RawCell(number, cell, source))
     metadata = data.get("metadata")
-    return found, metadata if isinstance(metadata, dict) else {}
+    return found, metadata if isinstance(metadata, dict) else {}, starts
+
+
+def _with_starts(raw: str) -> tuple[dict[str, Any], tuple[int, ...]] | None:
+    """Return what a notebook's JSON says and where each of its cells begins, read in one go; None where it is anything but well formed."""
+    data: dict[str, Any] = {}
+    starts: tuple[int, ...] = ()
+    position = _blanks(raw, 0)
+    mark = "," if raw[position : position + 1] == "{" else ""
+    try:
+        while mark == ",":
+            key, position = _STRICT.raw_decode(raw, _blanks(raw, position + 1))
+            position = _blanks(raw, position)
+            if not isinstance(key, str) or raw[position] != ":":
+                return None
+            position = _blanks(raw, position + 1)
+            if key == "cells" and raw[position] == "[":
+                data[key], starts, position = _array_with_starts(raw, position)
+            else:
+                data[key], position = _STRICT.raw_decode(raw, position)
+            position = _blanks(raw, position)
+            mark = raw[position]
+    except (ValueError, IndexError, RecursionError):
+        return None
+    is_whole = mark == "}" and _blanks(raw, position + 1) == len(raw)
+    return (data, starts) if is_whole and isinstance(data.get("cells"), list) else None
+
+
+def _array_with_starts(raw: str, position: int) -> tuple[list[Any], tuple[int, ...], int]:
+    """Return the items of the array at `position`, where each begins, and where the array ends. Raises ValueError where it is malformed."""
+    items: list[Any] = []
+    starts: list[int] = []
+    mark = ","
+    if raw[(after := _blanks(raw, position + 1))] == "]":
+        return items, (), after + 1
+    while mark == ",":
+        start = _blanks(raw, position + 1)
+        item, end = _STRICT.raw_decode(raw, start)
+        items.append(item)
+        starts.append(start)
+        position = _blanks(raw, end)
+        mark = raw[position]
+    if mark != "]":
+        raise ValueError(f"neither ',' nor ']' at {position}")
+    return items, tuple(starts), position + 1
 
 
 def _cells_of(data: Any) -> list[Any] | None:
@@ -97,18 +142,20 @@ def _explain(data: Any) -> str:
     return "it has no cells"
 
 
-@record(frozen=True)
+@record(frozen=True, eq=False)
 class NotebookText:
     """The JSON text of a notebook with the places of its sources, found when first asked for."""
 
     raw: str
     numbers: tuple[int, ...]
     """The number (from 1) of each cell that the Document holds, in order."""
+    seen: Sequence[int] = ()
+    """Where the object of each cell of the notebook begins, as far as that is known."""
 
     @functools.cached_property
-    def _starts(self) -> list[int]:
+    def _starts(self) -> Sequence[int]:
         """Where the object of each cell of the notebook begins."""
-        return list(_cell_starts(self.raw))
+        return self.seen or list(_cell_starts(self.raw))
 
     @functools.lru_cache(maxsize=512)  # noqa: B019  (the object lives as long as its Document)
     def source(self, index: int) -> SourceText:
