@@ -291,6 +291,21 @@ def _device(value: Value) -> Any:
     return _NOT_MINE if isinstance(value, Symbol) else UNKNOWN
 
 
+def _devices(value: Value) -> Any:
+    """Return how many devices there must be for a number of them, or for those of some numbers."""
+    numbers: list[Any] = []
+    if isinstance(value, Items) and not value.open:
+        numbers = [item.value if isinstance(item, Known) else None for item in value.values()]
+    elif isinstance(value, Known) and isinstance(value.value, str):
+        listed = value.value.split(",")
+        if len(listed) == 1 and value.value.isdigit():
+            return Known(int(value.value), value.origin, value.weak)
+        numbers = [int(number) if number.strip().isdigit() else None for number in listed]
+    if numbers and all(type(number) is int for number in numbers):
+        return Known(max(len(numbers), *(number + 1 for number in numbers)), origin_of(value), getattr(value, "weak", False))
+    return _plain(value)
+
+
 def _dtype(value: Value) -> Any:
     text = None
     if isinstance(value, Symbol):
@@ -328,6 +343,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "word": _word,
     "kind": _kind,
     "device": _device,
+    "devices": _devices,
     "dtype": _dtype,
     "number": _number,
     "switch": _switch,
