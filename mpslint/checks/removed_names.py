@@ -33,7 +33,7 @@ def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[s
     """Return whether a Document holds a name that these versions do not have, and its package's."""
     held = document.code_identifiers
     gone = _gone(options["kind"], tuple(versions.items()))
-    return any(package in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
+    return any(_root(name, package) in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -66,7 +66,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _values(name: str, gone: Mapping[str, tuple[str, Mapping[str, Any]]], evidence: Evidence) -> dict[str, str]:
     package, entry = gone[name]
     version = evidence.target.versions.get(package)
-    library = f"{package} {format_version(version)}" if version is not None else package
+    library = entry.get("library") or (f"{package} {format_version(version)}" if version is not None else package)
     return {"written": name.rsplit(".", 1)[-1], "library": library, "instead": entry["instead"]}
 
 
@@ -85,8 +85,14 @@ def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> dict[str, tup
 def _by_package(kind: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, entry in platform_data("removed_names")[kind].items():
-        found.setdefault(VersionRange.parse(entry["exists"]).terms[0][0], []).append(name.rsplit(".", 1)[-1])
+        root = _root(name, VersionRange.parse(entry["exists"]).terms[0][0])
+        found.setdefault(root, []).append(name.rsplit(".", 1)[-1])
     return found
+
+
+def _root(name: str, package: str) -> str:
+    """Return the word that stands in every file that has a name: the module that it is imported from; for a method, the package's."""
+    return name.split(".")[0] if "." in name else package
 
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
