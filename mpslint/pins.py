@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import json
 import os
@@ -18,7 +17,7 @@ from mpslint.target import newest_versions
 from mpslint.versions import format_version, parse_version
 
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
-ROOT_MARKS = ("pyproject.toml", ".git", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES)
+ROOT_MARKS = frozenset(["pyproject.toml", ".git", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES])
 _REQUIREMENT = re.compile(r"^\s*(?:[\w.-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*([=<>!~][^;#]*)?")
 _INSTALL = re.compile(r"""(?<![\w.\-/@])["']?([A-Za-z][\w.-]*)(?:\[[\w,.-]*\])?\s?((?:[=<>!~]=?=?\s?\d[\w.*]*\s?,?\s?)+)""")
 _TAG = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?@v?(\d+(?:\.\d+)+)")
@@ -30,21 +29,17 @@ _EXACT = re.compile(r"^={2,3}\s*(\d[\w.+]*)\s*$")
 LARGEST_FILE = 20_000_000
 
 
-def project_root(path: Path) -> Path | None:
-    """Return the nearest folder at or above a file that looks like the root of a project, or None."""
-    return _root_at(str(path if path.is_dir() else path.parent))
-
-
 @functools.lru_cache(maxsize=4096)
-def _root_at(folder: str) -> Path | None:
+def project_root(folder: str) -> Path | None:
+    """Return the nearest folder, this one or one above it, that looks like the root of a project; None where there is none."""
     try:
         names = os.listdir(folder)
     except OSError:
         names = []
-    if any(name in ROOT_MARKS or fnmatch.fnmatchcase(name, "requirements*.txt") for name in names):
+    if not ROOT_MARKS.isdisjoint(names) or any(name.startswith("requirements") and name.endswith(".txt") for name in names):
         return Path(folder)
     above = os.path.dirname(folder)
-    return _root_at(above) if above != folder else None
+    return project_root(above) if above != folder else None
 
 
 @functools.lru_cache(maxsize=64)

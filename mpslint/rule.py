@@ -99,6 +99,12 @@ class Condition:
     """The value is decided where it is written, not by a name that stands for it."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def named_arguments(self) -> list[str]:
+        """The arguments that a call has to be given by name: not those that may be given by position, nor those that must be missing."""
+        given = (name for name, comparisons in self.arguments.items() if dict(comparisons).get("any") is not False)
+        return [name for name in given if name not in self.positional]
+
 
 @record(frozen=True, slots=True, eq=False)
 class Outcome:

@@ -40,12 +40,7 @@ def target_for(
 
 def base_target(path: str) -> Target:
     """Return the Target of a file as far as its content, options and configuration have no say: the same object for a whole project."""
-    return _base(_root_of(os.path.dirname(os.path.abspath(path))) if path != STANDARD_INPUT else None)
-
-
-@functools.lru_cache(maxsize=4096)
-def _root_of(folder: str) -> Path | None:
-    return project_root(Path(folder))
+    return _base(project_root(os.path.dirname(os.path.abspath(path))) if path != STANDARD_INPUT else None)
 
 
 @functools.lru_cache(maxsize=256)

@@ -182,10 +182,9 @@ class _Reader:
 
 
 def _of_arguments(condition: Condition) -> Iterator[Group]:
-    """Yield the arguments that a call has to have: not those that it may be given by position, nor those that it must not have."""
-    for name, comparisons in condition.arguments.items():
-        if name not in condition.positional and dict(comparisons).get("any") is not False:
-            yield frozenset([(name, True)])
+    """Yield the arguments that a call has to be given by name."""
+    for name in condition.named_arguments:
+        yield frozenset([(name, True)])
 
 
 @functools.lru_cache(maxsize=4096)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import tokenize
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mpslint.source.bare import bare
+from mpslint.source.bare import _TOKEN, bare
 from mpslint.source.reader import read
 
 
@@ -36,11 +37,31 @@ def test_comments_and_longer_texts_are_blank(text: str, left: str) -> None:
     assert bare(text) == left
 
 
-@given(st.lists(st.sampled_from(["'", '"', '"""', "'''", "#", "\n", "\\", "f", "r", "x", " ", "=", "{", "}"]), max_size=30).map("".join))
+PIECES = st.lists(st.sampled_from(["'", '"', '"""', "'''", "#", "\n", "\\", "f", "r", "x", " ", "=", "{", "}"]), max_size=30).map("".join)
+
+
+@given(PIECES)
 def test_lengths_and_lines_stay(text: str) -> None:
     """Whatever the text is: places in it are places in the original."""
     assert len(bare(text)) == len(text)
     assert [index for index, char in enumerate(text) if char == "\n"] == [index for index, char in enumerate(bare(text)) if char == "\n"]
+
+
+def blanked(text: str) -> str:
+    """Return the same, token by token."""
+
+    def kept(match: re.Match[str]) -> str:
+        before = text[max(0, match.start() - 2) : match.start()].lower()
+        is_left = match.group()[0] != "#" and ("\n" not in match.group() or before.endswith(("f", "fr")))
+        return match.group() if is_left else re.sub(r"[^\n]", " ", match.group())
+
+    return _TOKEN.sub(kept, text)
+
+
+@given(PIECES)
+def test_looking_only_where_something_goes_gives_the_same(text: str) -> None:
+    """As looking at every string in turn."""
+    assert bare(text) == blanked(text)
 
 
 def test_names_of_real_modules_all_stay() -> None:

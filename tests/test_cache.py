@@ -57,9 +57,8 @@ def forget() -> None:
     """A new process remembers no configuration, no pins and no rules."""
     for function in (
         configuration._nearest,
-        pins._root_at,
+        pins.project_root,
         targeting._base,
-        targeting._root_of,
         targeting.project_pins,
         knowledge.knowledge_digest,
     ):

@@ -22,7 +22,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts with no environment and no project known."""
     monkeypatch.setattr(targeting, "environment_versions", dict)
     targeting._base.cache_clear()
-    targeting._root_of.cache_clear()
+    pins.project_root.cache_clear()
     pins.project_pins.cache_clear()
 
 

@@ -49,9 +49,25 @@ def words(options: Mapping[str, Any]) -> Iterator[str]:
 
 def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
-    asked = [entry for entry in load_table(options["table"]) if entry.kind == options["kind"] and entry.versions.matches(versions)]
-    names = [name.removesuffix(".__call__").rsplit(".", 1)[-1] for entry in asked for name in entry.condition.names]
-    return any("*" in name for name in names) or not document.code_identifiers.isdisjoint(names)
+    return any(
+        _may_be_in(document, entry)
+        for entry in load_table(options["table"])
+        if entry.kind == options["kind"] and entry.versions.matches(versions)
+    )
+
+
+def _may_be_in(document: Document, entry: KnownCall) -> bool:
+    """Return whether a Document names a call of an entry, as an attribute or in an import, and the arguments that it has to be given."""
+    identifiers = document.code_identifiers
+    if not identifiers.issuperset(entry.condition.named_arguments):
+        return False
+    names = [name.removesuffix(".__call__").rsplit(".", 1)[-1] for name in entry.condition.names]
+    return any("*" in name or (name in identifiers and _is_brought(name, document.code)) for name in names)
+
+
+def _is_brought(name: str, code: str) -> bool:
+    """Return whether a name stands behind a dot or in an import, unless everything of a module is imported: others mean something else."""
+    return re.search(rf"\.\s*{name}\b|\bimport\b(?:\s*\*|[^.=:\"']*\b{name}\b)", code) is not None
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

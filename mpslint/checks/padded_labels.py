@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.judge import Match
@@ -13,13 +13,19 @@ from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.words import quoted
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|ignore_index|label_pad_token_id|masked_fill|pad_token_id")
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
 DECODING = re.compile(r"[!=]=\s*-\s?100")
 
 WORDS = ("padding",)
-"""One of these stands in every function, and file, in which it finds something."""
+"""One of these stands in every function in which it finds something."""
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield what stands in every such file: the padding, and the labels that it becomes."""
+    yield WORDS, [quoted("labels")]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.source.document import Document
+from mpslint.versions import Version
 
 WORDS = ("pad_to_multiple_of",)
 """One of these stands in every function, and file, in which it finds something."""
 FILE_ROLES = ("tokenizer",)
 """A call in this role is made in every such file."""
+
+
+GIVEN = re.compile(
+    r"--pad_to_multiple_of"
+    r"|\bpad_to_multiple_of\s*(?::[^=\n,)]*)?=\s*(?!=|None\b|(?:[\w.]+\.)?pad_to_multiple_of\b)"
+    r"|[\"']pad_to_multiple_of[\"']\s*:\s*(?!None\b|(?:[\w.]+\.)?pad_to_multiple_of\b)"
+)
+"""Something that decides the number, rather than hands it on by the same name."""
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document decides what lengths are a multiple of."""
+    return GIVEN.search(document.code) is not None
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield the arguments that stand in every such file."""
+    yield WORDS, ["max_length"], ["padding"], ["truncation"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

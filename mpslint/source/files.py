@@ -81,8 +81,10 @@ def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Foun
         problems.append(Found(str(error.filename), f"cannot be read: {error.strerror}"))
 
     ignores = _ignores_above(Path(top))
+    resolved = os.path.realpath(top)
     for folder, folders, files in os.walk(top, onerror=note):
-        here = Path(folder).resolve() if ignores or ".gitignore" in files else Path(folder)
+        below = folder[len(top) :].lstrip(os.sep + (os.altsep or ""))
+        here = Path(resolved, below) if ignores or ".gitignore" in files else Path(folder)
         own = _gitignore(here) if ".gitignore" in files else None
         if own is not None:
             ignores = {**ignores, here: own}
