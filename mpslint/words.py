@@ -11,7 +11,8 @@ from mpslint.record import record
 _IDENTIFIER = re.compile(r"\w+")
 _METHOD = re.compile(r"\.(\w+)\(")
 _DOT, _CALL = re.compile(r"\.\s*$"), re.compile(r"\s*\(")
-_QUOTE = re.compile(r"[\"']([\w,;:=|/ -]*[,;:=|/ -])?$")
+_QUOTE = re.compile(r"(?<![=!]=)(?<![=!]= )[\"']([\w,;:=|/ -]*[,;:=|/ -])?$")
+_NOT_COMPARED = re.compile(r"(?![\w:]*[\"']\s*(?:[=!]=|(?:not )?in\b))")
 _NEAR = 40
 """Characters before a word in which its quote is looked for."""
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() or chr(byte) == "_" else 32 for byte in range(256))
@@ -100,14 +101,17 @@ def is_exact(piece: str) -> bool:
 
 
 def stands_in(text: str, piece: str) -> bool:
-    """Return whether an exact piece stands in a text, however it is spaced; a quoted word after a few others too (`"cpu,cuda"`)."""
+    """Return whether an exact piece stands in a text, however it is spaced.
+
+    A quoted word counts after a few others too (`"cpu,cuda"`), but not where something is only compared with it (`kind == "cuda"`).
+    """
     method = _METHOD.fullmatch(piece)
     word = method.group(1) if method is not None else piece[1:]
-    before, after = (_DOT, _CALL) if method is not None else (_QUOTE, None)
+    before, after = (_DOT, _CALL) if method is not None else (_QUOTE, _NOT_COMPARED)
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        if before.search(text[max(0, at - _NEAR) : at]) is not None and (after is None or after.match(text, end) is not None):
+        if before.search(text[max(0, at - _NEAR) : at]) is not None and after.match(text, end) is not None:
             return True
         at = text.find(word, end)
     return False

@@ -19,8 +19,8 @@ FILE_ROLES = ("tokenizer",)
 
 GIVEN = re.compile(
     r"--pad_to_multiple_of"
-    r"|\bpad_to_multiple_of\s*(?::[^=\n,)]*)?=\s*(?!=|None\b|(?:[\w.]+\.)?pad_to_multiple_of\b)"
-    r"|[\"']pad_to_multiple_of[\"']\s*:\s*(?!None\b|(?:[\w.]+\.)?pad_to_multiple_of\b)"
+    r"|\bpad_to_multiple_of\s*(?::[^=\n,)]*)?=(?!=|\s*(?:None\b|(?:[\w.]+\.)?pad_to_multiple_of\b))"
+    r"|[\"']pad_to_multiple_of[\"']\s*:(?!\s*(?:None\b|(?:[\w.]+\.)?pad_to_multiple_of\b))"
 )
 """Something that decides the number, rather than hands it on by the same name."""
 
