@@ -23,6 +23,7 @@ from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.source.files import is_beside
 from mpslint.versions import VersionRange
 
 
@@ -222,7 +223,10 @@ def _handlers(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for fact in evidence.facts.imports:
         if any(fact.name == name or fact.name.startswith(f"{name}.") for name in condition.names):
-            values = {"value": fact.name, "written": fact.name, "package": fact.name.split(".")[0]}
+            package = fact.name.split(".")[0]
+            if is_beside(package, evidence.document.path):
+                continue  # the program's own, which only bears the name
+            values = {"value": fact.name, "written": fact.name, "package": package}
             yield Match(evidence.span_of(fact.node), values, context=fact.context, node=fact.node)
 
 

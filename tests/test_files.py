@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.source.files import find_files
+from mpslint.source.files import find_files, is_beside
 
 
 @pytest.fixture
@@ -70,3 +70,23 @@ def test_links_to_folders_are_not_followed(tree: Path) -> None:
     (tree / "src" / "loop").symlink_to(tree, target_is_directory=True)
 
     assert found("src") == ["src/c.py", "src/keep.gen.py"]
+
+
+def test_a_package_of_the_repository_is_its_own(tree: Path) -> None:
+    """`import unsloth` in a repository that holds a package of that name is no import of the library."""
+    (tree / "unsloth").mkdir()
+    (tree / "unsloth" / "__init__.py").write_text("")
+
+    assert is_beside("unsloth", str(tree / "src" / "gen" / "d.py"))
+    assert is_beside("unsloth", "src/c.py")
+    assert not is_beside("triton", str(tree / "a.py"))
+
+
+def test_what_lies_above_the_repository_is_not_its_own(tree: Path) -> None:
+    """The search ends where the repository does."""
+    inner = tree / "inner"
+    (inner / ".git").mkdir(parents=True)
+    (tree / "triton").mkdir()
+    (tree / "triton" / "__init__.py").write_text("")
+
+    assert not is_beside("triton", str(inner / "a.py"))

@@ -184,6 +184,56 @@ accelerate launch --mixed_precision fp16 \\
 """
 
 
+FABRIC = "from lightning.fabric import Fabric\nfrom lightning.pytorch.strategies import FSDPStrategy\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "value"),
+    [
+        ("strategy='ddp'", "distributed.strategy", "ddp"),
+        ("strategy=FSDPStrategy(cpu_offload=True)", "distributed.strategy", "fsdp"),
+        ("strategy=make()", "distributed.strategy", None),
+        ("devices=[6]", "distributed.devices", 7),
+        ("devices=[0, 1]", "distributed.devices", 2),
+        ("devices='0,3'", "distributed.devices", 4),
+        ("devices='2'", "distributed.devices", 2),
+        ("devices='auto'", "distributed.devices", "auto"),
+        ("devices=[first]", "distributed.devices", None),
+    ],
+)
+def test_fabric_says_its_strategy_and_its_devices(written: str, name: str, value: Any) -> None:
+    """An object stands for its class, and numbers of devices for a machine that has them all; what is not known says nothing."""
+    setting = setting_of(plan_of(f"{FABRIC}fabric = Fabric({written})\n"), name)
+
+    assert (setting.constant if setting.is_known else None) == value
+
+
+@pytest.mark.parametrize(
+    ("cut", "length"),
+    [
+        ("ids[:384]", 384),
+        ("ids[:LONGEST]", 1024),
+        ("ids[:longest]", 256),
+        ("ids[:given]", None),
+        ("ids[1:384]", None),
+        ("ids[:-1]", None),
+    ],
+)
+def test_a_mapped_function_that_cuts_tokens_bounds_them(cut: str, length: int | None) -> None:
+    """The number counts where it is written in the function, or given to a name there or around it."""
+    code = f"""
+        from transformers import Trainer
+        LONGEST = 1024
+        def preprocess(row, given=64):
+            longest = 256
+            input_ids = tokenizer.encode(row["text"])
+            return {{"input_ids": {cut.replace("ids", "input_ids")}}}
+        trainer = Trainer(model=model, train_dataset=data.map(preprocess))
+        """
+
+    assert plan_of(code).constant("length.bound") == length
+
+
 def test_shell_scripts_speak_the_same_settings() -> None:
     """Exported variables, a launcher's flags and a script's flags, variables of the same file put in."""
     plans = evidence_of(SHELL, "run.sh").plans

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,14 @@ from mpslint.judge import Match
 from mpslint.knowledge import platform_data
 from mpslint.program.facts import Choice
 from mpslint.program.platform import load_platform
+from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
-from mpslint.words import quoted
+from mpslint.words import quoted, stands_in
+
+IS_DEVICE = re.compile(r"(^|[._])device$")
+"""A name that means a device, whatever it was before."""
 
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
@@ -36,6 +41,41 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             span = evidence.span_of(choice.node if isinstance(choice.node, ast.IfExp) else shown)
             values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu}
             yield Match(span, values, context=choice.context, node=choice.node)
+    yield from _replaced(evidence)
+
+
+def _replaced(evidence: Evidence) -> Iterator[Match]:
+    """Yield each `if device == "cuda" and not torch.cuda.is_available(): device = "cpu"` of a device that is CUDA as a rule."""
+    seen: set[int] = set()
+    for setting in (s for m in evidence.file_plans.matched for s in m.settings if s.name == "device.name"):
+        parts = alternatives_of(setting.value)
+        if not any(isinstance(part, Known) and str(part.value).startswith("cuda") for part in parts):
+            continue
+        for cpu in (origin_of(part) for part in parts if isinstance(part, Known) and part.value == "cpu"):
+            statement = _statement_above(cpu, evidence)
+            above = evidence.parents.get(statement) if statement is not None else None
+            if isinstance(above, ast.If) and id(above) not in seen and statement in above.body and _asks_in_vain(above.test):
+                seen.add(id(above))
+                span = evidence.span_of(above.test)
+                values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": statement}
+                yield Match(span, values, context=setting.context, node=above)
+
+
+def _statement_above(node: ast.AST | None, evidence: Evidence) -> ast.stmt | None:
+    while node is not None and not isinstance(node, ast.stmt):
+        node = evidence.parents.get(node)
+    return node
+
+
+def _asks_in_vain(test: ast.expr) -> bool:
+    """Return whether a test is `device == "cuda" and not torch.cuda.is_available()`, in any order."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else []
+    absent = [part for part in parts if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and _is_question(part.operand)]
+    return len(parts) == 2 and len(absent) == 1
+
+
+def _is_question(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.is_available")
 
 
 def _is_used(node: ast.AST, evidence: Evidence) -> bool:
@@ -65,15 +105,28 @@ def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
 
 
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
-    """Return the assignment of the CPU, where an `if` assigns CUDA to the same name."""
+    """Return the assignment of the CPU, where an `if`, or what stands before it, assigns CUDA to the same name."""
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    cuda = _assignments(other, "cuda")
-    if not taken:
+    if not taken or not other:
         parent = evidence.parents.get(node)
         block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
-        taken = block[: block.index(node)] if node in block else []
-    found = [statement for target, statement in _assignments(taken, "cpu").items() if target in cuda]
+        before = block[: block.index(node)] if node in block else []
+        taken, other = taken or before, other or before
+    cuda = _assignments(other, "cuda")
+    found = [
+        statement
+        for target, statement in _assignments(taken, "cpu").items()
+        if target in cuda or _is_replaced(target, node, choice, evidence)
+    ]
+    if not found and choice.answer and _asks_in_vain(node.test):
+        found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
+
+
+def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
+    """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
+    is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
+    return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
 
 
 def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
@@ -97,7 +150,7 @@ def _names(node: ast.expr, device: str) -> bool:
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
     cpu = match.values["cpu"]
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or not _asks_plainly(match.node.test, evidence):
+    if not isinstance(match.node, (ast.If, ast.IfExp)) or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
         return None
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)
@@ -108,7 +161,23 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
             return None
         new = f"{mps} if {_question()} else {evidence.document.text[span.start : span.end]}"
         return Written((Edit(span, new),), f"... else {new}")
+    if cpu in match.node.body:
+        return _in_place(cpu, evidence)
     return _elif(match.node, mps, evidence)
+
+
+def _in_place(assignment: ast.stmt, evidence: Evidence) -> Written | None:
+    """Return the edit that assigns the Mac's GPU, where there is one, in place of the CPU."""
+    cpu = _constants(assignment, "cpu")[0]
+    span = evidence.span_of(cpu)
+    old = evidence.document.text[span.start : span.end]
+    new = f"{old[0]}mps{old[-1]} if {_question()} else {old}"
+    return Written((Edit(span, new),), new)
+
+
+def _constants(node: ast.AST, device: str) -> list[ast.Constant]:
+    """Return the constants in a node that are the name of a device."""
+    return [n for n in walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == device]
 
 
 def _question() -> str:
@@ -134,7 +203,7 @@ def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
     """Return the text of an expression or statement with "mps" for its "cpu"."""
     span = evidence.span_of(node)
     text = evidence.document.text[span.start : span.end]
-    constants = [n for n in walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == "cpu"]
+    constants = _constants(node, "cpu")
     if len(constants) != 1:
         return None
     inner = evidence.span_of(constants[0])

@@ -92,7 +92,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
     names = [manager.name for manager in context.managers if isinstance(manager, (Symbol, Instance)) and manager.name not in idle]
     for function in context.functions:
         names.append(getattr(function, "name", ""))
-        names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ())]
+        names += [ast.unparse(decorator) for decorator in getattr(function, "decorator_list", ()) if not _is_option(decorator)]
         parent = evidence.parents.get(function)
         names += [parent.name] if isinstance(parent, ast.ClassDef) else []
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
@@ -100,6 +100,11 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         return False
     catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
     return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
+
+
+def _is_option(decorator: ast.expr) -> bool:
+    """Return whether a decorator is an option of the command line (`@click.option("--device", default="cuda")`)."""
+    return isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".option", ".argument"))
 
 
 def _method(evidence: Evidence, call: Call, raises: str) -> Match:

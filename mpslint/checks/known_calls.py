@@ -49,25 +49,26 @@ def words(options: Mapping[str, Any]) -> Iterator[str]:
 
 def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
+    identifiers, code = document.code_identifiers, document.code
     return any(
-        _may_be_in(document, entry)
-        for entry in load_table(options["table"])
-        if entry.kind == options["kind"] and entry.versions.matches(versions)
+        any("*" in name or (name in identifiers and _is_brought(name, code)) for name in names)
+        and identifiers.issuperset(entry.condition.named_arguments)
+        and entry.versions.matches(versions)
+        for names, entry in _by_last_names(options["table"], options["kind"])
     )
 
 
-def _may_be_in(document: Document, entry: KnownCall) -> bool:
-    """Return whether a Document names a call of an entry, as an attribute or in an import, and the arguments that it has to be given."""
-    identifiers = document.code_identifiers
-    if not identifiers.issuperset(entry.condition.named_arguments):
-        return False
-    names = [name.removesuffix(".__call__").rsplit(".", 1)[-1] for name in entry.condition.names]
-    return any("*" in name or (name in identifiers and _is_brought(name, document.code)) for name in names)
+@functools.lru_cache(maxsize=16)
+def _by_last_names(table: str, kind: str) -> tuple[tuple[tuple[str, ...], KnownCall], ...]:
+    """Return the entries of a kind with the last names of the calls that each is about."""
+    entries = [entry for entry in load_table(table) if entry.kind == kind]
+    return tuple((tuple(name.removesuffix(".__call__").rsplit(".", 1)[-1] for name in entry.condition.names), entry) for entry in entries)
 
 
 def _is_brought(name: str, code: str) -> bool:
     """Return whether a name stands behind a dot or in an import, unless everything of a module is imported: others mean something else."""
-    return re.search(rf"\.\s*{name}\b|\bimport\b(?:\s*\*|[^.=:\"']*\b{name}\b)", code) is not None
+    as_attribute, in_import = rf"\.{name}\b", rf"\bimport\b(?:\s*\*|[^.=:\"']*\b{name}\b)"
+    return re.search(as_attribute, code) is not None or re.search(in_import, code) is not None
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from mpslint.judge import Match
-from mpslint.program.values import Bound, Function, Instance, Known, Value, alternatives_of
+from mpslint.program.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -21,6 +21,10 @@ PADS = ("tokenizer", "processor", "pad", "tok")
 EVALUATES = re.compile(r"eval|valid|test|predict", re.IGNORECASE)
 """Names of functions that collate for something else than training."""
 TO_LONGEST = (True, "longest")
+MAKERS = frozenset("zeros ones full empty pad zeros_like full_like new_zeros new_ones new_full new_empty".split())
+"""Functions and methods that make, or fill up to, a given shape."""
+MEASURES = re.compile(r"\blen\(|\.size\(|\.shape\b|len(gth)?s?\b")
+"""What a longest length is the maximum of."""
 
 WORDS = ("pad_sequence", "padding", ".pad(", "max(")
 """One of these stands in every function in which it finds something."""
@@ -32,6 +36,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""
     for function, owner, plan in _collate_functions(evidence):
         padding = [node for node in walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
+        padding = padding or _padded_by_hand(function)
         if not padding or EVALUATES.search(function.name):
             continue
         node = min(padding, key=lambda call: call.lineno)
@@ -39,7 +44,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         is_written = isinstance(place, ast.keyword) and isinstance(place.value, ast.Constant)
         fact = next((call for call in evidence.facts.calls if call.node is node and is_written), None)
         shown = function.name if owner is None or owner.cls is None else owner.cls.node.name
-        values = {"written": ast.unparse(node.func), "function": shown}
+        values: dict[str, str] = {"written": ast.unparse(node.func), "function": shown}
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
 
 
@@ -59,13 +64,26 @@ def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance 
 
 
 def _function_of(value: Value) -> Function | None:
-    """Return the function that is called when a value is."""
+    """Return the function that is called when a value is: behind `partial(collate, ...)` and `lambda rows: collate(rows)`, `collate`."""
     if isinstance(value, Bound):
         return value.function
+    if isinstance(value, Instance) and value.name == "functools.partial" and value.call is not None and value.call.arguments:
+        return _function_of(value.call.arguments[0].value)
+    if isinstance(value, Function) and isinstance(value.node, ast.Lambda):
+        called = value.node.body.func if isinstance(value.node.body, ast.Call) else None
+        behind = _found(called.id, value.frame) if isinstance(called, ast.Name) else None
+        return behind if isinstance(behind, Function) and behind is not value else value
     if isinstance(value, Instance) and value.cls is not None:
         method = value.cls.lookup("__call__")
         return method if isinstance(method, Function) else None
     return value if isinstance(value, Function) else None
+
+
+def _found(name: str, frame: Frame | None) -> Value | None:
+    """Return what a name means in a frame or those around it."""
+    while frame is not None and name not in frame.slots:
+        frame = frame.parent
+    return frame.slots[name] if frame is not None else None
 
 
 def _name(node: ast.Call) -> str:
@@ -85,6 +103,39 @@ def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
         return False
     padding = _constant(keywords.get("padding"), owner)
     return bool(padding) and padding[0] in TO_LONGEST
+
+
+def _padded_by_hand(function: Function) -> list[ast.Call]:
+    """Return each `max(...)` of lengths up to which a function fills: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`."""
+    nodes = list(walk(function.node))
+    named = {node.targets[0].id: node.value for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
+    longest = {name: value for name, value in named.items() if _is_longest(value) and _is_given_once(name, nodes)}
+    filled = [part for node in nodes for part in _fills(node)]
+    names = {part.id for part in filled if isinstance(part, ast.Name)}
+    return [value for name, value in longest.items() if name in names] + [part for part in filled if _is_longest(part)]
+
+
+def _is_longest(node: ast.expr) -> TypeGuard[ast.Call]:
+    """Return whether an expression is the maximum of some lengths."""
+    if not isinstance(node, ast.Call) or _name(node) != "max":
+        return False
+    measured = node.args if isinstance(node.func, ast.Name) else [node.func]
+    is_bounded = any(isinstance(argument, ast.Constant) for argument in node.args)
+    return not is_bounded and any(MEASURES.search(ast.unparse(argument)) for argument in measured)
+
+
+def _is_given_once(name: str, nodes: Sequence[ast.AST]) -> bool:
+    """Return whether a name keeps what it was given first: it is not rounded up later."""
+    return sum(isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load) for node in nodes) == 1
+
+
+def _fills(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the lengths up to which an expression fills something."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        yield node.left
+    elif isinstance(node, ast.Call) and _name(node) in MAKERS:
+        for argument in node.args:
+            yield from argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else (argument,)
 
 
 def _constant(node: ast.expr | None, owner: Instance | None) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from mpslint.program.machine import Machine
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
-from mpslint.program.values import Function, Instance
+from mpslint.program.values import Function, Instance, Symbol
 from mpslint.source.document import Document
 from mpslint.versions import Version
 from mpslint.words import Words
@@ -79,7 +79,7 @@ def _walk(machine: Machine, step: Callable[[], object]) -> None:
 
 
 def _walk_uncalled(machine: Machine, function: Function) -> None:
-    """Walk the body of a function that nothing in the file calls; what it writes is forgotten."""
+    """Walk the body of a function that nothing in the file calls, unless by the command line; what it writes is forgotten."""
     if id(function.node) in machine.analysed:
         return
     receiver: list[Instance] = []
@@ -88,10 +88,11 @@ def _walk_uncalled(machine: Machine, function: Function) -> None:
     if id(function.node) in machine.analysed:
         return
     machine.analysed.add(id(function.node))
-    machine.context = Context(called=False)
+    is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
+    machine.context = Context(called=is_command)
     machine.store.begin()
     try:
-        call_function(machine, function, receiver, {}, True, None, is_called=False)
+        call_function(machine, function, receiver, {}, True, None, is_called=is_command)
     finally:
         machine.store.undo()
         machine.context = Context()

@@ -26,6 +26,7 @@ class Platform:
     devices: frozenset[str]
     bags: frozenset[str]
     dataclass_parsers: frozenset[str]
+    commands: frozenset[str]
     returns_self: frozenset[str]
     flat: frozenset[str]
     aliases: dict[str, str]

@@ -10,6 +10,7 @@ from mpslint.program.facts import Call
 from mpslint.program.values import UNKNOWN, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import Family, load_families
 from mpslint.settings.setting import Setting
+from mpslint.settings.sliced import cut_by_hand
 from mpslint.versions import VersionRange
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
 DERIVED_FROM_ROLES: Mapping[str, tuple[str, ...]] = {
     "model.head": ("model",),
     "length.limit": ("model",),
+    "length.bound": ("map",),
+    "length.reached": ("map",),
     "model.active_dropout": ("model", "model_config"),
 }
 """The roles of calls from which a setting follows without any of those."""
@@ -150,7 +153,8 @@ def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
             return dataclasses.replace(own, name="length.bound")
         if family is not None and family.length is not None:
             return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
-    return None
+    by_hand = cut_by_hand(plan.calls.get("map", ()))
+    return None if by_hand is None else _inferred("length.bound", by_hand[1], by_hand[0], "map")
 
 
 def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:

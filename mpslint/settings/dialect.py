@@ -18,8 +18,9 @@ from mpslint.versions import Version, VersionRange
 
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 """What stands for any text, or any character, in a pattern of names."""
-READERS = ("plain", "word", "device", "dtype", "presence", "number", "switch")
-"""How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`); as a device, a dtype or a number; whether it is there."""
+READERS = ("plain", "word", "kind", "device", "devices", "dtype", "presence", "number", "switch")
+"""How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
+`ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7); whether it is there."""
 ANYTHING = "*"
 ABSENT = object()
 """A default that no version of the Target has."""

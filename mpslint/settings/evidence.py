@@ -19,7 +19,7 @@ from mpslint.source.document import Document, Kind, Unread
 from mpslint.target import Target
 from mpslint.words import Words
 
-CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator"])
+CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator", "fabric"])
 """Roles of calls that put a model on the Mac's GPU of their own accord."""
 
 

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
     from mpslint.settings.translate_shell import CommandPart
 
-RUNS = {"trainer": "trainer", "lightning_trainer": "trainer", "arguments": "arguments", "accelerator": "accelerator"}
+RUNS = {
+    "trainer": "trainer",
+    "lightning_trainer": "trainer",
+    "arguments": "arguments",
+    "accelerator": "accelerator",
+    "fabric": "accelerator",
+}
 """Roles of calls that stand for a run, and the kind of plan each makes."""
 SHARED = frozenset(
     [
@@ -47,7 +53,7 @@ SHARED = frozenset(
 """Roles of calls that belong to every run of the file unless a Trainer names its own."""
 OWN = frozenset(["model", "lora"])
 """Shared roles of which a Trainer that names its own has no other."""
-LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel process_group collator accelerator".split())
+LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel process_group collator accelerator fabric".split())
 """Roles of calls that belong to a training loop, besides the shared ones."""
 
 
@@ -147,7 +153,7 @@ class _Gatherer:
     def plans(self) -> Iterator[TrainingPlan]:
         """Yield one plan a run, then one for what belongs to none."""
         for m in self.matched:
-            if m.pattern.role in ("trainer", "lightning_trainer", "accelerator"):
+            if m.pattern.role in RUNS and m.pattern.role != "arguments":
                 yield self._of_run(m)
         for m in self.matched:
             if m.pattern.role == "arguments" and id(m) not in self.used:

@@ -275,6 +275,13 @@ def _word(value: Value) -> Any:
     return UNKNOWN
 
 
+def _kind(value: Value) -> Any:
+    if isinstance(value, Instance) and value.call is not None:
+        name = value.name.rsplit(".", 1)[-1]
+        return Known(name.lower(), origin_of(value)) if name[:1].isupper() else UNKNOWN
+    return _word(value)
+
+
 def _device(value: Value) -> Any:
     if isinstance(value, Known):
         if isinstance(value.value, str):
@@ -282,6 +289,21 @@ def _device(value: Value) -> Any:
             return Known(value.value, value.origin, value.weak, value.source) if name in DEVICE_TYPES else _NOT_MINE
         return _NOT_MINE
     return _NOT_MINE if isinstance(value, Symbol) else UNKNOWN
+
+
+def _devices(value: Value) -> Any:
+    """Return how many devices there must be for a number of them, or for those of some numbers."""
+    numbers: list[Any] = []
+    if isinstance(value, Items) and not value.open:
+        numbers = [item.value if isinstance(item, Known) else None for item in value.values()]
+    elif isinstance(value, Known) and isinstance(value.value, str):
+        listed = value.value.split(",")
+        if len(listed) == 1 and value.value.isdigit():
+            return Known(int(value.value), value.origin, value.weak)
+        numbers = [int(number) if number.strip().isdigit() else None for number in listed]
+    if numbers and all(type(number) is int for number in numbers):
+        return Known(max(len(numbers), *(number + 1 for number in numbers)), origin_of(value), getattr(value, "weak", False))
+    return _plain(value)
 
 
 def _dtype(value: Value) -> Any:
@@ -319,7 +341,9 @@ def _switch(value: Value) -> Any:
 _READERS: dict[str, Callable[[Value], Any]] = {
     "plain": _plain,
     "word": _word,
+    "kind": _kind,
     "device": _device,
+    "devices": _devices,
     "dtype": _dtype,
     "number": _number,
     "switch": _switch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import glob
 import os
 from collections.abc import Iterator, Sequence
@@ -180,3 +181,14 @@ def _ignores_above(top: Path) -> dict[Path, GitIgnoreSpec]:
         if spec is not None:
             found[folder] = spec
     return found
+
+
+@functools.lru_cache(maxsize=256)
+def is_beside(package: str, path: str) -> bool:
+    """Return whether a package of this name lies in the folder of a file, or in one above it up to the repository's: the file's own."""
+    for folder in Path(path).absolute().parents:
+        if (folder / package / "__init__.py").is_file():
+            return True
+        if (folder / ".git").exists():
+            return False
+    return False

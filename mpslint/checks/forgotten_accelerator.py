@@ -1,0 +1,55 @@
+"""A Lightning accelerator that is the CPU because there is no CUDA: `accelerator="gpu" if torch.cuda.is_available() else "cpu"`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit
+from mpslint.judge import Match
+from mpslint.program.platform import load_platform
+from mpslint.program.values import origin_of
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.setting import Setting
+from mpslint.settings.spell import Written, quote_of
+
+ACCELERATOR = "device.accelerator"
+
+WORDS = ("accelerator",)
+"""One of these stands in every function in which it finds something."""
+FILE_ROLES = ("lightning_trainer", "fabric")
+"""A call in one of these roles is made in every such file."""
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each choice between CUDA and the CPU that decides the accelerator of a Trainer or a Fabric, once."""
+    platform = load_platform()
+    choices = {id(c.node): c for c in evidence.facts.choices if c.source in platform.cuda_questions | platform.devices}
+    seen: set[int] = set()
+    for setting in (s for m in evidence.file_plans.matched if m.pattern.role in FILE_ROLES for s in m.settings):
+        node = _decided_by(setting, evidence)
+        while node is not None and id(node) not in choices:
+            node = evidence.parents.get(node)
+        if node is not None and id(node) not in seen:
+            seen.add(id(node))
+            place = node.test if isinstance(node, ast.If) else node
+            yield Match(
+                evidence.span_of(place), {"value": "cpu", "written": evidence.text_of(place)}, setting, context=setting.context, node=node
+            )
+
+
+def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:
+    """Return the `"cpu"` that an accelerator came out as."""
+    if setting.name != ACCELERATOR or not setting.is_known or setting.constant != "cpu":
+        return None
+    node = origin_of(setting.value)
+    return evidence.parents.get(node) if node is not None else None
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that leaves the choice to Lightning, which takes CUDA, the Mac's GPU or the CPU, whichever there is."""
+    if not isinstance(match.node, ast.IfExp):
+        return None
+    quote = quote_of(evidence.text)
+    return Written((Edit(match.span, f"{quote}auto{quote}"),), f"accelerator={quote}auto{quote}")

@@ -1,0 +1,111 @@
+"""Names that a package has no more in the Target's versions, from `rules/platform/removed_names.yaml`."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mpslint.finding import Edit, Span
+from mpslint.judge import HARMLESS_HANDLERS, Match
+from mpslint.knowledge import platform_data
+from mpslint.program.platform import load_platform
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.spell import Written
+from mpslint.source.document import Document
+from mpslint.source.files import is_beside
+from mpslint.versions import Version, VersionRange, format_version
+
+
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands wherever it finds something."""
+    yield from platform_data("removed_names")[options["kind"]]
+
+
+def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield, for each package, its name and the names that it lost: one of each stands in a file that it is found in."""
+    for package, lost in _by_package(options["kind"]).items():
+        yield [package], lost
+
+
+def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+    """Return whether a Document holds a name that these versions do not have, and its package's."""
+    held = document.code_identifiers
+    gone = _gone(options["kind"], tuple(versions.items()))
+    return any(_root(name, package) in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each import, or call by the package's name, of such a name; option `kind`: names, or methods, of which each call is found."""
+    gone = _gone(options["kind"], tuple(evidence.target.versions.items()))
+    if options["kind"] == "names":
+        for fact in evidence.facts.imports:
+            node = fact.node
+            for alias in node.names if isinstance(node, ast.ImportFrom) and node.module and not node.level else ():
+                name = load_platform().imported(node.module, alias.name) if isinstance(node, ast.ImportFrom) and node.module else ""
+                if name in gone and not is_beside(name.split(".")[0], evidence.document.path):
+                    yield Match(evidence.span_of(alias), _values(name, gone, evidence), context=fact.context, node=node)
+        for name in [name for name in gone if name in evidence.calls_of_name]:
+            for call in evidence.calls_of_name[name]:
+                if isinstance(call.node.func, ast.Attribute):
+                    yield Match(
+                        evidence.span_of(call.node.func), _values(name, gone, evidence), call=call, context=call.context, node=call.node
+                    )
+        return
+    held = evidence.document.code_identifiers
+    for name in [name for name, (package, _) in gone.items() if package in held and name in evidence.calls_of_method]:
+        for call in evidence.calls_of_method[name]:
+            if any(set(caught) - HARMLESS_HANDLERS for caught in call.context.handlers):
+                continue
+            whole = evidence.span_of(call.node.func)
+            span = Span(whole.end - len(name), whole.end)
+            yield Match(span, _values(name, gone, evidence), call=call, context=call.context, node=call.node)
+
+
+def _values(name: str, gone: Mapping[str, tuple[str, Mapping[str, Any]]], evidence: Evidence) -> dict[str, str]:
+    package, entry = gone[name]
+    version = evidence.target.versions.get(package)
+    library = entry.get("library") or (f"{package} {format_version(version)}" if version is not None else package)
+    return {"written": name.rsplit(".", 1)[-1], "library": library, "instead": entry["instead"]}
+
+
+@functools.lru_cache(maxsize=64)
+def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Return the names that some versions do not have, each with its package and what is known of it."""
+    known, found = dict(versions), {}
+    for name, entry in platform_data("removed_names")[kind].items():
+        exists = VersionRange.parse(entry["exists"])
+        if not exists.matches(known):
+            found[name] = (exists.terms[0][0], entry)
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def _by_package(kind: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, entry in platform_data("removed_names")[kind].items():
+        root = _root(name, VersionRange.parse(entry["exists"]).terms[0][0])
+        found.setdefault(root, []).append(name.rsplit(".", 1)[-1])
+    return found
+
+
+def _root(name: str, package: str) -> str:
+    """Return the word that stands in every file that has a name: the module that it is imported from; for a method, the package's."""
+    return name.split(".")[0] if "." in name else package
+
+
+def rewrite(match: Match, evidence: Evidence) -> Written | None:
+    """Return the edit that calls a tokenizer itself in place of a method that did the same; None for any other name."""
+    entry = platform_data("removed_names")["methods"].get(match.values["written"])
+    if entry is None or not entry.get("call") or match.call is None or not isinstance(match.call.node.func, ast.Attribute):
+        return None
+    func, renamed, edits = match.call.node.func, entry.get("arguments", {}), []
+    for keyword in match.call.node.keywords:
+        written = f"{keyword.arg}={ast.unparse(keyword.value)}"
+        if written in renamed:
+            edits.append(Edit(evidence.span_of(keyword), renamed[written]))
+        elif any(old.startswith(f"{keyword.arg}=") for old in renamed):
+            return None
+    start = evidence.span_of(func.value).end
+    return Written((Edit(Span(start, match.span.end), ""), *edits), f"{evidence.text_of(func.value)}(...)")
