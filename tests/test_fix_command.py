@@ -113,11 +113,11 @@ def test_what_could_not_be_read_is_said(folder: Path) -> None:
     (folder / "broken.py").write_text(BAD + "def (:\n")
 
     done = run("half.ipynb", "--apply")
-    assert "half.ipynb:cell 1:1:1 not read: does not parse" in done.output
+    assert "half.ipynb:cell 1:1:5 not read: does not parse" in done.output
     assert "fp16=False" in (folder / "half.ipynb").read_text()
     done = run("broken.py", "--apply")
     assert (done.exit_code, done.stdout) == (3, "")
-    assert "broken.py:3:1: does not parse" in done.stderr
+    assert "broken.py:3:5: does not parse" in done.stderr
     assert (folder / "broken.py").read_text() == BAD + "def (:\n"
 
 
