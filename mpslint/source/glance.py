@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mpslint.source.bare import bare
+
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _LONG_QUOTES = ('"""', "'''")
 _TEXTS = re.compile(
@@ -11,7 +13,7 @@ _TEXTS = re.compile(
     r"""|(?<!")"(?!"")(?:[^"\\\n]|\\.)*"|(?<!')'(?!'')(?:[^'\\\n]|\\.)*'|\#[^\n]*""",
     re.DOTALL,
 )
-"""Strings and comments."""
+"""Strings and comments; a long string that never ends is none."""
 _MARKS = ("<<<<<<< ", ">>>>>>> ", "{%")
 """What a merge leaves, and templates."""
 _PYTHON_2 = re.compile(r"^[ \t]*print +[\"'\w]", re.MULTILINE)
@@ -20,10 +22,10 @@ _PYTHON_2 = re.compile(r"^[ \t]*print +[\"'\w]", re.MULTILINE)
 def cannot_parse(text: str) -> bool:
     """Return whether a script shows at a glance that it does not parse: left in a merge, cut off, of Python 2, or a template.
 
-    What looks so is looked at again without its strings and comments, where anything may stand. That is right but for the rarest texts,
-    and a fraction of the work of parsing; what is wrong in another way (a missing colon) is not seen.
+    What looks so is looked at again without its comments and long texts, where anything may stand, and then without any strings. That is
+    right but for the rarest texts, and a fraction of the work of parsing; what is wrong in another way (a missing colon) is not seen.
     """
-    return _looks_broken(text) and _looks_broken(_TEXTS.sub("0", text))
+    return _looks_broken(text) and _looks_broken(bare(text)) and _looks_broken(_TEXTS.sub("0", text))
 
 
 def _looks_broken(text: str) -> bool:
