@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint import cli
 from tests.notebooks import notebook
 from tests.test_cli import BAD, run
 
@@ -160,3 +161,16 @@ def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env=environment())
 
     assert (done.returncode, done.stderr) == (3, "mpslint: the current folder is gone\n")
+
+
+def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wherever it happens: the file and the reason, never a traceback."""
+
+    def refused() -> None:
+        raise PermissionError(13, "Permission denied", "/etc/notes")
+
+    monkeypatch.setattr(cli, "group", refused)
+    with pytest.raises(SystemExit, match="3"):
+        cli.main()
+
+    assert capsys.readouterr().err == "mpslint: /etc/notes: Permission denied\n"

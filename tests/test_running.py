@@ -127,9 +127,12 @@ def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str) -> None:
         (tmp_path / f"{number}.py").write_text(BAD + "def f(x):\n    return x.cuda()\n" * 1500)
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MPSLINT_CACHE_DIR": str(tmp_path / "cache")}
     line = [sys.executable, "-m", "mpslint", "check", ".", "--isolated", "--jobs", jobs]
-    process = subprocess.Popen(
-        line, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+
+    def hear() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has its background jobs ignore it
+
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(line, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=hear)
     time.sleep(3)
     assert process.poll() is None
     os.killpg(process.pid, signal.SIGINT)

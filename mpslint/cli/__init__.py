@@ -64,7 +64,8 @@ def main() -> None:
         sys.exit(EXIT_UNREADABLE if isinstance(error, ReadError) else EXIT_USAGE)
     except OSError as error:
         if error.filename is not None:
-            raise
+            click.echo(f"mpslint: {error.filename}: {error.strerror}", err=True)
+            sys.exit(EXIT_UNREADABLE)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write cannot be written either
         is_lost = isinstance(error, FileNotFoundError)
         click.echo(
