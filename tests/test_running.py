@@ -221,7 +221,7 @@ def test_notebooks_that_are_done_are_forgotten(tmp_path: Path, monkeypatch: pyte
         (tmp_path / f"{number}.ipynb").write_bytes(notebook(f"x = {number}\n", BAD))
     views = list(check_files(list(files_of(["."], Options())), Options(), 1))
     gc.collect()
-    kept = [one for one in gc.get_objects() if isinstance(one, NotebookText)]
+    kept = [one for one in gc.get_objects() if type(one) is NotebookText]  # isinstance asks some objects of torch, which warn
 
     assert sum(len(view.findings) for view in views) >= 40
     assert len(kept) < 15
