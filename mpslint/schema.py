@@ -16,7 +16,8 @@ from typing import Any
 
 from mpslint.configuration import KEYS, MEANINGS, TARGET_KEYS
 from mpslint.finding import Safety, Severity
-from mpslint.rule import COMPARISONS, SUBJECTS, Condition, Example, FixRecipe, Outcome, Rule, rule_keys
+from mpslint.rule import Condition, Example, FixRecipe, Outcome, Rule
+from mpslint.rule_reader import COMPARISONS, SUBJECTS, rule_keys
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.target import newest_versions
 from mpslint.versions import VersionRange

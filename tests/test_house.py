@@ -18,7 +18,7 @@ LAYERS = [
     ("targeting",),
     ("program", "config"),
     ("settings",),
-    ("rule", "comparisons", "judge", "checks"),
+    ("rule", "rule_reader", "comparisons", "judge", "checks"),
     ("gate", "needs", "ways", "suppression", "schema"),
     ("engine", "rewrite"),
     ("session", "view", "cache", "cache_key", "running", "fingerprint", "baseline", "in_force", "examples"),

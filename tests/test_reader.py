@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mpslint.finding import Edit, ReadError, Span
 from mpslint.source.document import Kind
-from mpslint.source.notebook import NotebookText, load_cells
+from mpslint.source.notebook import NotebookText
+from mpslint.source.raw_cells import load_cells
 from mpslint.source.reader import kind_of, read
 from tests.notebooks import code_cell, notebook
 

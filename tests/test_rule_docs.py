@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.rule import COMPARISONS, SUBJECTS, rule_keys
+from mpslint.rule_reader import COMPARISONS, SUBJECTS, rule_keys
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")

@@ -20,7 +20,8 @@ import pytest
 from mpslint.configuration import KEYS, MEANINGS, read_configuration
 from mpslint.finding import UsageError
 from mpslint.knowledge import parse_toml, parse_yaml_file
-from mpslint.rule import RuleReader, load_rules
+from mpslint.rule import load_rules
+from mpslint.rule_reader import RuleReader
 from mpslint.schema import configuration_schema, rule_schema, schema_text
 from mpslint.source.document import Kind
 

@@ -14,7 +14,8 @@ from mpslint.judge import Match, calls
 from mpslint.knowledge import platform_data, rules_folder
 from mpslint.program.facts import Call
 from mpslint.record import record
-from mpslint.rule import Condition, RuleReader
+from mpslint.rule import Condition
+from mpslint.rule_reader import RuleReader
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
 from mpslint.versions import Version, VersionRange

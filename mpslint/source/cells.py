@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from mpslint.finding import Edit, ReadError, Span
 from mpslint.source.document import Cell, Document, Kind, Snippet, Unread
 from mpslint.source.magics import blank, mask_cell
-from mpslint.source.notebook import NotebookText, RawCell, load_cells
+from mpslint.source.notebook import NotebookText
+from mpslint.source.raw_cells import RawCell, load_cells
 from mpslint.source.reader import without_surrogates
 
 

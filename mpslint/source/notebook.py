@@ -12,19 +12,16 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from mpslint.finding import Edit, ReadError
+from mpslint.finding import Edit
 from mpslint.record import record
+from mpslint.source.raw_cells import SOURCE_KEYS, skip_blanks
 
 _DECODER = json.JSONDecoder(strict=False)
-_STRICT = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _SCALAR = re.compile(r"[^,\]}\s]+")
 _STRUCTURE = re.compile(r'["{}\[\]]')
 _CHARACTER = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL)
-_SOURCE_KEYS = ("source", "input")
 
 
 @record(frozen=True, slots=True)
@@ -35,111 +32,6 @@ class SourceText:
     end: int
     literals: tuple[tuple[int, int], ...]
     is_list: bool
-
-
-@record(frozen=True, slots=True)
-class RawCell:
-    """A cell as the notebook's JSON has it."""
-
-    number: int
-    data: dict[str, Any]
-    source: str
-
-
-def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tuple[int, ...]]:
-    """Return the cells of a notebook, its metadata, and where each cell begins if that was seen on the way (else nothing).
-
-    Formats 4, 3 and 2 are read as they stand. Raises ReadError, with the line, when the text is not JSON or not a notebook.
-    """
-    try:
-        data, starts = _with_starts(raw) or (json.loads(raw), ())
-    except json.JSONDecodeError as error:
-        raise ReadError(f"{path}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
-    except RecursionError:
-        raise ReadError(f"{path}: not a notebook: its JSON is nested too deeply") from None
-    cells = _cells_of(data)
-    if cells is None:
-        raise ReadError(f"{path}: not a notebook: {_explain(data)}")
-    found = []
-    for number, cell in enumerate(cells, start=1):
-        if isinstance(cell, dict):
-            source = next((cell[key] for key in _SOURCE_KEYS if key in cell), "")
-            if isinstance(source, list) and all(isinstance(line, str) for line in source):
-                source = "".join(source)
-            if isinstance(source, str):
-                found.append(RawCell(number, cell, source))
-    metadata = data.get("metadata")
-    return found, metadata if isinstance(metadata, dict) else {}, starts
-
-
-def _with_starts(raw: str) -> tuple[dict[str, Any], tuple[int, ...]] | None:
-    """Return what a notebook's JSON says and where each of its cells begins, read in one go; None where it is anything but well formed."""
-    data: dict[str, Any] = {}
-    starts: tuple[int, ...] = ()
-    position = _blanks(raw, 0)
-    mark = "," if raw[position : position + 1] == "{" else ""
-    try:
-        while mark == ",":
-            key, position = _STRICT.raw_decode(raw, _blanks(raw, position + 1))
-            position = _blanks(raw, position)
-            if not isinstance(key, str) or raw[position] != ":":
-                return None
-            position = _blanks(raw, position + 1)
-            if key == "cells" and raw[position] == "[":
-                data[key], starts, position = _array_with_starts(raw, position)
-            else:
-                data[key], position = _STRICT.raw_decode(raw, position)
-            position = _blanks(raw, position)
-            mark = raw[position]
-    except (ValueError, IndexError, RecursionError):
-        return None
-    is_whole = mark == "}" and _blanks(raw, position + 1) == len(raw)
-    return (data, starts) if is_whole and isinstance(data.get("cells"), list) else None
-
-
-def _array_with_starts(raw: str, position: int) -> tuple[list[Any], tuple[int, ...], int]:
-    """Return the items of the array at `position`, where each begins, and where the array ends. Raises ValueError where it is malformed."""
-    items: list[Any] = []
-    starts: list[int] = []
-    mark = ","
-    if raw[(after := _blanks(raw, position + 1))] == "]":
-        return items, (), after + 1
-    while mark == ",":
-        start = _blanks(raw, position + 1)
-        item, end = _STRICT.raw_decode(raw, start)
-        items.append(item)
-        starts.append(start)
-        position = _blanks(raw, end)
-        mark = raw[position]
-    if mark != "]":
-        raise ValueError(f"neither ',' nor ']' at {position}")
-    return items, tuple(starts), position + 1
-
-
-def _cells_of(data: Any) -> list[Any] | None:
-    """Return the list of cells, wherever the format keeps it, or None."""
-    if not isinstance(data, dict):
-        return None
-    if isinstance(data.get("cells"), list):
-        cells: list[Any] = data["cells"]
-        return cells
-    sheets = data.get("worksheets")
-    if not isinstance(sheets, list):
-        return None
-    return [cell for sheet in sheets if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for cell in sheet["cells"]]
-
-
-def _explain(data: Any) -> str:
-    """Return in one line why nbformat would not take this JSON for a notebook."""
-    if not isinstance(data, dict):
-        return f"the JSON holds a {type(data).__name__}, not an object with cells"
-    import nbformat
-
-    try:
-        nbformat.validate(data)
-    except nbformat.ValidationError as error:
-        return str(error).splitlines()[0]
-    return "it has no cells"
 
 
 @record(frozen=True, eq=False)
@@ -313,34 +205,29 @@ def _end_of_string(raw: str, position: int) -> int:
     return match.end() if match else len(raw)
 
 
-def _blanks(raw: str, position: int) -> int:
-    match = _SPACE.match(raw, position)
-    return match.end() if match else position
-
-
 def _members(raw: str, position: int) -> Iterator[tuple[str, int, int]]:
     """Yield (key, start, end) for each member of the object at `position`."""
-    position = _blanks(raw, position + 1)
+    position = skip_blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
         key = _key(raw, position, key_end)
-        start = _blanks(raw, _blanks(raw, key_end) + 1)
+        start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
         end = _skip(raw, start)
         yield key, start, end
-        position = _blanks(raw, end)
+        position = skip_blanks(raw, end)
         if raw[position : position + 1] == ",":
-            position = _blanks(raw, position + 1)
+            position = skip_blanks(raw, position + 1)
 
 
 def _items(raw: str, position: int) -> Iterator[tuple[int, int]]:
     """Yield (start, end) for each item of the array at `position`."""
-    position = _blanks(raw, position + 1)
+    position = skip_blanks(raw, position + 1)
     while raw[position : position + 1] not in ("]", ""):
         end = _skip(raw, position)
         yield position, end
-        position = _blanks(raw, end)
+        position = skip_blanks(raw, end)
         if raw[position : position + 1] == ",":
-            position = _blanks(raw, position + 1)
+            position = skip_blanks(raw, position + 1)
 
 
 def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[int, int] | None:
@@ -351,7 +238,7 @@ def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[int, int
 
 def _cell_starts(raw: str) -> Iterator[int]:
     """Yield where each cell's object begins, in the order of `load_cells`."""
-    top = _blanks(raw, 0)
+    top = skip_blanks(raw, 0)
     cells = _cells_in(raw, top)
     if cells is not None:
         yield from cells
@@ -367,20 +254,20 @@ def _cells_in(raw: str, position: int) -> list[int] | None:
     The largest part of a notebook is gone through once; of a key that is written twice, the last counts.
     """
     found: list[int] | None = None
-    position = _blanks(raw, position + 1)
+    position = skip_blanks(raw, position + 1)
     while raw[position : position + 1] == '"':
         key_end = _end_of_string(raw, position)
-        start = _blanks(raw, _blanks(raw, key_end) + 1)
+        start = skip_blanks(raw, skip_blanks(raw, key_end) + 1)
         if _key(raw, position, key_end) == "cells" and raw[start] == "[":
             items = list(_items(raw, start))
             found = [begin for begin, _ in items]
-            end = _blanks(raw, items[-1][1] if items else start + 1) + 1
+            end = skip_blanks(raw, items[-1][1] if items else start + 1) + 1
         else:
             found = None if _key(raw, position, key_end) == "cells" else found
             end = _skip(raw, start)
-        position = _blanks(raw, end)
+        position = skip_blanks(raw, end)
         if raw[position : position + 1] == ",":
-            position = _blanks(raw, position + 1)
+            position = skip_blanks(raw, position + 1)
     return found
 
 
@@ -392,7 +279,7 @@ def _key(raw: str, start: int, end: int) -> str:
 
 def _source_of(raw: str, cell: int) -> SourceText:
     """Return where the source of the cell at `cell` lies; a cell without one gets an empty place."""
-    value = _last_member(raw, cell, _SOURCE_KEYS) if raw[cell] == "{" else None
+    value = _last_member(raw, cell, SOURCE_KEYS) if raw[cell] == "{" else None
     if value is None:
         return SourceText(cell, cell, (), False)
     start, end = value
