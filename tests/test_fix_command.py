@@ -18,6 +18,9 @@ from click.testing import CliRunner, Result
 
 from mpslint.cli import fix as fix_command
 from mpslint.cli import group
+from mpslint.rewrite.apply import Fixed
+from mpslint.session import Options
+from mpslint.source.files import Found
 from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[1]
@@ -261,3 +264,21 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
     assert texts[0] == fixed
     assert set(texts) <= {long, fixed}
     assert not [name for name in os.listdir(folder) if name.startswith(".mpslint-")]
+
+
+def test_a_mistake_of_mpslint_costs_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is one line, the file stays as it was, and the others are fixed."""
+    fix_file = fix_command.fix_file
+
+    def fails(found: Found, options: Options, unsafe: bool) -> Fixed:
+        if found.path == "bad.py":
+            raise KeyError("oh")
+        return fix_file(found, options, unsafe)
+
+    monkeypatch.setattr(fix_command, "fix_file", fails)
+    done = run("a b.py", "bad.py", "--apply")
+
+    assert done.exit_code == 3
+    assert done.stderr.startswith("mpslint: bad.py: not checked, because of a mistake in mpslint (KeyError: 'oh'; ")
+    assert (folder / "bad.py").read_text() == BAD
+    assert (folder / "a b.py").read_text() == GOOD

@@ -17,6 +17,9 @@ from mpslint.source.document import Document
 from mpslint.source.files import is_beside
 from mpslint.versions import Version, VersionRange, format_version
 
+Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
+"""Names that are gone, each with its package and what is known of it."""
+
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield words of which one stands wherever it finds something."""
@@ -40,30 +43,45 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each import, or call by the package's name, of such a name; option `kind`: names, or methods, of which each call is found."""
     gone = _gone(options["kind"], tuple(evidence.target.versions.items()))
     if options["kind"] == "names":
-        for fact in evidence.facts.imports:
-            node = fact.node
-            for alias in node.names if isinstance(node, ast.ImportFrom) and node.module and not node.level else ():
-                name = load_platform().imported(node.module, alias.name) if isinstance(node, ast.ImportFrom) and node.module else ""
-                if name in gone and not is_beside(name.split(".")[0], evidence.document.path):
-                    yield Match(evidence.span_of(alias), _values(name, gone, evidence), context=fact.context, node=node)
-        for name in [name for name in gone if name in evidence.calls_of_name]:
-            for call in evidence.calls_of_name[name]:
-                if isinstance(call.node.func, ast.Attribute):
-                    yield Match(
-                        evidence.span_of(call.node.func), _values(name, gone, evidence), call=call, context=call.context, node=call.node
-                    )
-        return
+        yield from _imported(gone, evidence)
+        yield from _called_by_name(gone, evidence)
+    else:
+        yield from _methods(gone, evidence)
+
+
+def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
+    """Yield each import of a name, unless the package is the repository's own."""
+    for fact in evidence.facts.imports:
+        node = fact.node
+        if not isinstance(node, ast.ImportFrom) or not node.module or node.level:
+            continue
+        for alias in node.names:
+            name = load_platform().imported(node.module, alias.name)
+            if name in gone and not is_beside(name.split(".")[0], evidence.document.path):
+                yield Match(evidence.span_of(alias), _values(name, gone, evidence), context=fact.context, node=node)
+
+
+def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
+    """Yield each call of a name as an attribute of its package."""
+    for name in gone:
+        for call in evidence.calls_of_name.get(name, ()):
+            if isinstance(call.node.func, ast.Attribute):
+                span, values = evidence.span_of(call.node.func), _values(name, gone, evidence)
+                yield Match(span, values, call=call, context=call.context, node=call.node)
+
+
+def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
+    """Yield each call of a method, at its name, unless what it raises is caught."""
     held = evidence.document.code_identifiers
-    for name in [name for name, (package, _) in gone.items() if package in held and name in evidence.calls_of_method]:
-        for call in evidence.calls_of_method[name]:
+    for name in (name for name, (package, _) in gone.items() if package in held):
+        for call in evidence.calls_of_method.get(name, ()):
             if any(set(caught) - HARMLESS_HANDLERS for caught in call.context.handlers):
                 continue
-            whole = evidence.span_of(call.node.func)
-            span = Span(whole.end - len(name), whole.end)
-            yield Match(span, _values(name, gone, evidence), call=call, context=call.context, node=call.node)
+            end = evidence.span_of(call.node.func).end
+            yield Match(Span(end - len(name), end), _values(name, gone, evidence), call=call, context=call.context, node=call.node)
 
 
-def _values(name: str, gone: Mapping[str, tuple[str, Mapping[str, Any]]], evidence: Evidence) -> dict[str, str]:
+def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:
     package, entry = gone[name]
     version = evidence.target.versions.get(package)
     library = entry.get("library") or (f"{package} {format_version(version)}" if version is not None else package)
