@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import field
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint import __version__
+from mpslint.folders import absolute, folder_of
 from mpslint.record import record
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.view import FileView, from_data, to_data
@@ -55,8 +55,8 @@ class Cache:
         if found.problem or found.path == STANDARD_INPUT:
             return None
         try:
-            path = os.path.abspath(found.path)
-            stamp = self.stamps[path] = _stamp(path)
+            path = _absolute(found.path)
+            stamp = self.stamps[path] = _stamp(found.path)
             entry = self.entries.get(path)
             if entry is None or entry["key"] != self.key_of(found):
                 return None
@@ -74,7 +74,7 @@ class Cache:
         """Remember what a file gave; not of a file that could not be read, nor of one that changed since it was looked up."""
         if view.problem or found.path == STANDARD_INPUT:
             return
-        path = os.path.abspath(found.path)
+        path = _absolute(found.path)
         try:
             content = _digest(Path(path).read_bytes())
             stamp = _stamp(path)
@@ -110,6 +110,12 @@ class Cache:
                 os.unlink(temporary)
 
 
+def _absolute(path: str) -> str:
+    """Return the absolute path of a file, as an entry is called by."""
+    folder = folder_of(path)
+    return os.path.join(absolute(folder), path[len(folder) :])
+
+
 def _stamp(path: str) -> list[int]:
     stat = os.stat(path)
     return [stat.st_mtime_ns, stat.st_size, stat.st_ino]
@@ -130,5 +136,7 @@ def clean(root: Path) -> bool:
     folder = cache_folder(root)
     if not os.path.isfile(folder / "CACHEDIR.TAG"):
         return False
+    import shutil
+
     shutil.rmtree(folder)
     return True

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 from dataclasses import field
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.configuration import Configuration
+from mpslint.folders import folder_of
 from mpslint.knowledge import knowledge_digest
 from mpslint.record import record
-from mpslint.session import Options, configuration_for, ignored_in
+from mpslint.session import Options, configuration_in, ignored_in
 from mpslint.source.files import Found
 from mpslint.target import Target
 from mpslint.targeting import base_target
@@ -29,9 +29,9 @@ class Keys:
 
     def of(self, found: Found) -> str:
         """Return a digest of everything but the content. Raises UsageError when the configuration is wrong."""
-        folder = os.path.dirname(found.path)
+        folder = folder_of(found.path)
         if folder not in self.folders:
-            configuration = configuration_for(found.path, self.options)
+            configuration = configuration_in(folder, self.options)
             self.folders[folder] = configuration, self._digest(configuration, base_target(found.path))
         configuration, digest = self.folders[folder]
         names = ignored_in(found.path, configuration) if configuration.per_file_ignores else ()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.finding import Severity, UsageError
+from mpslint.folders import absolute, names_in
 from mpslint.knowledge import parse_toml
 from mpslint.record import record
 
@@ -64,10 +65,9 @@ MEANINGS: Mapping[str, str] = {
 """What each key means, for `mpslint config` and for editors."""
 
 
-def find_configuration(start: Path) -> Configuration:
-    """Return the configuration nearest to a file or folder. Raises UsageError naming the file and the key that is wrong."""
-    folder = start if os.path.isdir(start) else start.parent
-    return _nearest(_resolved(os.path.abspath(folder)))
+def find_configuration(folder: str | Path) -> Configuration:
+    """Return the configuration nearest to a folder. Raises UsageError naming the file and the key that is wrong."""
+    return _nearest(_resolved(absolute(os.fspath(folder))))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -82,9 +82,9 @@ def _resolved(folder: str) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _nearest(folder: str) -> Configuration:
+    names = names_in(folder)
     for name in FILES:
-        path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        if name in names and os.path.isfile(path := os.path.join(folder, name)):
             data = _table(Path(path))
             if data is not None:
                 return read_configuration(Path(path), data)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mpslint.finding import RuleError
+from mpslint.folders import names_in
 from mpslint.knowledge import parse_toml, read_yaml, rules_folder
 from mpslint.target import newest_versions
-from mpslint.versions import format_version, parse_version
+from mpslint.versions import Version, format_version, parse_version
 
 LOCK_FILES = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
 ROOT_MARKS = frozenset(["pyproject.toml", ".git", "environment.yml", "environment.yaml", "setup.py", *LOCK_FILES])
@@ -25,6 +27,8 @@ _TAG = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?@v?(\d+(?:\.\d+)+)")
 _ONE_SIGN = re.compile(r"(?<![=<>!~])=(?!=)")
 """How conda writes a version (`pytorch=2.1`)."""
 _CONTINUED = re.compile(r"\\\r?\n")
+_PLAIN_CLAUSE = re.compile(r"\s*(>=|<|!=)\s*(\d+(?:\.\d+){0,4})\s*")
+_PLAIN_COMPARISONS: Mapping[str, Callable[[Version, Version], bool]] = {">=": operator.ge, "<": operator.lt, "!=": operator.ne}
 _EXACT = re.compile(r"^={2,3}\s*(\d[\w.+]*)\s*$")
 LARGEST_FILE = 20_000_000
 
@@ -32,10 +36,7 @@ LARGEST_FILE = 20_000_000
 @functools.lru_cache(maxsize=4096)
 def project_root(folder: str) -> Path | None:
     """Return the nearest folder, this one or one above it, that looks like the root of a project; None where there is none."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        names = []
+    names = names_in(folder)
     if not ROOT_MARKS.isdisjoint(names) or any(name.startswith("requirements") and name.endswith(".txt") for name in names):
         return Path(folder)
     above = os.path.dirname(folder)
@@ -129,17 +130,32 @@ def _newest_in(name: str, spec: str) -> str | None:
     exact = _EXACT.match(spec)
     if exact is not None and not exact.group(1).endswith("*"):
         return exact.group(1)
+    admits = _admitting(spec)
+    if admits is None or admits(format_version(newest_versions()[name])):
+        return None
+    fitting = [release for release in releases_of(name) if admits(release)]
+    return fitting[-1] if fitting else None
+
+
+def _admitting(spec: str) -> Callable[[str], bool] | None:
+    """Return what says whether a specifier admits a release; None for one that is none.
+
+    What most requirements are made of is compared here; for the rest `packaging` is loaded, which takes as long as to check a script.
+    """
+    clauses = [_PLAIN_CLAUSE.fullmatch(clause) for clause in spec.split(",")]
+    plain = [(clause.group(1), parse_version(clause.group(2)) or ()) for clause in clauses if clause is not None]
+    if len(plain) == len(clauses):
+        return lambda release: all(_PLAIN_COMPARISONS[sign](_padded(parse_version(release) or ()), _padded(bound)) for sign, bound in plain)
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     try:
-        admitted = SpecifierSet(spec)
+        return SpecifierSet(spec).contains
     except InvalidSpecifier:
         return None
-    newest = format_version(newest_versions()[name])
-    if admitted.contains(newest):
-        return None
-    fitting = [release for release in releases_of(name) if admitted.contains(release)]
-    return fitting[-1] if fitting else None
+
+
+def _padded(version: Version) -> Version:
+    return version + (0,) * (8 - len(version))
 
 
 @functools.lru_cache(maxsize=64)

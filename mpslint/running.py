@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
-import shlex
 import signal
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +97,9 @@ def _checked(found: Found, options: Options) -> FileResult:
 
 def mistake_in(path: str, error: Exception) -> str:
     """Return the one line that says that mpslint itself went wrong over a file, and what to do."""
+    import shlex
+    import traceback
+
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     where = f"{Path(last.filename).name}:{last.lineno}"

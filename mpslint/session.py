@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.finding import ReadError, Severity, UsageError
+from mpslint.folders import folder_of
 from mpslint.knowledge import shipped_words
 from mpslint.program.parse import parse_program
 from mpslint.record import record
 from mpslint.source.document import Document, Kind, Unread
-from mpslint.source.files import STANDARD_INPUT, Found, find_files, is_excluded
+from mpslint.source.files import STANDARD_INPUT, Found, each_once, find_files, is_excluded
 from mpslint.source.glance import cannot_parse
 from mpslint.source.reader import kind_of, read
 
@@ -73,28 +74,40 @@ class FileResult:
 
 def configuration_for(path: str, options: Options) -> Configuration:
     """Return the configuration that holds for a path. Raises UsageError for a file that is wrong."""
+    if path == STANDARD_INPUT:
+        path = options.stdin_filename
+    return configuration_in(path if os.path.isdir(path) else os.path.dirname(path), options)
+
+
+def configuration_in(folder: str, options: Options) -> Configuration:
+    """Return the configuration that holds for what lies in a folder. Raises UsageError for a file that is wrong."""
     if options.isolated:
         return Configuration()
     if options.config is not None:
         return load_configuration(options.config)
-    return find_configuration(Path.cwd() if path == STANDARD_INPUT and not options.stdin_filename else Path(path))
+    return find_configuration(folder)
 
 
 def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
     """Yield the files to check below some paths, without those that options and configuration exclude.
 
     What the configuration of the path excludes is left out, and of what lies deeper also what the nearest configuration there excludes.
+    Each file comes once, as it was named first.
     """
-    for path in paths:
-        configuration = configuration_for(path, options)
-        exclude = (*configuration.exclude, *options.exclude)
-        folder, own = "", configuration
-        is_nearest = options.config is None and not options.isolated
-        for found in find_files([path], exclude, configuration.folder, options.force_exclude):
-            if is_nearest and not found.is_named and os.path.dirname(found.path) != folder:
-                folder, own = os.path.dirname(found.path), configuration_for(found.path, options)
-            if found.is_named or own is configuration or not is_excluded(found.path, own.exclude, own.folder):
-                yield found
+    found = itertools.chain.from_iterable(_below(path, options) for path in paths)
+    return each_once(found) if len(paths) > 1 else found
+
+
+def _below(path: str, options: Options) -> Iterator[Found]:
+    configuration = configuration_for(path, options)
+    exclude = (*configuration.exclude, *options.exclude)
+    folder, own = "", configuration
+    is_nearest = options.config is None and not options.isolated
+    for found in find_files([path], exclude, configuration.folder, options.force_exclude):
+        if is_nearest and not found.is_named and (here := folder_of(found.path)) != folder:
+            folder, own = here, configuration_in(here, options)
+        if found.is_named or own is configuration or not is_excluded(found.path, own.exclude, own.folder):
+            yield found
 
 
 def read_bytes(found: Found, options: Options) -> bytes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import os
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 
 from mpslint.configuration import TARGET_KEYS, Configuration
+from mpslint.folders import absolute, folder_of
 from mpslint.pins import environment_versions, installed_by, project_pins, project_root
 from mpslint.source.document import Document
 from mpslint.source.files import STANDARD_INPUT
@@ -40,7 +40,7 @@ def target_for(
 
 def base_target(path: str) -> Target:
     """Return the Target of a file as far as its content, options and configuration have no say: the same object for a whole project."""
-    return _base(project_root(os.path.dirname(os.path.abspath(path))) if path != STANDARD_INPUT else None)
+    return _base(project_root(absolute(folder_of(path))) if path != STANDARD_INPUT else None)
 
 
 @functools.lru_cache(maxsize=256)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mpslint import cache as cache_module
-from mpslint import cache_key, configuration, knowledge, pins, targeting
+from mpslint import cache_key, configuration, folders, knowledge, pins, targeting
 from mpslint.cache import FOLDER, Cache, cache_folder, clean
 from mpslint.cache_key import Keys
 from mpslint.report.machine import full_view
@@ -58,6 +58,7 @@ def forget() -> None:
     """A new process remembers no configuration, no pins and no rules."""
     for function in (
         configuration._nearest,
+        folders.names_in,
         pins.project_root,
         targeting._base,
         targeting.project_pins,

@@ -259,3 +259,20 @@ def test_suites_are_left_alone(tmp_path: Path, name: str, code: str) -> None:
 
     assert run("check", name, cwd=tmp_path).returncode == 0
     assert run("check", "test_run.py", cwd=tmp_path).returncode == 1
+
+
+def test_what_is_named_twice_is_said_once(folder: Path) -> None:
+    """By itself and by its folder, and however it is written."""
+    assert run("check", "-q", "bad.py", ".", "./bad.py", str(folder / "bad.py"), cwd=folder).stdout.count("MPS101") == 1
+
+
+@pytest.mark.parametrize("pattern", ["bad\\", "[b-a].py"])
+def test_an_exclude_that_is_no_pattern_is_one_line(folder: Path, pattern: str) -> None:
+    """On the command line and in a configuration."""
+    expected = (2, f"mpslint: exclude: {pattern!r} is no pattern as in .gitignore\n")
+    done = run("check", "--exclude", pattern, cwd=folder)
+    assert (done.returncode, done.stderr) == expected
+
+    (folder / "mpslint.toml").write_text(f"exclude = ['{pattern}']\n")
+    done = run("check", ".", cwd=folder)
+    assert (done.returncode, done.stderr) == expected

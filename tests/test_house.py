@@ -12,7 +12,7 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    ("finding", "versions", "knowledge", "record", "series", "words"),
+    ("finding", "versions", "knowledge", "record", "series", "words", "folders"),
     ("target", "pins", "configuration", "macs"),
     ("source",),
     ("targeting",),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
-from mpslint import pins, targeting
+from mpslint import folders, pins, targeting
 from mpslint.configuration import Configuration, find_configuration, load_configuration
 from mpslint.finding import RuleError, Severity, UsageError
 from mpslint.source.document import Document
@@ -22,6 +23,7 @@ def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test starts with no environment and no project known."""
     monkeypatch.setattr(targeting, "environment_versions", dict)
     targeting._base.cache_clear()
+    folders.names_in.cache_clear()
     pins.project_root.cache_clear()
     pins.project_pins.cache_clear()
 
@@ -49,6 +51,38 @@ PINS = {
         {"torch": (2, 3, 0), "transformers": (4, 40, 2)},
     ),
 }
+
+
+SPECIFIERS = [
+    ">=4.40",
+    "<5",
+    "!=4.49",
+    ">=2.1,<2.5",
+    ">= 2.1 , < 2.5.1, != 2.4",
+    ">=99",
+    "<0.1",
+    "!=2.4.0,>=2",
+    "<=2.4",
+    "~=2.4.0",
+    ">2.4",
+    "==2.*",
+]
+
+
+@pytest.mark.parametrize("spec", SPECIFIERS)
+def test_specifiers_admit_what_packaging_says(spec: str) -> None:
+    """Whether they are compared here or there."""
+    admits = pins._admitting(spec)
+
+    assert admits is not None
+    for release in [release for name in ("torch", "transformers") for release in pins.releases_of(name)]:
+        assert admits(release) == SpecifierSet(spec).contains(release), release
+
+
+@pytest.mark.parametrize("spec", ["=> 2", ">= two", "latest", ">=2,,x"])
+def test_what_is_no_specifier_admits_nothing(spec: str) -> None:
+    """The line of a requirements file then says no version."""
+    assert pins._admitting(spec) is None
 
 
 @pytest.mark.parametrize("name", PINS)
@@ -181,8 +215,8 @@ def test_the_nearest_configuration_wins(tmp_path: Path) -> None:
     (tmp_path / "a" / "pyproject.toml").write_text("[project]\nname = 'x'\n")
     (inner / "pyproject.toml").write_text('[tool.mpslint]\nseverity = "warning"\n[tool.mpslint.target]\ntorch = "2.9"\n')
 
-    assert find_configuration(tmp_path / "a" / "x.py").ignore == ("MPS1",)
-    nearest = find_configuration(inner / "x.py")
+    assert find_configuration(tmp_path / "a").ignore == ("MPS1",)
+    nearest = find_configuration(inner)
     assert (nearest.severity, nearest.target, nearest.ignore) == (Severity.WARNING, {"torch": "2.9"}, ())
 
 

@@ -251,7 +251,7 @@ def test_any_value_of_any_file_is_set_alone(text: str, value: Any) -> None:
     before = load(text)
     for key, entry in root(text).entries.items():
         old = text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None else ""
-        new_text = scalar_text(value, old, text)
+        new_text = scalar_text(value, old, text, is_json(text))
         edit = value_edit(text, entry, new_text)
         if edit is None:
             continue

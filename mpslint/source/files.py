@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import functools
 import glob
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mpslint.finding import UsageError
 from mpslint.record import record
 from mpslint.source.document import Kind
+from mpslint.source.patterns import Patterns
 from mpslint.source.reader import kind_of
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 SKIPPED_FOLDERS = frozenset(
     ".git .hg .svn .venv venv .tox .nox node_modules __pycache__ __pypackages__ .ipynb_checkpoints site-packages build dist .eggs "
-    ".mypy_cache .ruff_cache .pytest_cache .hypothesis wandb mlruns lightning_logs .cache".split()
+    ".mpslint_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis wandb mlruns lightning_logs .cache".split()
 )
 STANDARD_INPUT = "-"
+_GITIGNORE = ".gitignore"
 LARGEST_JSON = 100_000
 """Bytes of a JSON file below a folder that may hold settings."""
 
@@ -36,23 +37,28 @@ class Found:
 
 
 def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False) -> Iterator[Found]:
-    """Yield the files to check, each once, in order.
+    """Return the files to check, each once, in order.
 
     A file that is named is read whatever it is; below folders only files that mpslint knows are, without what .gitignore or `exclude`
-    (patterns as in .gitignore, from `root`) names.
+    (patterns as in .gitignore, from `root`) names. Raises UsageError for a word of `exclude` that is no pattern.
     """
-    seen: set[str] = set()
-    excluded = _spec(exclude)
+    excluded = _excluded(tuple(exclude))
     base = root or Path.cwd()
-    for path in paths:
-        for found in _expand(path, excluded, base, force_exclude):
-            key = os.path.normpath(found.path)
-            if key not in seen:
-                seen.add(key)
-                yield found
+    found = itertools.chain.from_iterable(_expand(path, excluded, base, force_exclude) for path in paths)
+    return each_once(found) if len(paths) > 1 else found
 
 
-def _expand(path: str, excluded: GitIgnoreSpec | None, base: Path, force_exclude: bool) -> Iterator[Found]:
+def each_once(files: Iterable[Found]) -> Iterator[Found]:
+    """Yield each file as it comes first, however often and however it is written."""
+    seen: set[str] = set()
+    for found in files:
+        path = os.path.abspath(found.path)
+        if path not in seen:
+            seen.add(path)
+            yield found
+
+
+def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: bool) -> Iterator[Found]:
     if path == STANDARD_INPUT:
         yield Found(path)
     elif os.path.isdir(path):
@@ -73,53 +79,88 @@ def _expand(path: str, excluded: GitIgnoreSpec | None, base: Path, force_exclude
         yield Found(path, _why_not(path))
 
 
-def _walk(top: str, excluded: GitIgnoreSpec | None, base: Path) -> Iterator[Found]:
+@record(frozen=True, slots=True, eq=False)
+class _Counted:
+    """Patterns, and where the folder that is walked lies, seen from where they count (`src/`)."""
+
+    patterns: Patterns
+    below: str
+    is_inside: bool
+    """Whether a folder above is named by them, so that they may be about whatever it is called."""
+
+    def answer(self, name: str, mark: str) -> bool | None:
+        """Return whether they leave out what lies in the folder under a name, None for not named; the mark of a folder is a slash."""
+        if self.is_inside or self.patterns.may_name(name):
+            return self.patterns.answer(f"{self.below}{name}{mark}")
+        return None
+
+    def within(self, name: str) -> _Counted:
+        """Return the same for a folder in the folder."""
+        return _Counted(self.patterns, f"{self.below}{name}/", self.is_inside or self.answer(name, "/") is not None)
+
+
+def _counted(patterns: Patterns, below: str) -> _Counted:
+    return _Counted(patterns, below, bool(below) and patterns.answer(below) is not None)
+
+
+def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
     """Yield the files below a folder, in order of name; links to folders are not followed."""
     problems: list[Found] = []
-
-    def note(error: OSError) -> None:
-        problems.append(Found(os.path.normpath(str(error.filename)), f"cannot be read: {error.strerror}"))
-
-    ignores = _ignores_above(Path(top))
-    resolved = os.path.realpath(top)
-    for folder, folders, files in os.walk(top, onerror=note):
-        below = folder[len(top) :].lstrip(os.sep + (os.altsep or ""))
-        here = Path(resolved, below) if ignores or ".gitignore" in files else Path(folder)
-        own = _gitignore(here) if ".gitignore" in files else None
-        if own is not None:
-            ignores = {**ignores, here: own}
-        relevant = [(origin, spec) for origin, spec in ignores.items() if origin == here or here.is_relative_to(origin)]
-
-        def is_left_out(
-            name: str, is_folder: bool, folder: str = folder, here: Path = here, relevant: list[tuple[Path, GitIgnoreSpec]] = relevant
-        ) -> bool:
-            mark = "/" if is_folder else ""
-            if _matches(excluded, os.path.join(folder, name) + mark, base):
-                return True
-            for origin, spec in reversed(relevant):
-                answer = spec.check_file((here / name).relative_to(origin).as_posix() + mark).include
-                if answer is not None:
-                    return answer
-            return False
-
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name not in SKIPPED_FOLDERS
-            and not name.endswith(".egg-info")
-            and not name.startswith("checkpoint-")
-            and not is_left_out(name, True)
-        )
-        for name in sorted(files):
-            kind = kind_of(name)
-            if kind is None or is_left_out(name, False):
-                continue
-            path = os.path.join(folder, name)
-            if top == os.curdir and not path[2:].startswith("-"):
-                path = path[2:]  # without ./
-            if os.path.isfile(path) and not (kind is Kind.JSON and _is_data(path)):
-                yield Found(path, is_named=False)
+    always = None
+    if excluded is not None:
+        start = os.path.relpath(top, base).replace(os.sep, "/")
+        always = _counted(excluded, "" if start == "." else f"{start}/")
+    waiting = [("" if top == os.curdir else os.path.join(top, ""), always, _ignores_above(top))]
+    while waiting:
+        prefix, always, ignores = waiting.pop()
+        folders: list[str] = []
+        files: list[tuple[str, Kind, os.DirEntry[str]]] = []
+        try:
+            with os.scandir(prefix or os.curdir) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif (kind := kind_of(entry.name)) is not None and _is_file(entry):
+                        files.append((entry.name, kind, entry))
+                    elif entry.name == _GITIGNORE:
+                        ignores = _with_own(ignores, entry.path)
+        except OSError as error:
+            problems.append(Found(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
+            continue
+        for name, kind, entry in sorted(files, key=itemgetter(0)):
+            if not _is_left_out(name, "", always, ignores) and not (kind is Kind.JSON and _is_data(entry)):
+                yield Found(_below(prefix, name), is_named=False)
+        waiting += [
+            (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
+            for name in sorted(folders, reverse=True)
+            if not _is_skipped(name) and not _is_left_out(name, "/", always, ignores)
+        ]
     yield from problems
+
+
+def _below(prefix: str, name: str) -> str:
+    """Return the path of what lies in a folder; one that would look like an option begins with a dot."""
+    return f"{prefix}{name}" if prefix or name[0] != "-" else os.path.join(os.curdir, name)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether something is a file, or a link to one."""
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself
+        return False
+
+
+def _is_skipped(name: str) -> bool:
+    """Return whether a folder of this name holds nothing that its owner wrote."""
+    return name in SKIPPED_FOLDERS or name.endswith(".egg-info") or name.startswith("checkpoint-")
+
+
+def _is_left_out(name: str, mark: str, always: _Counted | None, ignores: Sequence[_Counted]) -> bool:
+    """Return whether what is excluded, or else the innermost .gitignore that names it, leaves something out."""
+    if always is not None and always.answer(name, mark):
+        return True
+    return bool(next((answer for one in reversed(ignores) if (answer := one.answer(name, mark)) is not None), False))
 
 
 def _why_not(path: str) -> str:
@@ -133,53 +174,50 @@ def _why_not(path: str) -> str:
     return "no such file or folder"
 
 
-def _is_data(path: str) -> bool:
+def _is_data(entry: os.DirEntry[str]) -> bool:
     """Return whether a JSON file is too large to be a configuration."""
     try:
-        return os.path.getsize(path) > LARGEST_JSON
+        return entry.stat().st_size > LARGEST_JSON
     except OSError:
         return True
 
 
-def _spec(patterns: Sequence[str]) -> GitIgnoreSpec | None:
-    """Return what excludes files by these patterns; None for no patterns, which is what most runs have."""
-    if not any(line.strip() and not line.startswith("#") for line in patterns):
-        return None
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(patterns)
+@functools.lru_cache(maxsize=64)
+def _excluded(patterns: tuple[str, ...]) -> Patterns | None:
+    """Return what excludes files by these patterns; None for no patterns, which is what most runs have. Raises UsageError."""
+    excluded = Patterns(patterns)
+    if wrong := excluded.wrong():
+        raise UsageError(f"exclude: {wrong!r} is no pattern as in .gitignore")
+    return excluded if excluded.lines else None
 
 
 def is_excluded(path: str, exclude: Sequence[str], root: Path) -> bool:
-    """Return whether patterns that count from a folder leave out a file."""
-    return bool(exclude) and _matches(_spec(exclude), path, root)
+    """Return whether patterns that count from a folder leave out a file. Raises UsageError for a word that is no pattern."""
+    return bool(exclude) and _matches(_excluded(tuple(exclude)), path, root)
 
 
-def _matches(spec: GitIgnoreSpec | None, path: str, base: Path) -> bool:
-    if spec is None:
-        return False
-    relative = os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith("/") else "")
-    return bool(spec.match_file(relative))
+def _matches(excluded: Patterns | None, path: str, base: Path) -> bool:
+    return excluded is not None and bool(excluded.answer(os.path.relpath(path, base).replace(os.sep, "/")))
 
 
-def _gitignore(folder: Path) -> GitIgnoreSpec | None:
+def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:
+    """Return the patterns that count in a folder with those of its own .gitignore, which come last; one that cannot be read has none."""
     try:
-        lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return None
-    return _spec(lines)
+        return ignores
+    own = Patterns(lines)
+    return [*ignores, _counted(own, "")] if own.lines else ignores
 
 
-def _ignores_above(top: Path) -> dict[Path, GitIgnoreSpec]:
+def _ignores_above(top: str) -> list[_Counted]:
     """Return the .gitignore files between the root of the repository and a folder inside it, outermost first."""
-    resolved = top.resolve()
+    resolved = Path(top).resolve()
     chain = [resolved, *resolved.parents]
-    root = next((index for index, folder in enumerate(chain) if os.path.exists(folder / ".git")), None)
-    found = {}
-    for folder in reversed(chain[1 : root + 1] if root is not None else []):
-        spec = _gitignore(folder)
-        if spec is not None:
-            found[folder] = spec
+    root = next((index for index, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
+    found: list[_Counted] = []
+    for folder, inner in zip(reversed(chain[1 : root + 1]), reversed(chain[:root]), strict=True):
+        found = [one.within(inner.name) for one in _with_own(found, str(folder / _GITIGNORE))]
     return found
 
 

@@ -32,7 +32,11 @@ _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 def kind_of(path: str) -> Kind | None:
     """Return what a file of this name is read as, or None when mpslint has nothing to say about such files."""
-    name = os.path.basename(path).lower()
+    name = os.path.basename(path)
+    kind = _SUFFIXES.get(name[name.rfind(".") :]) if name[:1] != "." else None
+    if kind is not None:
+        return kind
+    name = name.lower()
     if name == ".env" or name.startswith(".env."):
         return Kind.ENV
     kind = _SUFFIXES.get(os.path.splitext(name)[1])
