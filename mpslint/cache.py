@@ -37,11 +37,20 @@ class Cache:
     entries: dict[str, Any] = field(default_factory=dict)
     stamps: dict[str, list[int]] = field(default_factory=dict)
     """Of files that were looked up: size, time and inode as they were then."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Folders as they are written -> absolute, with a separator at the end."""
     is_changed: bool = False
 
     @property
     def _file(self) -> Path:
         return self.folder / f"{self.what}-{__version__}-py{sys.version_info.minor}.json"
+
+    def _absolute(self, path: str) -> str:
+        """Return the absolute path of a file: what its entry is called by."""
+        folder = folder_of(path)
+        if folder not in self.folders:
+            self.folders[folder] = os.path.join(absolute(folder), "")
+        return self.folders[folder] + path[len(folder) :]
 
     def load(self) -> None:
         """Read the cache; one that cannot be read is an empty one."""
@@ -55,7 +64,7 @@ class Cache:
         if found.problem or found.path == STANDARD_INPUT:
             return None
         try:
-            path = _absolute(found.path)
+            path = self._absolute(found.path)
             stamp = self.stamps[path] = _stamp(found.path)
             entry = self.entries.get(path)
             if entry is None or entry["key"] != self.key_of(found):
@@ -74,7 +83,7 @@ class Cache:
         """Remember what a file gave; not of a file that could not be read, nor of one that changed since it was looked up."""
         if view.problem or found.path == STANDARD_INPUT:
             return
-        path = _absolute(found.path)
+        path = self._absolute(found.path)
         try:
             content = _digest(Path(path).read_bytes())
             stamp = _stamp(path)
@@ -108,12 +117,6 @@ class Cache:
         except OSError:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
-
-
-def _absolute(path: str) -> str:
-    """Return the absolute path of a file, as an entry is called by."""
-    folder = folder_of(path)
-    return os.path.join(absolute(folder), path[len(folder) :])
 
 
 def _stamp(path: str) -> list[int]:

@@ -23,8 +23,8 @@ SHOWN_PLACES = 8
 def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = ()) -> None:
     """Print every finding, file by file, then what was not read, then the summary, for the files and folders that were asked for."""
     shown_target = ""
-    for file in files:
-        if file.findings and file.target != shown_target and not quiet:
+    for file in (file for file in files if file.findings):
+        if file.target != shown_target and not quiet:
             out.line((f"For {file.target}", "dim"))
             shown_target = file.target
         if not quiet:
@@ -142,24 +142,25 @@ def _fix_line(fix: FixView) -> tuple[str, str]:
 
 def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
     """Print the counts, and how much of it can be mended how."""
-    findings = [finding for file in files for finding in file.findings]
+    found_in = [file for file in files if file.findings]
+    findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)
     lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
     if not findings:
         if read:
             out.line((f"Nothing wrong for MPS in {counted(read, 'file')}", "" if lost else "green"), f"{lost}.")
         return
-    causes = [finding for file in files for finding, _ in said_once(file.findings)]
+    causes = [finding for file in found_in for finding, _ in said_once(file.findings)]
     severities = Counter(finding.severity for finding in causes)
     counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
-    touched = sum(1 for file in files if file.findings)
+    touched = len(found_in)
     places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
     out.line((counts, "bold"), f"{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + f"{lost}.")
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
 
-    where = [file.path for file in files if file.findings]
+    where = [file.path for file in found_in]
     where = where if touched <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     if safe:
