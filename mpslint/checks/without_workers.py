@@ -7,7 +7,7 @@ import ast
 from mpslint.finding import Edit
 from mpslint.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, narrowed, write_setting
+from mpslint.settings.spell import Written, narrowed, without_argument, write_setting
 
 WORKERS = "loader.workers"
 OF_WORKERS = ("loader.prefetch_factor", "loader.persistent_workers")
@@ -43,8 +43,6 @@ def _options(match: Match) -> list[ast.AST]:
 
 def _without(indices: list[int], match: Match, edits: tuple[Edit, ...], evidence: Evidence) -> tuple[Edit, ...] | None:
     """Return edits together with one that takes some arguments of the call away; those inside the call become part of it."""
-    from mpslint.program.lossless import without_argument
-
     assert match.call is not None
     span = evidence.span_of(match.call.node)
     old = text = evidence.document.text[span.start : span.end]

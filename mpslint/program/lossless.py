@@ -1,4 +1,4 @@
-"""Rewrite a call or a dict display without touching what is not meant: LibCST, on the expression alone.
+"""Rewrite a call without touching what is not meant: LibCST, on the expression alone.
 
 Arguments are added the way the call already writes them: on a line of their own or not, with a trailing comma or not, comments kept.
 """
@@ -9,15 +9,6 @@ import libcst as cst
 
 _ONE_SPACE = cst.SimpleWhitespace(" ")
 _Whitespace = cst.BaseParenthesizableWhitespace
-
-
-def parses(text: str) -> bool:
-    """Return whether LibCST can parse a module; it knows newer syntax than the running Python may."""
-    try:
-        cst.parse_module(text)
-    except (cst.ParserSyntaxError, RecursionError, UnicodeEncodeError):
-        return False
-    return True
 
 
 def with_argument(call: str, name: str, value: str, after: str = "") -> str | None:
@@ -32,7 +23,10 @@ def with_argument(call: str, name: str, value: str, after: str = "") -> str | No
     equal = next((arg.equal for arg in reversed(node.args) if isinstance(arg.equal, cst.AssignEqual)), tight)
     new = cst.Arg(value=cst.parse_expression(value), keyword=cst.Name(name), equal=equal)
     if not node.args:
-        return _code(node.with_changes(args=[new], whitespace_before_args=cst.SimpleWhitespace("")), call)
+        before = node.whitespace_before_args
+        if not _has_comment(before):
+            return _code(node.with_changes(args=[new], whitespace_before_args=cst.SimpleWhitespace("")), call)
+        return _code(node.with_changes(args=[new.with_changes(whitespace_after_arg=_without_comment(before))]), call)
     *front, last = node.args
     separator = _separator([arg.comma for arg in front], node.whitespace_before_args)
     index = next((i for i, arg in enumerate(front) if arg.keyword is not None and arg.keyword.value == after), None)
@@ -57,44 +51,51 @@ def _begins_line(comma: cst.Comma | cst.MaybeSentinel) -> bool:
 
 
 def without_argument(call: str, index: int) -> str | None:
-    """Return the text of a call without its argument number `index` (from 0); None when there is no such argument."""
+    """Return the text of a call without its argument number `index` (from 0); None when there is no such argument.
+
+    A comment behind the argument goes with it; every other one stays.
+    """
     node = _call(call)
     if node is None or not 0 <= index < len(node.args):
         return None
     arguments = list(node.args)
     removed = arguments.pop(index)
-    if index == len(arguments) and arguments:
-        previous = arguments[-1]
-        if isinstance(removed.comma, cst.Comma):
-            comma = cst.Comma(whitespace_after=_without_comment(removed.comma.whitespace_after))
-            arguments[-1] = previous.with_changes(comma=comma)
-        else:
-            closing = _without_comment(removed.whitespace_after_arg)
-            arguments[-1] = previous.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=closing)
-    if not arguments:
-        return _code(node.with_changes(args=[], whitespace_before_args=cst.SimpleWhitespace("")), call)
+    previous = arguments[index - 1] if index > 0 else None
+    is_last = index == len(arguments)
+    before = node.whitespace_before_args
+    if previous is not None and isinstance(previous.comma, cst.Comma):
+        before = previous.comma.whitespace_after
+    after = removed.comma.whitespace_after if isinstance(removed.comma, cst.Comma) else removed.whitespace_after_arg
+    left = _left_between(before, after, previous is None, is_last)
+    if previous is None:
+        left = left if arguments or _has_comment(left) else cst.SimpleWhitespace("")
+        return _code(node.with_changes(args=arguments, whitespace_before_args=left), call)
+    if is_last and not isinstance(removed.comma, cst.Comma):
+        arguments[-1] = previous.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=left)
+    else:
+        arguments[index - 1] = previous.with_changes(comma=cst.Comma(whitespace_after=left))
     return _code(node.with_changes(args=arguments), call)
 
 
-def with_entry(display: str, key: str, value: str) -> str | None:
-    """Return the text of a dict display with an entry added at its end; None when the text is no dict display."""
-    node = _parse(display)
-    if not isinstance(node, cst.Dict):
-        return None
-    new = cst.DictElement(cst.parse_expression(key), cst.parse_expression(value))
-    if not node.elements:
-        return _code(node.with_changes(elements=[new], lbrace=cst.LeftCurlyBrace(), rbrace=cst.RightCurlyBrace()), display)
-    *front, last = node.elements
-    opening = node.lbrace.whitespace_after
-    separator = _separator([element.comma for element in front], opening)
-    if isinstance(last.comma, cst.Comma):
-        kept, closing = _split_comment(last.comma.whitespace_after, separator)
-        last = last.with_changes(comma=last.comma.with_changes(whitespace_after=kept))
-        new = new.with_changes(comma=cst.Comma(whitespace_after=closing))
-        return _code(node.with_changes(elements=[*front, last, new]), display)
-    kept, closing = _split_comment(node.rbrace.whitespace_before, separator)
-    last = last.with_changes(comma=cst.Comma(whitespace_after=kept))
-    return _code(node.with_changes(elements=[*front, last, new], rbrace=cst.RightCurlyBrace(whitespace_before=closing)), display)
+def _left_between(before: _Whitespace, after: _Whitespace, is_first: bool, is_last: bool) -> _Whitespace:
+    """Return what is left where an argument stood, of the whitespace before it and after it: a blank line only between lines."""
+    if not isinstance(before, cst.ParenthesizedWhitespace):
+        return after if is_last or _has_comment(after) else before
+    if not isinstance(after, cst.ParenthesizedWhitespace):
+        return after if is_last and not _has_comment(before) else before
+    lines = [*before.empty_lines, *after.empty_lines]
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if line.comment is not None or not (is_last or (lines[number - 1].comment is None if number else is_first))
+    ]
+    return before.with_changes(empty_lines=kept, last_line=after.last_line)
+
+
+def _has_comment(whitespace: _Whitespace) -> bool:
+    if not isinstance(whitespace, cst.ParenthesizedWhitespace):
+        return False
+    return whitespace.first_line.comment is not None or any(line.comment is not None for line in whitespace.empty_lines)
 
 
 def _parse(text: str) -> cst.BaseExpression | None:
@@ -131,8 +132,7 @@ def _split_comment(closing: _Whitespace, separator: _Whitespace) -> tuple[_White
     """Return what stands after the old last argument, and what after the new one: a comment stays with the old."""
     if not isinstance(closing, cst.ParenthesizedWhitespace):
         return separator, closing
-    has_comment = closing.first_line.comment is not None or any(line.comment is not None for line in closing.empty_lines)
-    if not has_comment:
+    if not _has_comment(closing):
         return separator, closing
     indent = separator.last_line if isinstance(separator, cst.ParenthesizedWhitespace) else closing.last_line
     return closing.with_changes(last_line=indent), _without_comment(closing)

@@ -12,7 +12,7 @@ from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.finding import Edit, Span
 from mpslint.program.facts import Call, Command
-from mpslint.program.plain_calls import with_plain_argument
+from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
 from mpslint.program.walk import first_line
 from mpslint.record import record
 from mpslint.settings.arguments import exists
@@ -287,6 +287,16 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
     return edits
 
 
+def without_argument(call: str, index: int) -> str | None:
+    """Return the text of a call without its argument number `index` (from 0); None when there is no such argument."""
+    plain = without_plain_argument(call, index)
+    if plain is not None:
+        return plain
+    from mpslint.program import lossless
+
+    return lossless.without_argument(call, index)
+
+
 def _with_argument(call: str, name: str, value: str, after: str) -> str | None:
     plain = with_plain_argument(call, name, value, after)
     if plain is not None:
@@ -298,8 +308,6 @@ def _with_argument(call: str, name: str, value: str, after: str) -> str | None:
 
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | None:
     """Return the edit that takes an argument away from a call, its comma and its line included."""
-    from mpslint.program.lossless import without_argument
-
     arguments: list[ast.AST] = sorted([*call.node.args, *call.node.keywords], key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
     index = next((i for i, argument in enumerate(arguments) if argument is node), None)
     if index is None:
