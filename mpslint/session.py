@@ -168,7 +168,7 @@ def _broken_at_a_glance(document: Document) -> str:
 
     Parsing every script in which no rule can find anything would cost a tenth of a run, to say what Python says.
     """
-    if document.kind is not Kind.PYTHON or not cannot_parse(document.text):
+    if document.kind is not Kind.PYTHON or not cannot_parse(document):
         return ""
     unread = parse_program(document, document.python).unread
     return _problem(document, unread[0]) if unread else ""

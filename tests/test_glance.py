@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.source.glance import cannot_parse
+from mpslint.source.reader import read
 
 BROKEN = [
     "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n",
@@ -35,7 +36,7 @@ FINE = [
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_cannot_parse(text: str) -> None:
     """And Python says so too."""
-    assert cannot_parse(text)
+    assert cannot_parse(read("train.py", text.encode()))
     with pytest.raises(SyntaxError):
         ast.parse(text)
 
@@ -44,13 +45,13 @@ def test_what_cannot_parse(text: str) -> None:
 def test_what_parses(text: str) -> None:
     """Whatever stands in its strings and comments."""
     ast.parse(text)
-    assert not cannot_parse(text)
+    assert not cannot_parse(read("train.py", text.encode()))
 
 
 def test_the_standard_library_is_not_taken_for_broken() -> None:
     """But for one file in a hundred, which is then parsed for nothing."""
     files = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
-    taken = [path.name for path in files if cannot_parse(path.read_text(encoding="utf-8", errors="replace"))]
+    taken = [path.name for path in files if cannot_parse(read(str(path), path.read_bytes()))]
 
     assert len(files) > 100
     assert len(taken) <= len(files) / 100

@@ -78,7 +78,7 @@ def _decode(path: str, data: bytes, kind: Kind) -> tuple[str, str, bytes]:
     encoding = _declared_encoding(path, data) if kind is Kind.PYTHON else "utf-8"
     try:
         text = data[len(mark) :].decode(encoding, _errors(kind))
-        unchanged = text.encode(encoding, _errors(kind)) == data[len(mark) :]
+        unchanged = encoding == "utf-8" or text.encode(encoding, _errors(kind)) == data[len(mark) :]
     except LookupError:
         raise ReadError(f"{path}:1: {encoding!r} is no encoding of text; save it as UTF-8") from None
     except UnicodeError as error:
