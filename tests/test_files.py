@@ -65,6 +65,18 @@ def test_a_missing_path_is_said(tree: Path) -> None:
     assert [(f.path, f.problem) for f in results] == [("gone.py", "no such file or folder"), ("a.py", "")]
 
 
+def test_json_that_is_data_is_left_out(tree: Path) -> None:
+    """Large files, and folders full of small ones; a file that is named is read."""
+    (tree / "src" / "large.json").write_text("[" + "1, " * 40_000 + "1]")
+    (tree / "src" / "deepspeed.json").write_text("{}")
+    (tree / "labels").mkdir()
+    for number in range(101):
+        (tree / "labels" / f"{number:03}.json").write_text("{}")
+
+    assert [name for name in found(".") if name.endswith(".json")] == ["src/deepspeed.json"]
+    assert found("labels/000.json", "src/large.json") == ["labels/000.json", "src/large.json"]
+
+
 def test_links_to_folders_are_not_followed(tree: Path) -> None:
     """So a loop of links ends."""
     (tree / "src" / "loop").symlink_to(tree, target_is_directory=True)

@@ -24,6 +24,8 @@ STANDARD_INPUT = "-"
 _GITIGNORE = ".gitignore"
 LARGEST_JSON = 100_000
 """Bytes of a JSON file below a folder that may hold settings."""
+MOST_JSON = 100
+"""JSON files in one folder that may hold settings; where there are more, they are data."""
 
 
 @record(frozen=True, slots=True)
@@ -127,8 +129,9 @@ def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
         except OSError as error:
             problems.append(Found(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
             continue
+        has_data = sum(kind is Kind.JSON for _, kind, _ in files) > MOST_JSON
         for name, kind, entry in sorted(files, key=itemgetter(0)):
-            if not _is_left_out(name, "", always, ignores) and not (kind is Kind.JSON and _is_data(entry)):
+            if not _is_left_out(name, "", always, ignores) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
                 yield Found(_below(prefix, name), is_named=False)
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
