@@ -64,6 +64,15 @@ def test_flags(text: str, value: object) -> None:
     assert flags_of_pipe(text)["a"] == value
 
 
+def test_words_that_assign_a_value_are_no_flags() -> None:
+    """`yolo train device=0`: some programs take their settings so."""
+    command = last('D=1\nyolo train data="a b.yaml" device=$D --a=2 x=')
+
+    values = {name: one.value.value for name, one in command.assigned.items() if isinstance(one.value, Known)}
+    assert values == {"data": "a b.yaml", "device": "1", "x": ""}
+    assert list(command.flags) == ["a"]
+
+
 LAUNCHES = [
     ("accelerate launch --multi_gpu --num_processes 8 t.py --a 1", ["multi_gpu", "num_processes"], ["a"]), ("accelerate launch t.py --cpu", [], ["cpu"]), ("torchrun --nproc_per_node=2 t.py", ["nproc_per_node"], []),
     ("torchrun --standalone $SCRIPT --a 1", ["standalone"], ["a"]), ("torchrun --nproc_per_node $N $SCRIPT --a 1", ["nproc_per_node"], ["a"]), ("python -m torch.distributed.run --nproc_per_node 2 -m pkg.mod --a 1", ["nproc_per_node"], ["a"]),

@@ -47,7 +47,8 @@ def loaded(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
     """Return how a command exits, and the modules that it has loaded by then: as installed, where the first words come with the wheel."""
     script = SCRIPT.format(words=compiled_words(load_rules()), arguments=arguments)
     env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], cwd=cwd, env=env, capture_output=True, text=True, check=True)
+    # The words are too long for an argument of a command.
+    done = subprocess.run([sys.executable, "-"], input=script, cwd=cwd, env=env, capture_output=True, text=True, check=True)
     *_, code, modules = done.stdout.strip().splitlines()
     return code, set(modules.split())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.finding import Edit, Span
@@ -26,8 +26,8 @@ WORDS = ("cuda",)
 
 
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: a question for CUDA, and the names of both devices."""
-    yield load_platform().cuda_questions, [quoted("cuda")], [quoted("cpu")]
+    """Yield what stands in every such file: a question for CUDA, and the name of the CPU; CUDA may go by a number."""
+    yield load_platform().cuda_questions, [quoted("cpu")]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -101,7 +101,7 @@ def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    return taken if _names(taken, "cpu") and _names(other, "cuda") else None
+    return taken if _names(taken, "cpu") and _is_cuda(other) else None
 
 
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
@@ -112,10 +112,10 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
         block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
         before = block[: block.index(node)] if node in block else []
         taken, other = taken or before, other or before
-    cuda = _assignments(other, "cuda")
+    cuda = _assignments(other, _is_cuda)
     found = [
         statement
-        for target, statement in _assignments(taken, "cpu").items()
+        for target, statement in _assignments(taken, lambda value: _names(value, "cpu")).items()
         if target in cuda or _is_replaced(target, node, choice, evidence)
     ]
     if not found and choice.answer and _asks_in_vain(node.test):
@@ -129,11 +129,11 @@ def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) 
     return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
 
 
-def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
+def _assignments(block: Sequence[ast.stmt], is_device: Callable[[ast.expr], bool]) -> dict[str, ast.stmt]:
     """Return the assignments of a device in a block, by target."""
     found: dict[str, ast.stmt] = {}
     for statement in block:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and _names(statement.value, device):
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and is_device(statement.value):
             found[ast.unparse(statement.targets[0])] = statement
     return found
 
@@ -145,6 +145,18 @@ def _names(node: ast.expr, device: str) -> bool:
     if isinstance(node, ast.JoinedStr) and node.values:
         node = node.values[0]
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
+
+
+def _is_cuda(node: ast.expr) -> bool:
+    """Return whether an expression is a device of CUDA, by name or by number, or several (`0`, `"0"`, `"0,1"`, `[0, 1]`)."""
+    if _names(node, "cuda"):
+        return True
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return False
+    values = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    return bool(values) and not isinstance(value, bool) and all(str(one).isdigit() for one in values)
 
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:

@@ -21,6 +21,8 @@ EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "reado
 PREFIXES = frozenset({"env", "nohup", "sudo", "exec", "command", "nice", "caffeinate", "-E", "-x"})
 RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pdm", "hatch", "rye", "pixi"})
 """`uv run --with x python train.py`: the command begins at the first word that can run a training."""
+ASSIGNED = re.compile(r"([a-z_]\w*)=")
+"""The beginning of a word that assigns a value to a name."""
 STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
 LAUNCHERS = re.compile(
     r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch))"
@@ -196,9 +198,10 @@ def _script_at(words: Sequence[Word]) -> int | None:
 
 
 def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = False) -> Command:
-    """Return a command with its flags: `--name value`, `--name=value`, `--name`."""
+    """Return a command with its flags: `--name value`, `--name=value`, `--name`; and with what is written `name=value`."""
     plain: list[str] = []
     flags: dict[str, Flag] = {}
+    assigned: dict[str, Flag] = {}
     index = 0
     while index < len(words):
         word = words[index]
@@ -206,6 +209,9 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
         index += 1
         if not word.raw.startswith("--") or len(word.raw) < 3:
             plain.append(word.text or word.raw)
+            if (named := ASSIGNED.match(word.raw)) is not None:
+                value = word.after(named.end(), word.text[named.end() :] if word.text is not None else None)
+                assigned[named[1]] = Flag(_known(value), word.span, value.span, shell.origin(value.raw, value.start), before)
             continue
         name, equals, _ = word.raw[2:].partition("=")
         key = name.replace("-", "_")
@@ -221,7 +227,7 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
             flags[key] = Flag(_known(value), span, value.span, value.origin, before)
         else:
             flags[key] = Flag(Known(True), word.span, None, None, before)
-    return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end))
+    return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end), assigned=assigned)
 
 
 def _known(word: Word) -> Value:

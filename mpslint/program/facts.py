@@ -191,6 +191,8 @@ class Command:
     span: Span
     script: Command | None = None
     """What a launcher (`accelerate launch`, `torchrun`) starts."""
+    assigned: dict[str, Flag] = field(default_factory=dict)
+    """Its words of the form `name=value`, which some programs take in place of flags."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from mpslint.versions import Version, VersionRange
 
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 """What stands for any text, or any character, in a pattern of names."""
-READERS = ("plain", "word", "kind", "device", "devices", "dtype", "presence", "number", "switch")
+READERS = ("plain", "word", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
 `ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7); whether it is there."""
 ANYTHING = "*"
@@ -137,6 +137,12 @@ class CommandPattern:
     """Fit the words of the command that are no flags."""
     has: tuple[str, ...]
     call: CallPattern
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Flags of which one is in every such command. What is assigned (`data=`) stands in too many texts to tell anything."""
+        return tuple(name for name in self.has if not name.endswith("="))
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -315,9 +321,10 @@ def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | N
 
 
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
-    _only(path, data, {"programs", "has", "role", "table", "sets"})
-    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in ("programs", "has")}, tables)
-    return CommandPattern(Globs(tuple(data["programs"])), tuple(data.get("has", ())), call)
+    own = {"programs", "has", "lacks"}
+    _only(path, data, own | {"role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
+    return CommandPattern(Globs(tuple(data["programs"])), tuple(data.get("has", ())), call, tuple(data.get("lacks", ())))
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ DTYPES = {
     "float8_e5m2": "float8",
     "auto": "auto",
 }
+GPU = re.compile(r"cuda(:\d+)?|(cuda:)?\d+(,(cuda:)?\d+)*")
+"""One or several GPUs of CUDA, by name or by number."""
 EVERY_VERSION = VersionRange()
 
 
@@ -306,6 +309,18 @@ def _devices(value: Value) -> Any:
     return _plain(value)
 
 
+def _gpu(value: Value) -> Any:
+    """Return `cuda:0` or `cuda:0,1` for what asks for GPUs of CUDA by name or by number (`0`, `"0,1"`, `[0, 1]`), else the word."""
+    parts = value.values() if isinstance(value, Items) and not value.open else [value]
+    if not parts or not all(isinstance(part, Known) for part in parts):
+        return UNKNOWN
+    words = [str(part.value).lower().replace(" ", "") for part in parts if isinstance(part, Known)]
+    if all(GPU.fullmatch(word) for word in words):
+        numbers = ",".join(words).replace("cuda:", "").replace("cuda", "0")
+        return Known(f"cuda:{numbers}", origin_of(value), getattr(value, "weak", False))
+    return _word(value)
+
+
 def _dtype(value: Value) -> Any:
     text = None
     if isinstance(value, Symbol):
@@ -344,6 +359,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "kind": _kind,
     "device": _device,
     "devices": _devices,
+    "gpu": _gpu,
     "dtype": _dtype,
     "number": _number,
     "switch": _switch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.program.facts import Command
+from mpslint.program.facts import Command, Flag
 from mpslint.program.values import Known, Value
 from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, Dialects
@@ -27,7 +27,9 @@ def parts_of_command(command: Command, dialects: Dialects) -> list[CommandPart]:
         CommandPart(command, pattern.call)
         for dialect in dialects.all
         for pattern in dialect.commands
-        if pattern.programs.fit(words) and (not pattern.has or any(name in command.flags for name in pattern.has))
+        if pattern.programs.fit(words)
+        and (not pattern.has or any(_flag(command, name) is not None for name in pattern.has))
+        and not any(_flag(command, name) is not None for name in pattern.lacks)
     ]
     return found + (parts_of_command(command.script, dialects) if command.script is not None else [])
 
@@ -41,17 +43,23 @@ def command_settings(part: CommandPart) -> Iterator[Setting]:
         )  # fmt: skip
     for parameter, spellings in pattern.table.arguments.items():
         for spelling in spellings:
-            flag, is_negated = command.flags.get(parameter), False
+            flag, is_negated = _flag(command, parameter), False
             if flag is None:
                 flag, is_negated = command.flags.get(f"no_{parameter}"), True
             if flag is None:
                 continue
             read = read_value(spelling, Known(False) if is_negated else _from_text(flag.value))
             if read is not None:
+                shown = parameter if parameter.endswith("=") else f"--{'no_' if is_negated else ''}{parameter}"
                 yield Setting(
-                    spelling.setting, read, pattern.dialect, f"--{'no_' if is_negated else ''}{parameter}", flag.span, flag.value_span,
+                    spelling.setting, read, pattern.dialect, shown, flag.span, flag.value_span,
                     flag.origin or flag.value_span, pattern=pattern, entry=spelling, style="shell", command=command, flag=flag,
                 )  # fmt: skip
+
+
+def _flag(command: Command, parameter: str) -> Flag | None:
+    """Return the flag of a name, or what is assigned to it (`device=`)."""
+    return command.assigned.get(parameter[:-1]) if parameter.endswith("=") else command.flags.get(parameter)
 
 
 def _from_text(value: Value) -> Value:
