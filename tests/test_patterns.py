@@ -73,13 +73,20 @@ def test_a_line_of_gitignore_that_is_no_pattern_counts_for_nothing(tmp_path: Pat
     assert [found.path for found in find_files(["."])] == ["kept.py"]
 
 
-def test_a_folder_that_is_named_is_left_out_as_a_whole_only_by_patterns_about_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies in an ignored folder is ignored too, wherever the walk begins."""
+def test_a_folder_that_is_named_is_walked_though_it_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by ruff; what is ignored in it for another reason is left out, and with `force_exclude` what is excluded."""
     (tmp_path / ".git").mkdir()
-    (tmp_path / ".gitignore").write_text("lib/\n")
-    for name in ("lib/deep/a.py", "src/a.py"):
-        (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text("lib/\n*.gen.py\n")
+    for name in ("lib/deep/a.py", "lib/deep/b.gen.py", "lib/lib/c.py", "src/a.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x = 1\n")
     monkeypatch.chdir(tmp_path)
 
-    assert [found.path for found in find_files(["lib/deep", "src"])] == [os.path.join("src", "a.py")]
+    def found(path: str, exclude: tuple[str, ...] = (), force: bool = False) -> list[str]:
+        return [one.path.replace(os.sep, "/") for one in find_files([path], exclude, force_exclude=force)]
+
+    assert found(".") == ["src/a.py"]
+    assert found("lib") == ["lib/deep/a.py", "lib/lib/c.py"]
+    assert found("lib/deep") == ["lib/deep/a.py"]
+    assert found("src", ("src/",)) == ["src/a.py"]
+    assert found("src", ("src/",), force=True) == []

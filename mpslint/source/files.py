@@ -41,8 +41,9 @@ class Found:
 def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False) -> Iterator[Found]:
     """Return the files to check, each once, in order.
 
-    A file that is named is read whatever it is; below folders only files that mpslint knows are, without what .gitignore or `exclude`
-    (patterns as in .gitignore, from `root`) names. Raises UsageError for a word of `exclude` that is no pattern.
+    A file or folder that is named is read whatever it is, unless `force_exclude` says that `exclude` counts for it too; below folders only
+    files that mpslint knows are, without what .gitignore or `exclude` (patterns as in .gitignore, from `root`) names.
+    Raises UsageError for a word of `exclude` that is no pattern.
     """
     excluded = _excluded(tuple(exclude))
     base = root or Path.cwd()
@@ -64,7 +65,8 @@ def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: boo
     if path == STANDARD_INPUT:
         yield Found(path)
     elif os.path.isdir(path):
-        yield from _walk(path, excluded, base)
+        if not (force_exclude and _matches(excluded, os.path.join(path, ""), base)):
+            yield from _walk(path, excluded, base)
     elif os.path.exists(path):
         if not (force_exclude and _matches(excluded, path, base)):
             yield Found(path)
@@ -87,22 +89,20 @@ class _Counted:
 
     patterns: Patterns
     below: str
-    is_inside: bool
-    """Whether a folder above is named by them, so that they may be about whatever it is called."""
 
     def answer(self, name: str, mark: str) -> bool | None:
         """Return whether they leave out what lies in the folder under a name, None for not named; the mark of a folder is a slash."""
-        if self.is_inside or self.patterns.may_name(name):
-            return self.patterns.answer(f"{self.below}{name}{mark}")
-        return None
+        return self.patterns.answer(f"{self.below}{name}{mark}") if self.patterns.may_name(name) else None
 
     def within(self, name: str) -> _Counted:
         """Return the same for a folder in the folder."""
-        return _Counted(self.patterns, f"{self.below}{name}/", self.is_inside or self.answer(name, "/") is not None)
+        return _Counted(self.patterns, f"{self.below}{name}/")
 
-
-def _counted(patterns: Patterns, below: str) -> _Counted:
-    return _Counted(patterns, below, bool(below) and patterns.answer(below) is not None)
+    def asked_for(self) -> _Counted:
+        """Return the same for a folder that is walked because somebody named it: without what would leave the folder itself out."""
+        if not self.below or not self.patterns.answer(self.below):
+            return self
+        return _Counted(Patterns(line for line in self.patterns.lines if not Patterns([line]).answer(self.below)), self.below)
 
 
 def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
@@ -111,7 +111,7 @@ def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
     always = None
     if excluded is not None:
         start = os.path.relpath(top, base).replace(os.sep, "/")
-        always = _counted(excluded, "" if start == "." else f"{start}/")
+        always = _Counted(excluded, "" if start == "." else f"{start}/").asked_for()
     waiting = [("" if top == os.curdir else os.path.join(top, ""), always, _ignores_above(top))]
     while waiting:
         prefix, always, ignores = waiting.pop()
@@ -131,7 +131,8 @@ def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
             continue
         has_data = sum(kind is Kind.JSON for _, kind, _ in files) > MOST_JSON
         for name, kind, entry in sorted(files, key=itemgetter(0)):
-            if not _is_left_out(name, "", always, ignores) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
+            those = ignores if kind is not Kind.ENV else ()  # its owner keeps it from git, and the run has it all the same
+            if not _is_left_out(name, "", always, those) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
                 yield Found(_below(prefix, name), is_named=False)
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
@@ -200,7 +201,9 @@ def is_excluded(path: str, exclude: Sequence[str], root: Path) -> bool:
 
 
 def _matches(excluded: Patterns | None, path: str, base: Path) -> bool:
-    return excluded is not None and bool(excluded.answer(os.path.relpath(path, base).replace(os.sep, "/")))
+    if excluded is None:
+        return False
+    return bool(excluded.answer(os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith(os.sep) else "")))
 
 
 def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:
@@ -210,7 +213,7 @@ def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:
     except OSError:
         return ignores
     own = Patterns(lines)
-    return [*ignores, _counted(own, "")] if own.lines else ignores
+    return [*ignores, _Counted(own, "")] if own.lines else ignores
 
 
 def _ignores_above(top: str) -> list[_Counted]:
@@ -221,7 +224,7 @@ def _ignores_above(top: str) -> list[_Counted]:
     found: list[_Counted] = []
     for folder, inner in zip(reversed(chain[1 : root + 1]), reversed(chain[:root]), strict=True):
         found = [one.within(inner.name) for one in _with_own(found, str(folder / _GITIGNORE))]
-    return found
+    return [one.asked_for() for one in found]
 
 
 @functools.lru_cache(maxsize=256)
