@@ -54,7 +54,7 @@ def derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
         found += dialect.roots
         found += (variable_word(name) for name in dialect.environment)
         for command in dialect.commands:
-            found += command.flags or map(_program, command.programs.globs)
+            found += command.known_by or map(_program, command.programs.globs)
         for config in dialect.configs:
             found += config.words
     for rule in rules:
@@ -149,7 +149,7 @@ def derived_words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
         for pattern in dialect.calls:
             yield from words_of_pattern(pattern)
         for command in dialect.commands:
-            yield from pieces_of(command.flags or [literal(glob) for glob in command.programs.globs])
+            yield from pieces_of(command.known_by or [literal(glob) for glob in command.programs.globs])
         for config in dialect.configs:
             yield from pieces_of(config.words)
     for rule in rules:

@@ -154,7 +154,7 @@ class _Reader:
         """Yield as what call each command and configuration file is read, and the words by which it is known."""
         if not self.is_code:
             for command in dialect.commands:
-                yield command.call, frozenset(pieces_of(command.flags or map(literal, command.programs.globs)))
+                yield command.call, frozenset(pieces_of(command.known_by or map(literal, command.programs.globs)))
             for config in dialect.configs:
                 yield config.call, frozenset(pieces_of(config.words))
 

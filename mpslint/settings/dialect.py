@@ -138,11 +138,13 @@ class CommandPattern:
     has: tuple[str, ...]
     call: CallPattern
     lacks: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    """Pieces of which one stands in a word or a value of every such command, for programs that share a name (`train.py`)."""
 
     @property
-    def flags(self) -> tuple[str, ...]:
-        """Flags of which one is in every such command. What is assigned (`data=`) stands in too many texts to tell anything."""
-        return tuple(name for name in self.has if not name.endswith("="))
+    def known_by(self) -> tuple[str, ...]:
+        """Words of which one is in every such command. What is assigned (`data=`) stands in too many texts to tell anything."""
+        return self.names or tuple(name for name in self.has if not name.endswith("="))
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -321,10 +323,11 @@ def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | N
 
 
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
-    own = {"programs", "has", "lacks"}
+    own = {"programs", "has", "lacks", "names"}
     _only(path, data, own | {"role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
-    return CommandPattern(Globs(tuple(data["programs"])), tuple(data.get("has", ())), call, tuple(data.get("lacks", ())))
+    has, lacks, names = (tuple(data.get(key, ())) for key in ("has", "lacks", "names"))
+    return CommandPattern(Globs(tuple(data["programs"])), has, call, lacks, names)
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:

@@ -28,6 +28,7 @@ def parts_of_command(command: Command, dialects: Dialects) -> list[CommandPart]:
         for dialect in dialects.all
         for pattern in dialect.commands
         if pattern.programs.fit(words)
+        and (not pattern.names or any(name in text for name in pattern.names for text in _texts(command)))
         and (not pattern.has or any(_flag(command, name) is not None for name in pattern.has))
         and not any(_flag(command, name) is not None for name in pattern.lacks)
     ]
@@ -55,6 +56,12 @@ def command_settings(part: CommandPart) -> Iterator[Setting]:
                     spelling.setting, read, pattern.dialect, shown, flag.span, flag.value_span,
                     flag.origin or flag.value_span, pattern=pattern, entry=spelling, style="shell", command=command, flag=flag,
                 )  # fmt: skip
+
+
+def _texts(command: Command) -> Iterator[str]:
+    """Yield the words of a command and the known values of its flags."""
+    yield from command.words
+    yield from (flag.value.value for flag in command.flags.values() if isinstance(flag.value, Known) and isinstance(flag.value.value, str))
 
 
 def _flag(command: Command, parameter: str) -> Flag | None:
