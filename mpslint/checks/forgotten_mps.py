@@ -16,10 +16,13 @@ from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
+from mpslint.source.document import Document
 from mpslint.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
+IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
+"""A name that speaks of several processes, which a Mac's GPU does not serve."""
 
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
@@ -107,17 +110,14 @@ def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
     """Return the assignment of the CPU, where an `if`, or what stands before it, assigns CUDA to the same name."""
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    if not taken or not other:
-        parent = evidence.parents.get(node)
-        block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
-        before = block[: block.index(node)] if node in block else []
-        taken, other = taken or before, other or before
-    cuda = _assignments(other, "cuda")
-    found = [
-        statement
-        for target, statement in _assignments(taken, "cpu").items()
-        if target in cuda or _is_replaced(target, node, choice, evidence)
-    ]
+    parent = evidence.parents.get(node)
+    block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
+    before = block[: block.index(node)] if node in block else []
+    cuda = _assignments(other or before, "cuda")
+    cpu = _assignments(taken, "cpu")
+    if not cpu and not _assigns(taken, cuda):
+        cpu = _assignments(before, "cpu")
+    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, node, choice, evidence)]
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
@@ -127,6 +127,15 @@ def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) 
     """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
     is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
     return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
+
+
+def _assigns(block: Sequence[ast.stmt], targets: Mapping[str, ast.stmt]) -> bool:
+    """Return whether a block gives one of the targets something of its own, or ends the program: what came before it does not hold."""
+    for node in (inner for statement in block for inner in walk(statement)):
+        ends = isinstance(node, (ast.Return, ast.Raise)) or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("exit"))
+        if ends or (isinstance(node, ast.Assign) and any(ast.unparse(target) in targets for target in node.targets)):
+            return True
+    return False
 
 
 def _assignments(block: Sequence[ast.stmt], device: str) -> dict[str, ast.stmt]:
@@ -150,20 +159,42 @@ def _names(node: ast.expr, device: str) -> bool:
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
     cpu = match.values["cpu"]
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
+    if not isinstance(match.node, (ast.If, ast.IfExp)):
         return None
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)
-    if mps is None:
-        return None
     if isinstance(match.node, ast.IfExp):
-        if cpu is not match.node.orelse:
+        question = _same_question(match.node.test, evidence)
+        if mps is None or question is None or cpu is not match.node.orelse:
             return None
-        new = f"{mps} if {_question()} else {evidence.document.text[span.start : span.end]}"
+        new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
         return Written((Edit(span, new),), f"... else {new}")
+    if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
+        return None
     if cpu in match.node.body:
         return _in_place(cpu, evidence)
     return _elif(match.node, mps, evidence)
+
+
+def _same_question(test: ast.expr, evidence: Evidence) -> str | None:
+    """Return a test with the Mac's GPU in CUDA's place; None where it asks for more than that and an option of the program."""
+    if _asks_plainly(test, evidence):
+        return _question()
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return None
+    asked = [part for part in test.values if _is_question(part)]
+    if len(asked) != 1 or not all(part is asked[0] or _is_option(part) for part in test.values):
+        return None
+    whole, part = evidence.span_of(test), evidence.span_of(asked[0])
+    text = evidence.document.text
+    return f"{text[whole.start : part.start]}{_question()}{text[part.end : whole.end]}"
+
+
+def _is_option(node: ast.expr) -> bool:
+    """Return whether an expression is a switch, by its name (`args.use_gpu`, `not force_cpu`), and not one of several processes."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    return isinstance(node, (ast.Name, ast.Attribute)) and not IS_OF_SEVERAL.search(ast.unparse(node))
 
 
 def _in_place(assignment: ast.stmt, evidence: Evidence) -> Written | None:
@@ -224,6 +255,19 @@ def _elif(node: ast.If, assignment: str, evidence: Evidence) -> Written | None:
     if node.body[0].lineno == node.lineno or not first.lstrip().startswith("if"):
         return None
     newline = "\r\n" if "\r\n" in document.text else "\n"
+    last = _last_comment(last, len(indent), document)
     end = document.line_starts[last - 1] + len(document.line_text(last))
     text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
     return Written((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
+
+
+def _last_comment(last: int, indent: int, document: Document) -> int:
+    """Return the line in which a block ends whose last statement ends in a line: the comments below that are indented are its own."""
+    for number in range(last + 1, len(document.line_starts) + 1):
+        line = document.line_text(number)
+        inner = line.lstrip()
+        if inner.startswith("#") and len(line) - len(inner) > indent:
+            last = number
+        elif inner:
+            break
+    return last
