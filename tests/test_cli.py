@@ -248,6 +248,7 @@ def test_what_is_said_of_many_places_is_said_once(tmp_path: Path) -> None:
         ("tests/helpers.py", "import pytest\nimport torch\nx = torch.ones(2, device='cuda')\n"),
         ("kernels/test_norm.py", "import torch\ndef test_norm():\n    assert torch.ones(2, device='cuda').norm() > 1\n"),
         ("job.py", "import os\nimport torch\nout = os.environ['SM_MODEL_DIR']\nx = torch.ones(2, device='cuda')\n"),
+        ("serve.py", "import modal\nimport torch\n@app.cls(image=made(1), gpu='T4')\nclass Model:\n    x = torch.ones(2, device='cuda')\n"),
         ("bench_norm.py", "import torch\nstart = torch.cuda.Event(enable_timing=True)\nx = torch.ones(2, device='cuda')\n"),
     ],
 )

@@ -38,6 +38,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue
+        if _is_of_autocast(choice.node, evidence):
+            continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is not None and _is_used(choice.node, evidence):
             shown = cpu if isinstance(choice.node, ast.IfExp) else choice.node.test
@@ -62,6 +64,13 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
                 span = evidence.span_of(above.test)
                 values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": statement}
                 yield Match(span, values, context=setting.context, node=above)
+
+
+def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice says what autocast or a gradient scaler is for: nothing is put there, and not every torch takes MPS."""
+    parent = evidence.parents.get(node)
+    call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
 
 
 def _statement_above(node: ast.AST | None, evidence: Evidence) -> ast.stmt | None:

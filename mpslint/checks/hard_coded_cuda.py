@@ -154,7 +154,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
             return None
         device, quote = "cuda", quote_of(evidence.text)
     else:
-        if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
+        if isinstance(parent, ast.Call) and len(parent.args) > 1 and ast.unparse(parent.func).rpartition(".")[2] == "device":
             return None  # an index follows: torch.device("cuda", rank)
         if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
             return None
