@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpslint.finding import Edit, Span
-from mpslint.judge import Match
+from mpslint.judge import Match, match_of
 from mpslint.knowledge import platform_data
 from mpslint.program.facts import Choice
 from mpslint.program.platform import load_platform
 from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
+from mpslint.settings.dialect import load_dialects
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 from mpslint.source.document import Document
@@ -23,14 +25,15 @@ IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
-
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
 
 
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: a question for CUDA, and the names of both devices."""
+    """Yield what stands in every such file: a question for CUDA, and the names of both devices, or a switch that keeps to the CPU."""
     yield load_platform().cuda_questions, [quoted("cuda")], [quoted("cpu")]
+    tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
+    yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -47,6 +50,18 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu}
             yield Match(span, values, context=choice.context, node=choice.node)
     yield from _replaced(evidence)
+    yield from _switched_off(evidence)
+
+
+def _switched_off(evidence: Evidence) -> Iterator[Match]:
+    """Yield each run that is put on the CPU where there is no CUDA (`use_cpu=not torch.cuda.is_available()`)."""
+    for plan in evidence.plans:
+        for setting in plan.settings.get("device.cpu_only", ()):
+            node = setting.node.value if isinstance(setting.node, ast.keyword) else setting.node
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and _is_question(node.operand):
+                match = match_of(setting, plan, evidence)
+                if match is not None:
+                    yield replace(match, node=node)
 
 
 def _replaced(evidence: Evidence) -> Iterator[Match]:
@@ -167,6 +182,10 @@ def _names(node: ast.expr, device: str) -> bool:
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
+    if isinstance(match.node, ast.UnaryOp):
+        asked = evidence.span_of(match.node.operand)
+        new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
+        return Written((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
     if not isinstance(match.node, (ast.If, ast.IfExp)):
         return None
