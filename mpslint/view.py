@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mpslint.record import record
-from mpslint.source.document import Document, Place
+from mpslint.source.document import Document, Kind, Place
 
 if TYPE_CHECKING:
     from mpslint.finding import Finding, Span
@@ -161,7 +161,8 @@ def _frame(document: Document, span: Span, mark: tuple[int, int]) -> tuple[tuple
     cell = document.cell_at(span.start)
     first = document.line_at(cell.span.start) if cell is not None else 1
     text, mark = windowed(document.line_text(line).replace("\t", " "), mark, LONGEST_LINE)
-    before = [(line - first, windowed(document.line_text(line - 1).replace("\t", " "), (0, 0), LONGEST_LINE)[0])] if line > first else []
+    has_before = line > first and document.kind is not Kind.ENV  # the next line of such a file is likely to be a secret
+    before = [(line - first, windowed(document.line_text(line - 1).replace("\t", " "), (0, 0), LONGEST_LINE)[0])] if has_before else []
     return (*before, (line - first + 1, text)), mark
 
 

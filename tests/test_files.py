@@ -65,6 +65,15 @@ def test_a_missing_path_is_said(tree: Path) -> None:
     assert [(f.path, f.problem) for f in results] == [("gone.py", "no such file or folder"), ("a.py", "")]
 
 
+def test_an_env_file_is_read_though_git_ignores_it(tree: Path) -> None:
+    """Nearly every .gitignore names it, and the run has it all the same; `exclude` leaves it out."""
+    with (tree / ".gitignore").open("a") as stream:
+        stream.write(".env\n")
+
+    assert found(".")[0] == ".env"
+    assert ".env" not in found(".", exclude=(".env",))
+
+
 def test_json_that_is_data_is_left_out(tree: Path) -> None:
     """Large files, and folders full of small ones; a file that is named is read."""
     (tree / "src" / "large.json").write_text("[" + "1, " * 40_000 + "1]")

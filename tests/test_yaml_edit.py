@@ -16,10 +16,12 @@ from mpslint.config.yaml_edit import addition_edits, content_end, removal_edit, 
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.finding import Edit
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 def load(text: str) -> Any:
     """Return what a YAML text holds, by the parser that takes tabs between values."""
-    return yaml.load(text, yaml.CSafeLoader)
+    return yaml.load(text, LOADER)
 
 
 def root(text: str) -> ConfigMapping:
@@ -131,7 +133,7 @@ ADDITIONS = [
 def test_a_key_is_added_at_the_end(text: str, new: str) -> None:
     """With the indent of its mapping, before the comments that follow it, and in a flow mapping inside the braces."""
     assert with_key(text, "k") == new
-    before, after = (next(yaml.load_all(one, yaml.CSafeLoader)) for one in (text, new))
+    before, after = (next(yaml.load_all(one, LOADER)) for one in (text, new))
     assert after == {**before, "k": "x"}
 
 

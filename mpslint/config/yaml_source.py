@@ -36,7 +36,10 @@ def read_yaml_source(text: str) -> ConfigFile:
         return ConfigFile((), f"larger than {LARGEST_CONFIG // 1_000_000} MB, so not read as configuration")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     builder = _Builder(text)
-    events: Iterator[Any] = yaml.parse(_SURROGATE.sub("?", text), Loader=loader)
+    readable = _SURROGATE.sub("?", text)
+    if loader is yaml.SafeLoader and text.lstrip()[:1] == "{":
+        readable = readable.replace("\t", " ")  # which may indent JSON, but not for the parser of PyYAML where it lacks libyaml
+    events: Iterator[Any] = yaml.parse(readable, Loader=loader)
     try:
         for count, event in enumerate(events):
             problem = "too many keys and values" if count > MOST_EVENTS else builder.take(event)

@@ -131,7 +131,8 @@ def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
             continue
         has_data = sum(kind is Kind.JSON for _, kind, _ in files) > MOST_JSON
         for name, kind, entry in sorted(files, key=itemgetter(0)):
-            if not _is_left_out(name, "", always, ignores) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
+            those = ignores if kind is not Kind.ENV else ()  # its owner keeps it from git, and the run has it all the same
+            if not _is_left_out(name, "", always, those) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
                 yield Found(_below(prefix, name), is_named=False)
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
