@@ -93,7 +93,7 @@ class Needs:
 def needed(rules: Sequence[Rule], document: Document, versions: Mapping[str, Version]) -> tuple[Rule, ...]:
     """Return the rules that can find something in a Document under a Target of these versions."""
     rules = tuple(rules)
-    is_code = document.kind is Kind.PYTHON or (document.kind is Kind.NOTEBOOK and not document.snippets)
+    is_code = document.kind in (Kind.PYTHON, Kind.NOTEBOOK) and not document.snippets
     able = [rules[number] for number in _needs(rules, is_code).met_by(document)]
     return tuple(
         rule

@@ -242,12 +242,24 @@ def test_what_is_said_of_many_places_is_said_once(tmp_path: Path) -> None:
     assert ".to('cuda')" not in (tmp_path / "many.py").read_text()
 
 
+def test_a_line_with_two_places_is_named_once_and_what_nothing_mends_is_no_argument(tmp_path: Path) -> None:
+    """The command that is proposed names the files in which it would change something."""
+    (tmp_path / "twice.py").write_text("import torch\nx = torch.ones(2).to('cuda')\ny = x.to('cuda') + x.to('cuda')\n")
+    (tmp_path / "unmended.py").write_text("import torch\nprint(torch.cuda.get_device_name(0))\n")
+
+    shown = run("check", ".", cwd=tmp_path).stdout
+
+    assert "also  line 3\n" in shown
+    assert "3 can be fixed safely: mpslint fix twice.py\n" in shown
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [
         ("tests/helpers.py", "import pytest\nimport torch\nx = torch.ones(2, device='cuda')\n"),
         ("kernels/test_norm.py", "import torch\ndef test_norm():\n    assert torch.ones(2, device='cuda').norm() > 1\n"),
         ("job.py", "import os\nimport torch\nout = os.environ['SM_MODEL_DIR']\nx = torch.ones(2, device='cuda')\n"),
+        ("serve.py", "import modal\nimport torch\n@app.cls(image=made(1), gpu='T4')\nclass Model:\n    x = torch.ones(2, device='cuda')\n"),
         ("bench_norm.py", "import torch\nstart = torch.cuda.Event(enable_timing=True)\nx = torch.ones(2, device='cuda')\n"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mpslint
 from mpslint.source.document import SnippetKind
 from mpslint.source.magics import mask_cell
 
@@ -109,3 +110,17 @@ def test_masks_have_the_length_and_the_lines_of_the_cell(cell: str) -> None:
         assert len(masked.python) == len(cell)
         assert [i for i, c in enumerate(masked.python) if c in "\r\n"] == [i for i, c in enumerate(cell) if c in "\r\n"]
         assert all(cell[s.span.start : s.span.end] == s.text for s in masked.snippets)
+
+
+def test_a_script_that_was_exported_from_a_notebook_is_read() -> None:
+    """Its commands are masked as in a notebook, and count for what they start; strings and continued lines are left alone."""
+    exported = (
+        '"""train.ipynb\n\n!nothing to run\n"""\n\n!pip install torch==2.3.0\n!torchrun --nproc_per_node=2 train.py\n\nimport torch\n'
+        'share = 7 \\\n% 3\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nx = torch.ones(2).to(device)\n'
+    )
+    found = mpslint.check(exported, filename="train.py")
+    mended = mpslint.fix(exported, filename="train.py")
+
+    assert [finding.rule for finding in found.findings] == ["MPS552", "MPS503"]
+    assert mended.text.replace('"mps" if torch.backends.mps.is_available() else ', "") == exported
+    assert mended.text != exported

@@ -34,21 +34,21 @@ def device_name(match: Match, evidence: Evidence, choice: str) -> DeviceName | N
     device = _device(match.values["value"])
     if _assigned_name(match.node, evidence) is not None:
         return None
-    name = _chosen_before(match, device, evidence)
+    name = _chosen_before(match, match.peers, device, evidence)
     return DeviceName(name) if name is not None else _new_constant(match.peers, device, choice, evidence)
 
 
 @functools.lru_cache(maxsize=8)  # asked at every place, and the same for all
 def _new_constant(peers: Peers, device: str, choice: str, evidence: Evidence) -> DeviceName | None:
     """Return a new constant for the places that neither give the device a name nor have a name for it; None for a single one."""
-    nameless = [peer for peer in peers.matches if _device(peer.values["value"]) == device and _is_nameless(peer, device, evidence)]
-    name = _new_name(evidence) if len(nameless) > 1 else None
+    nameless = [peer for peer in peers.matches if _device(peer.values["value"]) == device and _is_nameless(peer, peers, device, evidence)]
+    name = _new_name(evidence) if len({peer.span for peer in nameless}) > 1 else None
     edits = _definition(f"{name} = {choice}", nameless, evidence) if name is not None else None
     return DeviceName(name, edits) if name is not None and edits is not None else None
 
 
-def _is_nameless(match: Match, device: str, evidence: Evidence) -> bool:
-    return _assigned_name(match.node, evidence) is None and _chosen_before(match, device, evidence) is None
+def _is_nameless(match: Match, peers: Peers, device: str, evidence: Evidence) -> bool:
+    return _assigned_name(match.node, evidence) is None and _chosen_before(match, peers, device, evidence) is None
 
 
 def _device(text: str) -> str:
@@ -65,13 +65,13 @@ def _assigned_name(node: ast.AST | None, evidence: Evidence) -> str | None:
     return parent.targets[0].id if len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name) else None
 
 
-def _chosen_before(match: Match, device: str, evidence: Evidence) -> str | None:
+def _chosen_before(match: Match, peers: Peers, device: str, evidence: Evidence) -> str | None:
     """Return the name that the module gave to a choice of device before a place, if it means nothing else there."""
     if match.node is None:
         return None
     module = _module(evidence)
     here = module.places[id(_statement_of(match.node, evidence))]
-    renewed = _renewed(match.peers, evidence)
+    renewed = _renewed(peers, evidence)
     for choice in module.choices:
         if choice.place >= here:
             return None

@@ -19,6 +19,9 @@ from mpslint.source.document import Document
 from mpslint.versions import Version, format_version
 from mpslint.words import Role
 
+CAUGHT = "builtins.TypeError"
+"""What a call raises that is given an argument which it does not take."""
+
 WORDS = ("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator")
 """One of these stands in every function in which it finds something."""
 
@@ -62,6 +65,8 @@ def _may_be(fact: ArgumentFact, kind: str) -> bool:
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""
     for matched in evidence.file_plans.matched:
+        if any(CAUGHT in caught for caught in matched.call.context.handlers):
+            continue  # the program finds out by itself which arguments there are
         for name, argument in matched.call.keywords.items():
             fact = fact_of(matched.pattern.role, matched.call.names, name)
             if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(matched.call, name):

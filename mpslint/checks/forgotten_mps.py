@@ -5,35 +5,43 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpslint.finding import Edit, Span
-from mpslint.judge import Match
+from mpslint.judge import Match, match_of
 from mpslint.knowledge import platform_data
 from mpslint.program.facts import Choice
 from mpslint.program.platform import load_platform
 from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
+from mpslint.settings.dialect import load_dialects
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
+from mpslint.source.document import Document
 from mpslint.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
-
+IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
+"""A name that speaks of several processes, which a Mac's GPU does not serve."""
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
 
 
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: a question for CUDA, and the name of the CPU; CUDA may go by a number."""
+    """Yield what stands in every such file: a question for CUDA, and the name of the CPU, or a switch that keeps to it."""
     yield load_platform().cuda_questions, [quoted("cpu")]
+    tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
+    yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets."""
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
+            continue
+        if _is_of_autocast(choice.node, evidence):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is not None and _is_used(choice.node, evidence):
@@ -42,6 +50,18 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu}
             yield Match(span, values, context=choice.context, node=choice.node)
     yield from _replaced(evidence)
+    yield from _switched_off(evidence)
+
+
+def _switched_off(evidence: Evidence) -> Iterator[Match]:
+    """Yield each run that is put on the CPU where there is no CUDA (`use_cpu=not torch.cuda.is_available()`)."""
+    for plan in evidence.plans:
+        for setting in plan.settings.get("device.cpu_only", ()):
+            node = setting.node.value if isinstance(setting.node, ast.keyword) else setting.node
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and _is_question(node.operand):
+                match = match_of(setting, plan, evidence)
+                if match is not None:
+                    yield replace(match, node=node)
 
 
 def _replaced(evidence: Evidence) -> Iterator[Match]:
@@ -59,6 +79,13 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
                 span = evidence.span_of(above.test)
                 values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": statement}
                 yield Match(span, values, context=setting.context, node=above)
+
+
+def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice says what autocast or a gradient scaler is for: nothing is put there, and not every torch takes MPS."""
+    parent = evidence.parents.get(node)
+    call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
 
 
 def _statement_above(node: ast.AST | None, evidence: Evidence) -> ast.stmt | None:
@@ -107,17 +134,14 @@ def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
     """Return the assignment of the CPU, where an `if`, or what stands before it, assigns CUDA to the same name."""
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    if not taken or not other:
-        parent = evidence.parents.get(node)
-        block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
-        before = block[: block.index(node)] if node in block else []
-        taken, other = taken or before, other or before
-    cuda = _assignments(other, _is_cuda)
-    found = [
-        statement
-        for target, statement in _assignments(taken, lambda value: _names(value, "cpu")).items()
-        if target in cuda or _is_replaced(target, node, choice, evidence)
-    ]
+    parent = evidence.parents.get(node)
+    block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
+    before = block[: block.index(node)] if node in block else []
+    cuda = _assignments(other or before, _is_cuda)
+    cpu = _assignments(taken, _is_cpu)
+    if not cpu and not _assigns(taken, cuda):
+        cpu = _assignments(before, _is_cpu)
+    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, node, choice, evidence)]
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
@@ -127,6 +151,15 @@ def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) 
     """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
     is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
     return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
+
+
+def _assigns(block: Sequence[ast.stmt], targets: Mapping[str, ast.stmt]) -> bool:
+    """Return whether a block gives one of the targets something of its own, or ends the program: what came before it does not hold."""
+    for node in (inner for statement in block for inner in walk(statement)):
+        ends = isinstance(node, (ast.Return, ast.Raise)) or (isinstance(node, ast.Call) and ast.unparse(node.func).endswith("exit"))
+        if ends or (isinstance(node, ast.Assign) and any(ast.unparse(target) in targets for target in node.targets)):
+            return True
+    return False
 
 
 def _assignments(block: Sequence[ast.stmt], is_device: Callable[[ast.expr], bool]) -> dict[str, ast.stmt]:
@@ -147,6 +180,10 @@ def _names(node: ast.expr, device: str) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
 
 
+def _is_cpu(node: ast.expr) -> bool:
+    return _names(node, "cpu")
+
+
 def _is_cuda(node: ast.expr) -> bool:
     """Return whether an expression is a device of CUDA, by name or by number, or several (`0`, `"0"`, `"0,1"`, `[0, 1]`)."""
     if _names(node, "cuda"):
@@ -161,21 +198,47 @@ def _is_cuda(node: ast.expr) -> bool:
 
 def rewrite(match: Match, evidence: Evidence) -> Written | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
+    if isinstance(match.node, ast.UnaryOp):
+        asked = evidence.span_of(match.node.operand)
+        new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
+        return Written((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
+    if not isinstance(match.node, (ast.If, ast.IfExp)):
         return None
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)
-    if mps is None:
-        return None
     if isinstance(match.node, ast.IfExp):
-        if cpu is not match.node.orelse:
+        question = _same_question(match.node.test, evidence)
+        if mps is None or question is None or cpu is not match.node.orelse:
             return None
-        new = f"{mps} if {_question()} else {evidence.document.text[span.start : span.end]}"
+        new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
         return Written((Edit(span, new),), f"... else {new}")
+    if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
+        return None
     if cpu in match.node.body:
         return _in_place(cpu, evidence)
     return _elif(match.node, mps, evidence)
+
+
+def _same_question(test: ast.expr, evidence: Evidence) -> str | None:
+    """Return a test with the Mac's GPU in CUDA's place; None where it asks for more than that and an option of the program."""
+    if _asks_plainly(test, evidence):
+        return _question()
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return None
+    asked = [part for part in test.values if _is_question(part)]
+    if len(asked) != 1 or not all(part is asked[0] or _is_option(part) for part in test.values):
+        return None
+    whole, part = evidence.span_of(test), evidence.span_of(asked[0])
+    text = evidence.document.text
+    return f"{text[whole.start : part.start]}{_question()}{text[part.end : whole.end]}"
+
+
+def _is_option(node: ast.expr) -> bool:
+    """Return whether an expression is a switch, by its name (`args.use_gpu`, `not force_cpu`), and not one of several processes."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node = node.operand
+    return isinstance(node, (ast.Name, ast.Attribute)) and not IS_OF_SEVERAL.search(ast.unparse(node))
 
 
 def _in_place(assignment: ast.stmt, evidence: Evidence) -> Written | None:
@@ -236,6 +299,19 @@ def _elif(node: ast.If, assignment: str, evidence: Evidence) -> Written | None:
     if node.body[0].lineno == node.lineno or not first.lstrip().startswith("if"):
         return None
     newline = "\r\n" if "\r\n" in document.text else "\n"
+    last = _last_comment(last, len(indent), document)
     end = document.line_starts[last - 1] + len(document.line_text(last))
     text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
     return Written((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
+
+
+def _last_comment(last: int, indent: int, document: Document) -> int:
+    """Return the line in which a block ends whose last statement ends in a line: the comments below that are indented are its own."""
+    for number in range(last + 1, len(document.line_starts) + 1):
+        line = document.line_text(number)
+        inner = line.lstrip()
+        if inner.startswith("#") and len(line) - len(inner) > indent:
+            last = number
+        elif inner:
+            break
+    return last

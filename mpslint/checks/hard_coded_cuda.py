@@ -22,6 +22,8 @@ SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
 IS_ONE_OF_MANY = re.compile(r"\b(get_rank|get_world_size|local_rank|current_device)\b")
 """A function that nothing in the file calls, and that speaks of these, is for one process of several, each with a GPU of its own."""
+NAMED = "device"
+"""The role of `torch.device(...)`: naming a device raises nothing, putting something there does, be it in another file."""
 PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
 """Where a conditional expression may stand without parentheses."""
 
@@ -38,8 +40,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     CUDA, by name or role, is in `rules/platform/cuda.yaml`.
     """
     table = platform_data("cuda")["devices"]
-    for call, role, argument in _uses(evidence):
+    uses = _uses(evidence)
+    placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
+    for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
+            continue
+        if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):
             continue
         raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
         if argument is None:
@@ -66,8 +72,7 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
         settings = matched.settings if matched is not None else ()
         found = next((s for s in settings if s.name == "device.name" and s.argument is not None and _is_cuda(s.argument)), None)
         if found is not None and matched is not None:
-            if matched.pattern.role != "device":  # naming a device raises nothing; putting something there does
-                yield call, matched.pattern.role, found.argument
+            yield call, matched.pattern.role, found.argument
         elif any(name.split(".")[0] in table["roots"] for name in call.names):
             given = (argument for name, argument in call.keywords.items() if name in table["arguments"] and _is_cuda(argument))
             first = next(given, None)
@@ -154,7 +159,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
             return None
         device, quote = "cuda", quote_of(evidence.text)
     else:
-        if isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[0] is match.node:
+        if isinstance(parent, ast.Call) and len(parent.args) > 1 and ast.unparse(parent.func).rpartition(".")[2] == "device":
             return None  # an index follows: torch.device("cuda", rank)
         if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
             return None

@@ -64,9 +64,10 @@ def short_place(place: Place) -> str:
 
 
 def other_places(others: Sequence[FindingView]) -> str:
-    """Return where else the very same is found, in words: the first places, and how many more there are."""
-    shown = "; ".join(short_place(other.place) for other in others[:SHOWN_PLACES])
-    more = len(others) - SHOWN_PLACES
+    """Return where else the very same is found, in words: the first places, and how many more there are, each line once."""
+    lines = list(dict.fromkeys(short_place(other.place) for other in others))
+    shown = "; ".join(lines[:SHOWN_PLACES])
+    more = len(lines) - SHOWN_PLACES
     return f"{shown}; and {more} more" if more > 0 else shown
 
 
@@ -160,8 +161,8 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
 
-    where = [file.path for file in found_in]
-    where = where if touched <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
+    where = [file.path for file in found_in if any(f.fix is not None and f.fix.safety in ("safe", "unsafe") for f in file.findings)]
+    where = where if len(where) <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     if safe:
         more = f"; {unsafe} more with --unsafe, which changes the run" if unsafe else ""

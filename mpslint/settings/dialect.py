@@ -26,7 +26,7 @@ ABSENT = object()
 """A default that no version of the Target has."""
 
 _CALL_KEYS = {
-    "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named",
+    "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named", "rests_on",
 }  # fmt: skip
 _SPELLING_KEYS = {"setting", "reads", "values", "when"}
 
@@ -127,6 +127,8 @@ class CallPattern:
     """What the call says by being there."""
     named: str = ""
     """The setting whose value is the last part of the callee's name."""
+    rests_on: str = ""
+    """The setting of the run without which the call does nothing: where that is undecided, so is what the call says."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -386,7 +388,7 @@ def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mappin
     table = _find_table(path, data["table"], tables) if "table" in data else Table({}, (), {})
     if table is None:
         raise RuleError(f"{path}: unknown table {data['table']!r}")
-    for setting in (*data.get("sets", {}), *filter(None, [data.get("named")])):
+    for setting in (*data.get("sets", {}), *filter(None, [data.get("named"), data.get("rests_on")])):
         if setting not in load_vocabulary():
             raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}")
     return CallPattern(
@@ -403,4 +405,5 @@ def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mappin
         data.get("positional_at_most", 1 << 30),
         data.get("sets", {}),
         data.get("named", ""),
+        data.get("rests_on", ""),
     )

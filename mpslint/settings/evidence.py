@@ -159,7 +159,7 @@ def gather_evidence(document: Document, text: str, target: Target, words: Words 
 
 def _add_shell_facts(document: Document, facts: Facts) -> None:
     """Add what a file's shell text does: a script's, a `.env` file's, or a notebook's `!` lines and magics."""
-    if document.kind is Kind.PYTHON:
+    if document.kind is Kind.PYTHON and not document.snippets:
         return
     from mpslint.config.dockerfile import read_dockerfile
     from mpslint.config.shell import read_dotenv, read_shell, read_snippets

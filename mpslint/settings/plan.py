@@ -246,7 +246,7 @@ class _Gatherer:
         calls: dict[str, list[Call]] = {}
         for part in {id(part): part for part in parts}.values():
             calls.setdefault(part.pattern.role, []).append(part.call)
-            for setting in part.settings:
+            for setting in () if _is_undecided(part.pattern.rests_on, parts) else part.settings:
                 settings.setdefault(setting.name, []).append(setting)
         for setting in (*self.loose, *more):
             settings.setdefault(setting.name, []).append(setting)
@@ -254,6 +254,12 @@ class _Gatherer:
         span = self.span_of(where) if where is not None else None
         plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
         return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
+
+
+def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
+    """Return whether a setting that something rests on is written for a run, and is off or not known everywhere."""
+    found = [setting for part in parts for setting in part.settings if setting.name == name and setting.is_written]
+    return bool(found) and not any(setting.is_known and setting.constant is not None for setting in found)
 
 
 def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:

@@ -158,6 +158,9 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     if text == "False" and _asks_the_machine(evidence, setting):
         text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
         return Written((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
+    narrower = _only_with_cuda(evidence, setting, text)
+    if narrower is not None:
+        return narrower
     shown = f"{setting.spelling}={text}"
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
@@ -167,6 +170,18 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     if evidence.document.text[span.start : span.end] == text:
         return None
     return Written((Edit(span, text),), shown)
+
+
+def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> Written | None:
+    """Return the edit after which `x if test else text` is x only where there is CUDA, so that nothing changes there."""
+    node = setting.argument.node if setting.argument is not None else None
+    if not isinstance(node, ast.IfExp) or setting.value_span != evidence.span_of(node):
+        return None
+    if ast.dump(node.orelse) != ast.dump(ast.parse(text, mode="eval").body):
+        return None
+    span = evidence.span_of(node.test)
+    test = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
+    return Written((Edit(span, test), *import_edits(evidence, "torch", span)), f"{setting.spelling}=... if {test} else {text}")
 
 
 def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:

@@ -26,6 +26,8 @@ _SUFFIXES = {
     ".dockerfile": Kind.DOCKERFILE,
 }
 _DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
+_MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
+"""A line that only a notebook runs: a script that was exported from one (by Colab, say) may have it."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
@@ -59,6 +61,11 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
         return mark + _spliced(text, edits).encode(encoding, _errors(kind))
 
     python = without_surrogates(text) if kind is Kind.PYTHON else ""
+    if python and _MAGIC.search(python) is not None:
+        from mpslint.source.magics import mask_cell
+
+        masked = mask_cell(python)
+        return Document(path, kind, text, python=masked.python, snippets=masked.snippets, write_back=write_back)
     return Document(path, kind, text, python=python, write_back=write_back)
 
 
