@@ -99,9 +99,32 @@ class _Reader:
         spellings = [one for name in condition.names for one in self._spellings(name, condition)]
         yield frozenset(word for called, _ in spellings for word in called)
         yield frozenset(word for _, written in spellings for word in written)
+        yield from self._of_packages(condition)
         kinds = [kind for op, value in condition.comparisons if op in ("is", "matches", "may_be") for kind in _devices_in(value)]
         if kinds and all(map(_reads_devices, condition.names)):
             yield frozenset(self._of_devices(kinds, lambda value: compare_all((value,), condition.comparisons), condition.names))
+
+    def _of_packages(self, condition: Condition) -> Iterator[Group]:
+        """Yield the packages of which one can say some settings, where only patterns do that would fit any call (`package.*.train`)."""
+        found: set[Word] = set()
+        for name in condition.names:
+            if name in DERIVED_FROM or name in DERIVED_FROM_ROLES:
+                return
+            for dialect in load_dialects().all:
+                for pattern in dialect.calls:
+                    if _says(pattern, name) and (not condition.roles or pattern.role in condition.roles):
+                        packages = _packages_of(pattern)
+                        if not packages:
+                            return
+                        found |= packages
+                if any(one.spelling.setting == name for one in dialect.attributes) or any(
+                    one.setting == name for one in dialect.environment.values()
+                ):
+                    return
+                for pattern, words in self._elsewhere(dialect):
+                    found |= words if _says(pattern, name) else frozenset()
+        if found:
+            yield frozenset(found)
 
     def _of_devices(self, kinds: Iterable[str], holds: Callable[[Any], bool], settings: Sequence[str] = ("device.name",)) -> Iterator[Word]:
         """Yield the words of what names a device: a string of a program, a command, a call that is for one device, an answer."""
@@ -191,6 +214,15 @@ def _of_arguments(condition: Condition) -> Iterator[Group]:
 def _words_of(pattern: CallPattern) -> Group:
     """Return words of which one stands in every call that a pattern fits."""
     return frozenset([*map(word_of, pattern.names), *((name, True) for name in pattern.methods), *pieces_of(map(literal, pattern.written))])
+
+
+def _packages_of(pattern: CallPattern) -> Group:
+    """Return the packages with which the name of every call of a pattern begins, where what follows is open; none where it says more."""
+    heads = [name.partition(".") for name in pattern.names]
+    known = {alias.partition(".")[0] for alias in load_platform().aliases.values()}
+    if pattern.methods or pattern.written or any("*" in head or "*" not in rest or head in known for head, _, rest in heads):
+        return frozenset()
+    return frozenset((head, True) for head, _, _ in heads)
 
 
 def _says(pattern: CallPattern, name: str) -> bool:
