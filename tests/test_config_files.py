@@ -13,7 +13,8 @@ from mpslint.finding import RuleError
 from mpslint.gate import may_matter
 from mpslint.rewrite.apply import fix
 from mpslint.rule import load_rules
-from mpslint.settings.dialect import _read_dialect, load_dialects
+from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialect_reader import read_dialect
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.spell import additions, write_setting
@@ -301,6 +302,6 @@ def test_a_wrong_signature_is_said(text: str, said: str, tmp_path: Path) -> None
     path.write_text(text)
     (tmp_path / "other.yaml").write_text("dialect: other\nroots: []\n")
     with pytest.raises(RuleError, match=r"bad\.yaml") as raised:
-        _read_dialect(path)
+        read_dialect(path)
 
     assert said in str(raised.value)

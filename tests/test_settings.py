@@ -285,9 +285,9 @@ def test_quotes_are_those_of_the_file() -> None:
 
 def test_a_misspelt_dialect_key_is_said(tmp_path: Any) -> None:
     """The error names the file and the key."""
-    from mpslint.settings.dialect import _read_dialect
+    from mpslint.settings.dialect_reader import read_dialect
 
     path = tmp_path / "bad.yaml"
     path.write_text("dialect: x\nroots: [x]\ncals: []\n")
     with pytest.raises(RuleError, match=r"bad\.yaml: unknown key 'cals'"):
-        _read_dialect(path)
+        read_dialect(path)

@@ -1,0 +1,148 @@
+"""Read the files of `rules/dialects/`, and say what is wrong with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mpslint.finding import RuleError
+from mpslint.knowledge import read_yaml
+from mpslint.settings.dialect import (
+    AttributePattern,
+    CallPattern,
+    CommandPattern,
+    ConfigPattern,
+    Default,
+    Dialect,
+    Globs,
+    Spelling,
+    Table,
+)
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.versions import VersionRange
+
+READERS = ("plain", "word", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
+"""How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
+`ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7); whether it is there."""
+_CALL_KEYS = {
+    "role", "table", "names", "not_names", "methods", "written", "has", "lacks", "under", "positional_at_most", "sets", "named", "rests_on",
+}  # fmt: skip
+_SPELLING_KEYS = {"setting", "reads", "values", "when"}
+
+
+def read_dialect(path: Path) -> Dialect:
+    """Return the dialect of one file. Raises RuleError naming the file and the key that is wrong."""
+    data = read_yaml(path)
+    _only(path, data, {"dialect", "roots", "tables", "calls", "attributes", "environment", "commands", "configs"})
+    tables = _read_tables(path)
+    calls = tuple(_read_call(path, data["dialect"], call, tables) for call in data.get("calls") or ())
+    attributes = []
+    for attribute in data.get("attributes") or ():
+        spelling = _read_spelling(path, {k: v for k, v in attribute.items() if k not in ("path", "name")})
+        attributes.append(AttributePattern(attribute["path"], attribute["name"], spelling))
+    environment = {name: _read_spelling(path, spelling) for name, spelling in (data.get("environment") or {}).items()}
+    commands = tuple(_read_command(path, data["dialect"], command, tables) for command in data.get("commands") or ())
+    configs = tuple(_read_config(path, data["dialect"], config, tables) for config in data.get("configs") or ())
+    return Dialect(data["dialect"], tuple(data["roots"]), calls, tuple(attributes), environment, tables, commands, configs)
+
+
+@functools.lru_cache(maxsize=64)
+def _read_tables(path: Path) -> dict[str, Table]:
+    """Return the tables of a dialect file by name."""
+    tables: dict[str, Table] = {}
+    for name, table in (read_yaml(path).get("tables") or {}).items():
+        tables[name] = _read_table(path, name, table, tables)
+    return tables
+
+
+def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | None:
+    """Return a table of the same file, or of another one (`transformers/training_arguments`)."""
+    file, slash, rest = name.rpartition("/")
+    return _read_tables(path.with_name(f"{file}.yaml")).get(rest) if slash else tables.get(name)
+
+
+def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
+    own = {"programs", "has", "lacks", "names"}
+    _only(path, data, own | {"role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
+    has, lacks, names = (tuple(data.get(key, ())) for key in ("has", "lacks", "names"))
+    return CommandPattern(Globs(tuple(data["programs"])), has, call, lacks, names)
+
+
+def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:
+    own = {"title", "needs", "has", "lacks", "environment", "defaults"}
+    _only(path, data, own | {"role", "table", "sets"})
+    call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
+    keys = {name: tuple(data.get(name, ())) for name in ("needs", "has", "lacks")}
+    if not (keys["needs"] or keys["has"]):
+        raise RuleError(f"{path}: configs: {data['title']}: say by which keys it is known, in `needs` or `has`")
+    return ConfigPattern(data["title"], call, **keys, environment=data.get("environment", ""), has_defaults=data.get("defaults", True))
+
+
+def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
+    unknown = sorted(set(data) - allowed)
+    if unknown:
+        raise RuleError(f"{path}: unknown key {unknown[0]!r}; known keys: {', '.join(sorted(allowed))}")
+
+
+def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
+    _only(path, data, {"extends", "arguments", "positional", "defaults"})
+    base = _find_table(path, data["extends"], tables) if "extends" in data else None
+    if "extends" in data and base is None:
+        raise RuleError(f"{path}: table {name!r} extends {data['extends']!r}, which is not above it")
+    arguments = {key: _read_spellings(path, value) for key, value in (data.get("arguments") or {}).items()}
+    defaults = {key: _read_defaults(path, key, value) for key, value in (data.get("defaults") or {}).items()}
+    if base is None:
+        return Table(arguments, tuple(data.get("positional", ())), defaults)
+    positional = tuple(data.get("positional", base.positional))
+    return Table({**base.arguments, **arguments}, positional, {**base.defaults, **defaults})
+
+
+def _read_spellings(path: Path, data: Any) -> tuple[Spelling, ...]:
+    return tuple(_read_spelling(path, one) for one in (data if isinstance(data, list) else [data]))
+
+
+def _read_spelling(path: Path, data: Any) -> Spelling:
+    if isinstance(data, str):
+        data = {"setting": data}
+    _only(path, data, _SPELLING_KEYS)
+    if data["setting"] not in load_vocabulary():
+        raise RuleError(f"{path}: unknown setting {data['setting']!r}: it is not in settings.yaml")
+    if data.get("reads", "plain") not in READERS:
+        raise RuleError(f"{path}: {data['setting']}: unknown reader {data['reads']!r}; known: {', '.join(READERS)}")
+    return Spelling(data["setting"], data.get("reads", "plain"), data.get("values"), data.get("when", ""))
+
+
+def _read_defaults(path: Path, setting: str, data: Any) -> tuple[Default, ...]:
+    if setting not in load_vocabulary():
+        raise RuleError(f"{path}: default of an unknown setting {setting!r}")
+    rows = data if isinstance(data, list) else [{"value": data}]
+    return tuple(Default(row["value"], VersionRange.parse(row.get("versions", ""))) for row in rows)
+
+
+def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CallPattern:
+    _only(path, data, _CALL_KEYS)
+    table = _find_table(path, data["table"], tables) if "table" in data else Table({}, (), {})
+    if table is None:
+        raise RuleError(f"{path}: unknown table {data['table']!r}")
+    for setting in (*data.get("sets", {}), *filter(None, [data.get("named"), data.get("rests_on")])):
+        if setting not in load_vocabulary():
+            raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}")
+    return CallPattern(
+        dialect,
+        data["role"],
+        table,
+        tuple(data.get("names", ())),
+        tuple(data.get("not_names", ())),
+        tuple(data.get("methods", ())),
+        tuple(data.get("written", ())),
+        tuple(data.get("has", ())),
+        tuple(data.get("lacks", ())),
+        data.get("under", ""),
+        data.get("positional_at_most", 1 << 30),
+        data.get("sets", {}),
+        data.get("named", ""),
+        data.get("rests_on", ""),
+    )
