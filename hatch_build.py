@@ -25,18 +25,18 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         if version == "editable":
             return
         sys.path.insert(0, str(ROOT))
-        from mpslint.knowledge import compiled
+        from mpslint.core.knowledge import compiled
 
         target = Path(tempfile.mkdtemp()) / "_catalogue.py"
         data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
-        from mpslint.needs import compiled_words
-        from mpslint.rule import load_rules
+        from mpslint.gate.needs import compiled_words
+        from mpslint.rule.rule import load_rules
 
         target = target.with_name("_words.py")
         target.write_text(
-            f'"""Generated when the wheel was built: see `mpslint/needs.py`."""\n\nDATA = {compiled_words(load_rules())!r}\n',
+            f'"""Generated when the wheel was built: see `mpslint/gate/needs.py`."""\n\nDATA = {compiled_words(load_rules())!r}\n',
             encoding="utf-8",
         )
         build_data["force_include"][str(target)] = "mpslint/_words.py"

@@ -1,8 +1,15 @@
-"""`python -m mpslint` is the same as `mpslint`."""
+"""`python -m mpslint` is the same as `mpslint`, and imports nothing from the current folder once it runs."""
 
 from __future__ import annotations
 
-from mpslint.cli import main
+import contextlib
+import os
+import sys
 
 if __name__ == "__main__":
+    with contextlib.suppress(FileNotFoundError):  # the current folder is gone: nothing can be imported from it
+        if sys.path[0] in ("", os.getcwd()):
+            del sys.path[0]  # the current folder, which `-m` puts first: it may be a stranger's, and hold a `json.py`
+    from mpslint.cli import main
+
     main()

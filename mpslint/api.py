@@ -9,24 +9,33 @@ fixed = mpslint.fix(text, filename="train.py").text
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpslint.record import record
+from mpslint.core.record import record
 
 if TYPE_CHECKING:
+    from mpslint.core.finding import Edit as InnerEdit
+    from mpslint.core.finding import Finding as Inner
     from mpslint.engine import Checked
+    from mpslint.rule.rule import Rule
+    from mpslint.session.session import Options
     from mpslint.source.document import Document
-    from mpslint.target import Target
+    from mpslint.target.target import Target
+
+TARGET_KEYS = ("memory", "chip")
 
 
 @record(frozen=True, slots=True)
 class Edit:
-    """Replace the characters [start, end) of the text by others. For a notebook they count in the joined text of its cells."""
+    """Replace the characters [start, end) by others: of the text, or in a notebook of the source of one cell."""
 
     start: int
     end: int
     text: str
+    cell: int | None = None
+    """The number of the cell from 1, or None outside notebooks."""
 
 
 @record(frozen=True, slots=True)
@@ -62,7 +71,7 @@ class CheckResult:
 
 @record(frozen=True, slots=True)
 class FixResult:
-    """What a fix gives: the new text, the findings that were mended, and those that are left."""
+    """What a fix gives: the new text, the findings that were fixed, and those that are left."""
 
     text: str
     applied: tuple[Finding, ...]
@@ -74,41 +83,101 @@ class FixResult:
         return bool(self.applied)
 
 
-def check(text: str, *, filename: str = "train.py", target: Mapping[str, str] | None = None) -> CheckResult:
-    """Return what is wrong with a script, or with the JSON of a notebook, on a Mac. Nothing of it is run.
+def check(
+    source: str | Path,
+    *,
+    filename: str = "",
+    target: Mapping[str, str] | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severity: str = "note",
+    configuration: str | Path | None = None,
+) -> CheckResult:
+    """Return what goes wrong with a file on a Mac: a script, or the JSON of a notebook, as text, or a Path to read. Runs nothing of it.
 
-    `filename` says what the text is (`.py`, `.ipynb`, `.sh`, `.env`). `target` holds versions by package, and `memory` and `chip`:
-    `{"torch": "2.13", "memory": "16GB"}`; else the newest versions that mpslint knows.
-    Raises mpslint.finding.ReadError for text that is not of that kind, UsageError for a target that does not exist.
+    `filename` says what a text is (`.py`, `.ipynb`, `.sh`, `.env`, `.yaml`); by default a script. `target` holds versions by package, and
+    `memory` and `chip` (`{"torch": "2.13", "memory": "16GB"}`); else the configuration's, else the newest versions that mpslint knows.
+    `select` and `ignore` name rules by id, prefix or name, `severity` the minimum to report, `configuration` a file, or a folder whose
+    nearest configuration file applies; by default none does.
+    Raises ReadError for a file or text that cannot be read, UsageError for a rule, a version or a configuration that does not exist.
     """
     from mpslint.engine import check as check_document
 
-    document, made_for = _opened(text, filename, target)
-    checked = check_document(document, made_for)
-    return CheckResult(_findings(checked), tuple(_unread(checked)))
+    opened = _opened(source, filename, _options(target, select, ignore, severity, configuration))
+    checked = check_document(opened.document, opened.target, opened.rules)
+    kept = tuple(_finding(opened.document, finding) for finding in checked.findings if opened.is_asked(finding))
+    return CheckResult(kept, tuple(_unread(checked)))
 
 
-def fix(text: str, *, filename: str = "train.py", unsafe: bool = False, target: Mapping[str, str] | None = None) -> FixResult:
-    """Return a script or notebook rewritten so that it trains the same on a Mac; with `unsafe` also what changes the run.
+def fix(
+    source: str | Path,
+    *,
+    filename: str = "",
+    unsafe: bool = False,
+    target: Mapping[str, str] | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severity: str = "note",
+    configuration: str | Path | None = None,
+) -> FixResult:
+    """Return a file's text rewritten so that it trains the same on a Mac; with `unsafe` also what changes the run. Writes nothing.
 
-    Raises as `check` does, and mpslint.rewrite.apply.FixError when fixes do not come to rest (the text is then best left alone).
+    Takes and raises what `check` does, and mpslint.rewrite.apply.FixError when fixes keep changing the text, which is then best left alone.
     """
     from mpslint.rewrite.apply import fix as fix_document
 
-    document, made_for = _opened(text, filename, target)
-    fixed = fix_document(document, made_for, unsafe=unsafe)
+    opened = _opened(source, filename, _options(target, select, ignore, severity, configuration))
+    fixed = fix_document(opened.document, opened.target, opened.rules, unsafe, opened.is_asked)
     applied = tuple(_finding(fixed.before.document, finding) for finding in fixed.applied)
-    return FixResult(fixed.data.decode("utf-8", "surrogateescape"), applied, _findings(fixed.after))
+    left = tuple(_finding(fixed.after.document, finding) for finding in fixed.after.findings)
+    return FixResult(fixed.data.decode("utf-8", "surrogateescape"), applied, left)
 
 
-def _opened(text: str, filename: str, target: Mapping[str, str] | None) -> tuple[Document, Target]:
+def _options(
+    target: Mapping[str, str] | None, select: Sequence[str], ignore: Sequence[str], severity: str, configuration: str | Path | None
+) -> Options:
+    """Return what the arguments ask for. Raises UsageError for a severity or a configuration that does not exist."""
+    from mpslint.core.finding import Severity, UsageError
+    from mpslint.session.configuration import find_configuration
+    from mpslint.session.session import Options
+
+    if severity not in [one.value for one in Severity]:
+        raise UsageError(f"severity is error, warning or note, not {severity!r}")
+    path = Path(configuration) if configuration is not None else None
+    if path is not None and path.is_dir():
+        path = find_configuration(path).path
+    words = tuple(select if not isinstance(select, str) else [select]), tuple(ignore if not isinstance(ignore, str) else [ignore])
+    given = Severity(severity) if severity != Severity.NOTE.value else None
+    return Options(*words, given, target=dict(target or {}), config=path, isolated=path is None)
+
+
+@record(frozen=True, eq=False)
+class _Opened:
+    """A text ready to be checked."""
+
+    document: Document
+    target: Target
+    rules: tuple[Rule, ...]
+    is_asked: Callable[[Inner], bool]
+
+
+def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
+    from mpslint.session.session import configuration_for, read_bytes, rules_for
+    from mpslint.source.files import Found
     from mpslint.source.reader import read
-    from mpslint.target import default_target, with_mac, with_versions
+    from mpslint.target.target import default_target, given, resolved, with_mac
 
-    given = dict(target or {})
-    memory, chip = given.pop("memory", ""), given.pop("chip", "")
-    made_for = with_mac(with_versions(default_target(), given, "given"), memory, chip)
-    return read(filename, text.encode("utf-8", "surrogateescape")), made_for
+    data = read_bytes(Found(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
+    name = filename or (str(source) if isinstance(source, Path) else "train.py")
+    document, configuration = read(name, data), configuration_for(name, options)
+    said = ((options.target, "given"), (configuration.target, "configuration"))
+    packages = [({key: text for key, text in values.items() if key not in TARGET_KEYS}, where) for values, where in said]
+    target = resolved(default_target(), [one for versions, where in packages for one in given(versions, where)], {})
+    for values, _ in reversed(said):
+        target = with_mac(target, values.get("memory", ""), values.get("chip", ""))
+    threshold = options.severity or configuration.severity
+    rules = rules_for(name, configuration, options)
+    return _Opened(document, target, rules, lambda finding: finding.severity.rank <= threshold.rank)
 
 
 def _unread(checked: Checked) -> list[str]:
@@ -120,14 +189,7 @@ def _unread(checked: Checked) -> list[str]:
     return lines
 
 
-def _findings(checked: Checked) -> tuple[Finding, ...]:
-    return tuple(_finding(checked.document, finding) for finding in checked.findings)
-
-
-def _finding(document: Document, found: object) -> Finding:
-    from mpslint.finding import Finding as Inner
-
-    assert isinstance(found, Inner)
+def _finding(document: Document, found: Inner) -> Finding:
     start, end = document.place(found.span.start), document.place(found.span.end)
     fix = found.fix
     return Finding(
@@ -143,5 +205,12 @@ def _finding(document: Document, found: object) -> Finding:
         end.column,
         fix.summary if fix is not None else "",
         fix.safety.value if fix is not None else "",
-        tuple(Edit(edit.span.start, edit.span.end, edit.text) for edit in fix.edits) if fix is not None else (),
+        tuple(_edit(document, edit) for edit in fix.edits) if fix is not None else (),
     )
+
+
+def _edit(document: Document, edit: InnerEdit) -> Edit:
+    """Return an edit as it counts in the text that the caller sees: the file's, or the cell's."""
+    cell = document.cell_at(edit.span.start)
+    first = cell.span.start if cell is not None else 0
+    return Edit(edit.span.start - first, edit.span.end - first, edit.text, cell.number if cell is not None else None)

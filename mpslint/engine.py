@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mpslint.finding import Finding, Fix, Safety, Span
-from mpslint.gate import function_words, is_suite, may_matter
-from mpslint.judge import Peers, conditions_hold, judge
-from mpslint.needs import needed
+from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Span
+from mpslint.core.record import record
+from mpslint.gate.gate import function_words, is_suite, may_matter
+from mpslint.gate.needs import needed
 from mpslint.program.parse import parse_program
-from mpslint.record import record
-from mpslint.rule import Rule, load_rules, matching_outcomes
-from mpslint.settings.evidence import Evidence, gather_evidence
-from mpslint.source.document import Document, Unread
-from mpslint.target import Target
+from mpslint.project.run import Run
+from mpslint.rule.judge import Match, Peers, conditions_hold, judge
+from mpslint.rule.rule import Rule, is_shipped, load_rules, matching_outcomes
+from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
+from mpslint.source.document import Document, Part, Unread
+from mpslint.target.target import Target
 
 if TYPE_CHECKING:
-    from mpslint.suppression import Silenced
+    from mpslint.rule.suppression import Silenced
+
+
+_MISTAKES = (RuleError, TypeError, ValueError, AttributeError, LookupError)
 
 
 @record(frozen=True, eq=False)
@@ -40,21 +44,35 @@ def check(
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
 
     `with_plans` asks for the evidence of a Document about which no rule can have anything to say too. Where nobody asked for this very
-    Document, such a one is not parsed, and so what could not be parsed in it is not said.
+    Document, such a one is not parsed, and so what could not be parsed in it is not said. Raises RuleError for a user's rule that asks
+    for what cannot be, such as a check without the options that it needs.
     """
     rules = load_rules() if rules is None else tuple(rules)
-    able = needed(rules, document, target.versions)
+    try:
+        return _check(document, target, rules, with_plans, is_asked)
+    except _MISTAKES:
+        for rule in (rule for rule in rules if not is_shipped(rule.path)):
+            try:
+                _check(document, target, (rule,), with_plans, is_asked)
+            except _MISTAKES as error:
+                raise RuleError(f"{rule.path}: the rule cannot be applied ({type(error).__name__}: {error})") from None
+        raise
+
+
+def _check(document: Document, target: Target, rules: tuple[Rule, ...], with_plans: bool, is_asked: bool) -> Checked:
+    able = needed(rules, document, target)
     if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
-    found = _sorted([finding for one in evidence for rule in able for finding in _findings(rule, one)])
+    found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
     unread = tuple(part for one in evidence for part in one.parsed.unread)
+    found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
     if not found and not of_comments:
         return Checked(document, target, (), (*document.unread, *unread), tuple(evidence))
-    from mpslint.suppression import silence
+    from mpslint.rule.suppression import silence
 
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
     unused = [finding for rule in of_comments for finding in _unused(rule, rules, document, silenced)]
@@ -62,9 +80,62 @@ def check(
     return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
 
 
+@record(frozen=True, eq=False)
+class Walked:
+    """What a check of one run gives: the findings by the absolute path of their file; no evidence where no rule has anything to say."""
+
+    findings: Mapping[str, tuple[Finding, ...]]
+    evidence: Evidence | None
+
+
+def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False) -> Walked:
+    """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
+
+    Functions that the run doesn't call are not judged; a check of their file by itself does that.
+    """
+    document = run.document
+    able = needed(rules, document, target)
+    if not (able or with_plans) or is_suite(run.parts[run.script].document):
+        return Walked({}, None)
+    evidence = gather_run(run, target, function_words(tuple(rules)))
+    found: dict[str, list[Finding]] = {}
+    for finding in _beside_others([finding for rule in able for finding in _findings(rule, evidence)], able, rules):
+        path, own = placed(finding, run)
+        found.setdefault(path, []).append(own)
+    return Walked({path: tuple(findings) for path, findings in found.items()}, evidence)
+
+
+def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
+    """Return the absolute path of the file that a finding of a run is in, and the finding with places of that file."""
+    part = run.document.part_at(finding.span.start)
+    path = run.paths[part.first_line]
+    shift = part.span.start
+    related = tuple(_placed_related(one, run, part) for one in finding.related)
+    fix = finding.fix
+    if fix is not None and fix.edits:
+        if all(edit.span in part.span for edit in fix.edits):
+            fix = replace(fix, edits=tuple(Edit(_moved(edit.span, shift), edit.text) for edit in fix.edits))
+        else:
+            fix = Fix(Safety.MANUAL, fix.summary)
+    return path, replace(finding, span=_moved(finding.span, shift), fix=fix, related=related)
+
+
+def _placed_related(related: Related, run: Run, part: Part) -> Related:
+    other = run.document.part_at(related.span.start)
+    moved = _moved(related.span, other.span.start)
+    if other is part:
+        return Related(moved, related.message)
+    place = other.document.place(moved.start)
+    return Related(moved, related.message, other.document.path, place.line, place.column, place.cell)
+
+
+def _moved(span: Span, shift: int) -> Span:
+    return Span(span.start - shift, span.end - shift)
+
+
 def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Silenced) -> Iterator[Finding]:
     """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked but could have been."""
-    from mpslint.suppression import Unused, is_meant, removal_of
+    from mpslint.rule.suppression import Unused, is_meant, removal_of
 
     unasked = [one for one in load_rules() if one not in rules]
     for unused in silenced.unused:
@@ -91,11 +162,47 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
     for match in (replace(match, peers=peers) for match in peers.matches):
         outcome = next((outcome for outcome in outcomes if conditions_hold(outcome.when, outcome.unless, match, evidence)), None)
         if outcome is not None:
-            from mpslint.rewrite.recipes import fill, fix_of
+            from mpslint.rewrite.recipes import fill
 
-            message, fix = fill(outcome.message, match, evidence), fix_of(rule, match, evidence)
-            found.append(Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related))
+            message, fix = fill(outcome.message, match, evidence), _fix(rule, match, evidence)
+            message += evidence.target.reach(outcome.versions)
+            match = _at_decision(match, fix, evidence)
+            found.append(
+                Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
+            )
     return found
+
+
+def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:
+    """Return the findings without those of rules that are not worth a report by themselves, where no other rule finds anything."""
+    minor = {rule.id for rule in able if rule.beside_others} if found else set()
+    is_alone = bool(minor) and all(finding.rule in minor for finding in found)
+    return [] if is_alone and not all(rule.beside_others for rule in rules) else list(found)
+
+
+def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
+    """Return how a match is mended, with the names and the places of its own file only."""
+    from mpslint.rewrite.recipes import fix_of
+
+    if not evidence.document.parts:
+        return fix_of(rule, match, evidence)
+    part = evidence.document.part_at(match.span.start)
+    peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
+    return fix_of(rule, replace(match, peers=peers), evidence.within(part))
+
+
+def _at_decision(match: Match, fix: Fix | None, evidence: Evidence) -> Match:
+    """Return a match at the place in another file that decided its value, unless the fix is made where the value is used."""
+    setting = match.setting
+    origin = setting.origin if setting is not None and setting.is_written else None
+    if origin is None or not evidence.document.parts:
+        return match
+    part = evidence.document.part_at(origin.start)
+    is_mended_there = fix is None or all(edit.span in part.span for edit in fix.edits)
+    if match.span in part.span or match.span == origin or not is_mended_there:
+        return match
+    others = tuple(one for one in match.related if one.span != origin)
+    return replace(match, span=origin, related=(Related(match.span, f"{match.values.get('spelling', 'it')} takes this value"), *others))
 
 
 def _why(rule: Rule) -> str:

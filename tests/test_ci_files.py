@@ -15,15 +15,15 @@ import pytest
 import yaml
 
 from mpslint import __version__
-from mpslint.knowledge import parse_toml
+from mpslint.core.knowledge import parse_toml
 from mpslint.report.formats import format_names
+from tests.cli.test_cli import BAD, CLEAN
 from tests.notebooks import notebook
-from tests.test_cli import BAD, CLEAN
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
-PAGES = [path for path in (ROOT / "README.md", ROOT / "docs" / "ci.md") if "OWNER/mpslint" in path.read_text(encoding="utf-8")]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "ci.md"]
 SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci", "action": "vendor.github-actions"}
 
 
@@ -85,7 +85,7 @@ def test_documented_workflows_use_inputs_that_exist() -> None:
     """And the version of this checkout."""
     for text in snippets("workflow"):
         steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"] if "mpslint" in step["uses"]]
-        assert [step["uses"] for step in steps] == [f"OWNER/mpslint@v{__version__}"]
+        assert [step["uses"] for step in steps] == [f"mpslint/mpslint@v{__version__}"]
         assert set(steps[0].get("with", {})) <= set(ACTION["inputs"])
 
 
@@ -133,6 +133,7 @@ def project(tmp_path: Path) -> Path:
     command.parent.mkdir(parents=True)
     command.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -m mpslint "$@"\n')
     command.chmod(0o755)
+    command.with_name("python").symlink_to(sys.executable)
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("/temp/\n")
     return tmp_path
@@ -141,7 +142,9 @@ def project(tmp_path: Path) -> Path:
 def shell(script: str, project: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a script as CI does."""
     path = f"{project / 'temp' / 'mpslint' / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "RUNNER_TEMP": str(project / "temp"), **variables}
+    files = {name: str(project / "temp" / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    bin_ = str(project / "temp" / "mpslint" / "bin")
+    environment = {**os.environ, "PATH": path, "RUNNER_TEMP": str(project / "temp"), "BIN": bin_, **files, **variables}
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
 
@@ -158,21 +161,31 @@ def test_the_action_checks_annotates_and_writes_sarif(project: Path) -> None:
         step("Check"),
         project,
         PATHS="train.py\nnotebooks dir\n",
-        ARGS="--severity warning\n--torch 2.9\n",
+        ARGS="--severity warning\n--torch 2.14 --exclude 'old runs/*'\n",
         SARIF="true",
+        SUMMARY="true",
         GITHUB_ACTIONS="true",
     )
 
     assert done.returncode == 1, done.stderr
     assert "notebooks dir/bäd.ipynb:cell 2:2:33  warning MPS101" in done.stdout
     assert re.search(r"^::warning file=notebooks dir/bäd\.ipynb,line=\d+", done.stdout, re.MULTILINE)
-    assert "torch 2.9" in done.stdout
+    assert "torch 2.14" in done.stdout
+    outputs = dict(line.split("=", 1) for line in (project / "temp" / "GITHUB_OUTPUT").read_text().splitlines())
+    assert outputs == {
+        "exit-code": "1",
+        "errors": "0",
+        "warnings": "1",
+        "notes": "0",
+        "sarif-file": str(project / "temp" / "mpslint.sarif"),
+    }
+    assert "MPS101" in (project / "temp" / "GITHUB_STEP_SUMMARY").read_text()
     assert len(json.loads((project / "temp" / "mpslint.sarif").read_text())["runs"][0]["results"]) == 1
 
 
 def test_the_action_passes_where_nothing_is_wrong(project: Path) -> None:
     """And writes no SARIF unasked."""
-    done = shell(step("Check"), project, PATHS="train.py", ARGS="", SARIF="false")
+    done = shell(step("Check"), project, PATHS="train.py", ARGS="", SARIF="false", SUMMARY="false")
 
     assert done.returncode == 0, done.stderr
     assert not (project / "temp" / "mpslint.sarif").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from pathlib import Path
@@ -36,6 +37,8 @@ def commands_of(text: str) -> list[str]:
 def assert_taken(line: str) -> None:
     """Assert that a command exists and takes the options that are given to it."""
     _, name, *arguments = shlex.split(line)
+    if name == "run":  # what follows the script are its own arguments
+        arguments = list(itertools.takewhile(lambda argument: argument != "-m" and not argument.endswith(".py"), arguments))
     given = {argument.split("=")[0] for argument in arguments if argument.startswith("-") and argument != "-"}
 
     assert name in HELP, line

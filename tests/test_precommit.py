@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from mpslint.source.reader import kind_of
+from tests.cli.test_cli import BAD, CLEAN
 from tests.notebooks import notebook
-from tests.test_cli import BAD, CLEAN
 from tests.test_readme import copy_of_the_checkout
 
 ROOT = Path(__file__).parents[1]
-GOOD = BAD.replace("True", "False")
+GOOD = "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
 ODD = "größe, b (1).py"
 READ = ["a.py", "a.pyw", "d/a.ipynb", "a.yaml", "a.yml", "a.sh", "a.bash", "d e/a.zsh", "é.env", ".env", "d/.env", ".env.local"]
 READ += ["Dockerfile", "d/Dockerfile.gpu", "train.dockerfile", "Containerfile"]

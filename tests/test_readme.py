@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.knowledge import parse_toml
+from mpslint.core.links import DOCUMENTATION, HOME
+from mpslint.rule.rule import load_rules
+
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 UPDATE = os.environ.get("MPSLINT_UPDATE") == "1"
@@ -62,7 +66,7 @@ def test_the_first_command_installs_and_reports(fresh: tuple[Path, subprocess.Co
     assert done.returncode == 1, done.stderr
     assert "samples/summarization.ipynb:cell" in done.stdout
     where = subprocess.run(
-        ["python", "-c", "import mpslint.knowledge as k; print(k.rules_folder())"],
+        ["python", "-c", "import mpslint.core.knowledge as k; print(k.rules_folder())"],
         cwd="/",
         capture_output=True,
         text=True,
@@ -119,10 +123,31 @@ def test_the_configuration_of_the_readme_is_taken(tmp_path: Path) -> None:
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:
-    """To files of this repository."""
-    links = re.findall(r"\]\(([^)#:]+)\)", README.read_text(encoding="utf-8"))
+    """To files of this repository, by addresses that the package's page can follow too."""
+    links = re.findall(r"\]\(([^)#\s]+)\)", README.read_text(encoding="utf-8"))
+    ours = [link.split("/main/", 1)[1] for link in links if "/main/" in link and "mpslint" in link]
 
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert len(ours) > 5
+    assert [link for link in ours if not (ROOT / link).exists()] == []
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_every_address_of_ours_begins_alike() -> None:
+    """`mpslint/core/links.py` is the one place; what TOML and Markdown repeat agrees with it."""
+    urls = parse_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    readme = README.read_text(encoding="utf-8")
+
+    assert all(url.startswith((HOME, DOCUMENTATION)) for url in urls.values())
+    assert DOCUMENTATION in readme
+    assert "OWNER" not in readme
+    assert ("More than 150 rules" in readme) == (len(load_rules()) > 150)
+
+
+def test_the_ten_findings_that_matter_most_are_rules() -> None:
+    """Each that the table names exists."""
+    named = set(re.findall(r"MPS\d{3}", README.read_text(encoding="utf-8")))
+
+    assert named - {rule.id for rule in load_rules()} == set()
 
 
 def test_the_rule_index_is_not_stale() -> None:
@@ -144,8 +169,8 @@ def test_the_picture_is_not_stale(fresh: tuple[Path, subprocess.CompletedProcess
         "import io, sys\n"
         "from mpslint.report.terminal import Terminal\n"
         "from mpslint.report.text import print_report\n"
-        "from mpslint.session import Options, check_paths\n"
-        "from mpslint.view import view\n"
+        "from mpslint.session.runs import check_paths\nfrom mpslint.session.session import Options\n"
+        "from mpslint.session.view import view\n"
         "from rich.console import Console\n"
         "out = Console(record=True, width=112, file=io.StringIO(), force_terminal=True, color_system='truecolor', legacy_windows=False,\n"
         "              highlight=False, soft_wrap=True, emoji=False, markup=False)\n"

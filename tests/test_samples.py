@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mpslint import targeting
 from mpslint.cli import group
+from mpslint.session import targeting
 
 ROOT = Path(__file__).parents[1]
 EXPECTED = Path(__file__).parent / "expected"
@@ -27,11 +27,11 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In the checkout, as if no package were installed here whose version would count."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(targeting, "environment_versions", dict)
-    targeting._base.cache_clear()
+    targeting._resolved.cache_clear()
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     yield
-    targeting._base.cache_clear()
+    targeting._resolved.cache_clear()
 
 
 def spoken(arguments: list[str]) -> str:

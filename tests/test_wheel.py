@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.knowledge import compiled
-from mpslint.needs import compiled_words
-from mpslint.rule import load_rules
+from mpslint.core.knowledge import compiled
+from mpslint.gate.needs import compiled_words
+from mpslint.rule.rule import load_rules
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,7 +24,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     package = folder / "mpslint"
     shutil.copytree(ROOT / "mpslint", package, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "rules", package / "rules")
     (package / "_catalogue.py").write_text(f"DATA = {compiled(ROOT / 'rules')!r}\n", encoding="utf-8")
     (package / "_words.py").write_text(f"DATA = {compiled_words(load_rules())!r}\n", encoding="utf-8")
     return folder

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match, Peers
+from mpslint.core.finding import Edit, Span
+from mpslint.core.record import record
 from mpslint.program.walk import first_line
-from mpslint.record import record
+from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import import_edits
 from mpslint.source.document import Kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.program.facts import Call, Context, Loop
-from mpslint.program.values import Instance, Known, Symbol, Value
+from mpslint.facts.facts import Call, Context, Loop
+from mpslint.facts.values import Instance, Known, Symbol, Value
 from mpslint.program.walk import children, walk
 from mpslint.settings.evidence import Evidence
 
@@ -41,11 +41,9 @@ def _is_on(manager: Value) -> bool:
 
 
 def switches_off_for_good(evidence: Evidence) -> bool:
-    """Return whether the program turns autograd off as a statement, or freezes a model's parameters."""
+    """Return whether the program turns autograd off as a statement."""
     switches = [call for call in evidence.facts.calls if call.name.endswith(".set_grad_enabled")]
-    return any(not _is_with(call, evidence) for call in switches) or (
-        "requires_grad_(False)" in evidence.text or "requires_grad = False" in evidence.text
-    )
+    return any(not _is_with(call, evidence) for call in switches)
 
 
 def _is_with(call: Call, evidence: Evidence) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.program.facts import Argument, Call
-from mpslint.program.values import Bound, Class, Function, Instance, Items, Known, Value, alternatives_of
-from mpslint.program.values import Mapping as DictValue
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import Bound, Class, Function, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
@@ -51,8 +51,3 @@ def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:
             elif one.call is not None:
                 for argument in (*one.call.arguments, *one.call.keywords.values()):
                     yield from made_of(argument.value, depth - 1)
-
-
-def is_known_zero(value: Value) -> bool:
-    """Return whether a value is the number 0."""
-    return isinstance(value, Known) and value.value == 0

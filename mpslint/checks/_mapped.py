@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mpslint.program.facts import Call
-from mpslint.program.values import Bound, Function
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Bound, Function
 
 
 def mapped_function(call: Call) -> Function | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from mpslint.program.platform import load_platform
-from mpslint.words import may_name
+from mpslint.source.words import may_name
 
 
 @functools.lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""Imports and calls of names that are gone, written for what took their place."""
+"""Imports and calls of removed names, rewritten to their replacements."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.program.facts import Call
+from mpslint.core.finding import Edit, Span
+from mpslint.facts.facts import Call
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, import_edits
 

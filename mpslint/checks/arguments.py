@@ -7,17 +7,18 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.program.facts import Argument, Call
-from mpslint.program.values import Function, Known
+from mpslint.core.finding import Edit, Span
+from mpslint.core.versions import Version, format_version
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import Function, Known
+from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written, remove_argument
 from mpslint.source.document import Document
-from mpslint.versions import Version, format_version
-from mpslint.words import Role
+from mpslint.source.words import Role
+from mpslint.target.target import Target
 
 CAUGHT = "builtins.TypeError"
 """What a call raises that is given an argument which it does not take."""
@@ -41,12 +42,12 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
         yield [Role(role)], names, *([family.names] if all(name.strip("*") for name in family.names) else ())
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names an argument that these versions do not take, and the call, where only one takes it."""
     identifiers = document.code_identifiers
     return any(
         (not call or call in identifiers) and not gone.isdisjoint(identifiers)
-        for call, gone in _gone(options["kind"], tuple(versions.items()))
+        for call, gone in _gone(options["kind"], tuple(target.versions.items()))
     )
 
 

@@ -6,8 +6,8 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.program.values import Instance, Items, Known, Value, alternatives_of
+from mpslint.facts.values import Instance, Items, Known, Value, alternatives_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("checkpoint",)

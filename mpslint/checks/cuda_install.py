@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Span
-from mpslint.judge import Match
+from mpslint.core.finding import Span
+from mpslint.core.versions import VersionRange, parse_version
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import Version, VersionRange, parse_version
-from mpslint.words import IN_CELLS
+from mpslint.source.words import IN_CELLS
+from mpslint.target.target import Target
 
 WORDS = ("install ",)
 """One of these stands in every function, and file, in which it finds something."""
@@ -25,7 +26,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield ([IN_CELLS],)
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document holds commands."""
     return bool(document.snippets)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._trainers import function_given, trainer_of
-from mpslint.judge import Match, match_of
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 
 DECODES = frozenset({"batch_decode", "decode"})

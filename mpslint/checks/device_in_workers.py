@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
-from mpslint.judge import Match, match_of
-from mpslint.program.facts import Call
-from mpslint.program.values import Class, Function
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Class, Function
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 
 IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")

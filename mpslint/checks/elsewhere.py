@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Span
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
+from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._gradients import BACKWARD, called_name, inside
-from mpslint.judge import Match
-from mpslint.program.facts import Call
+from mpslint.facts.facts import Call
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("empty_cache",)

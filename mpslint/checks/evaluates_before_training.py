@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 EVALUATING = frozenset(["evaluate", "predict"])

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._gradients import SWITCHES, called_name, has_gradients, switches_off_for_good
-from mpslint.judge import Match
-from mpslint.program.facts import Context, FunctionNode
+from mpslint.checks._gradients import SWITCHES, has_gradients, switches_off_for_good
+from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
+from mpslint.facts.facts import Context, FunctionNode
 from mpslint.program.walk import children
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
@@ -23,7 +24,7 @@ _Switch = tuple[int, str, str]
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of models that keep a graph for an evaluation that never uses it."""
-    if switches_off_for_good(evidence):
+    if switches_off_for_good(evidence) or is_frozen(evidence):
         return
     known: dict[int, list[_Switch]] = {}
     for loop, _, context in evidence.facts.loops:
@@ -35,10 +36,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         scope = _scope(context, evidence)
         if id(scope) not in known:
             known[id(scope)] = _switches(scope, evidence)
-        models = _in_evaluation_mode(known[id(scope)], loop)
-        call = next((node for node in _forwards(loop) if called_name(node) in models), None) if models else None
+        models = _in_evaluation_mode(known[id(scope)], loop.lineno + 1)
+        if context.functions and not known[id(scope)]:
+            models = _evaluated_by_callers(context.functions[-1], evidence)
+        call = next((node for node in _forwards(loop) if called_model(node, models, evidence)), None) if models else None
         if call is not None:
-            values = {"written": ast.unparse(call.func), "model": called_name(call)}
+            values = {"written": ast.unparse(call.func), "model": called_model(call, models, evidence)}
             yield Match(evidence.span_of(call), values, context=context, node=call)
 
 
@@ -55,27 +58,44 @@ def _switches(scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
 
 def _switches_to(mode: str, scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
     return [
-        (node.lineno, node.func.value.id, mode)
+        (node.lineno, text, mode)
         for node in evidence.nodes_beside(mode, scope)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == mode
-        if isinstance(node.func.value, ast.Name)
+        if (text := plain_text(node.func.value))
     ]
 
 
-def _in_evaluation_mode(switches: Sequence[_Switch], loop: ast.For | ast.AsyncFor) -> set[str]:
-    """Return the names on which `eval()` was called last, rather than `train()`, before a loop."""
-    modes = {name: mode for line, name, mode in switches if line <= loop.lineno + 1}
+def _in_evaluation_mode(switches: Sequence[_Switch], line: int) -> set[str]:
+    """Return the names on which `eval()` was called last, rather than `train()`, up to a line."""
+    modes = {name: mode for before, name, mode in switches if before <= line}
     return {name for name, mode in modes.items() if mode == "eval"}
 
 
+def _evaluated_by_callers(function: FunctionNode, evidence: Evidence) -> set[str]:
+    """Return the parameters of a function that get a model which its caller has put into evaluation mode, with autograd on."""
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    parameters = [parameter.arg for parameter in function.args.args if parameter.arg not in ("self", "cls")]
+    found: set[str] = set()
+    for call in calls_of(function, evidence):
+        above = evidence.parents.get(call)
+        while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            above = evidence.parents.get(above)
+        body = above.body if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body
+        evaluated = _in_evaluation_mode(_switches(body, evidence), call.lineno)
+        given = [*zip(parameters, call.args, strict=False), *((keyword.arg, keyword.value) for keyword in call.keywords)]
+        found |= {name for name, value in given if name is not None and plain_text(value) in evaluated}
+    return found
+
+
 def _forwards(loop: ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
-    """Yield the plain calls of a loop's body that no manager inside it takes autograd away from."""
+    """Yield the calls of a loop's body that no manager inside it takes autograd away from."""
     stack: list[ast.AST] = list(loop.body)
     while stack:
         node = stack.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)) or _switches_off(node):
             continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        if isinstance(node, ast.Call):
             yield node
         stack += children(node)
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from mpslint.finding import Edit, Related, Span
-from mpslint.judge import Match, is_certain
-from mpslint.program.facts import Argument, Call
-from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.checks._placed import Placed
+from mpslint.core.finding import Edit, Related, Span
+from mpslint.core.record import record
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
-from mpslint.record import record
+from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written
@@ -42,9 +44,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for call in evidence.facts.calls:
         if is_certain(call.context):
             yield from finder.of_call(call, matched.get(id(call)))
+            yield from finder.of_cast(call)
 
 
-@record(frozen=True, slots=True, eq=False)
+@record(frozen=True, eq=False)
 class _Finder:
     """What is known of objects on the way through the calls of a file."""
 
@@ -73,6 +76,28 @@ class _Finder:
             yield from self._of_module(call, call.receiver, placed, dtype)
         elif isinstance(call.receiver, Instance) and dtype:
             self.cast.add(id(call.receiver))
+
+    def of_cast(self, call: Call) -> Iterator[Match]:
+        """Yield a cast to float64 of a tensor that is on the GPU: `x.double()`, `x.to(torch.float64)`, `x.sum(dtype=torch.double)`."""
+        func = call.node.func
+        if not isinstance(func, ast.Attribute) or "device" in call.keywords:
+            return
+        is_cast = call.method in ("to", "type") and self._is_wide(_first(call))
+        is_wide = call.method == "double" or is_cast or self._is_wide(call.keywords.get("dtype"))
+        is_module = isinstance(call.receiver, Instance) and self._is_module(call.receiver)
+        if is_wide and not is_module and self._tensors.holds(func.value):
+            yield self._match(call, call)
+
+    @functools.cached_property
+    def _tensors(self) -> Placed:
+        return Placed(self.evidence, self._is_move)
+
+    def _is_move(self, node: ast.Call) -> bool | None:
+        """Return whether a call puts something on the GPU; None where it names no device."""
+        found = self.by_node.get(id(node))
+        if found is None or not any(s.name == DEVICE for s in found.settings):
+            return None
+        return _goes_to_mps(found)
 
     def _of_module(self, call: Call, module: Instance, placed: bool, dtype: str) -> Iterator[Match]:
         """Yield a cast to float64 of a module that is on the GPU, or that goes there afterwards."""

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit
-from mpslint.judge import Match
+from mpslint.core.finding import Edit
+from mpslint.facts.values import origin_of
 from mpslint.program.platform import load_platform
-from mpslint.program.values import origin_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.spell import Written, quote_of

@@ -9,24 +9,28 @@ from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._questions import may_ask_for_cuda
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match, match_of
-from mpslint.knowledge import platform_data
-from mpslint.program.facts import Choice
+from mpslint.core.finding import Edit, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import Choice
+from mpslint.facts.values import Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
-from mpslint.program.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialect import load_dialects
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 from mpslint.source.document import Document
-from mpslint.versions import Version
-from mpslint.words import quoted, stands_in
+from mpslint.source.words import quoted, stands_in
+from mpslint.target.target import Target
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
+IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
+"""A test that decides between CUDA and the CPU by a name of the program's own (`n_gpu_use > 0`, `args.cuda`)."""
+QUESTIONS = ("cuda.is_available", "cuda.device_count")
+"""One of these stands in a program that asks for CUDA before it uses it."""
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
 
@@ -38,7 +42,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask for CUDA."""
     return may_ask_for_cuda(document.code)
 
@@ -58,6 +62,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield Match(span, values, context=choice.context, node=choice.node)
     yield from _replaced(evidence)
     yield from _switched_off(evidence)
+    yield from _by_flag(evidence)
 
 
 def _switched_off(evidence: Evidence) -> Iterator[Match]:
@@ -69,6 +74,26 @@ def _switched_off(evidence: Evidence) -> Iterator[Match]:
                 match = match_of(setting, plan, evidence)
                 if match is not None:
                     yield replace(match, node=node)
+
+
+def _by_flag(evidence: Evidence) -> Iterator[Match]:
+    """Yield each `"cuda" if n_gpu > 0 else "cpu"` by a name of the program's own that the Mac does not decide, in a program that asks
+    for CUDA."""
+    decided = {id(choice.node) for choice in evidence.facts.choices}
+    if not any(name in evidence.document.text for name in QUESTIONS):
+        return
+    for node in evidence.nodes_beside("cpu"):
+        if not isinstance(node, ast.IfExp) or id(node) in decided or not (_names(node.orelse, "cpu") and _is_cuda_name(node.body)):
+            continue
+        tested = ast.unparse(node.test)
+        is_flag = IS_FLAG.search(tested) is not None and not IS_OF_SEVERAL.search(tested) and "is_available" not in tested
+        is_flag = is_flag and not any(
+            isinstance(part, ast.expr) and _is_cuda_name(part) for part in ast.walk(node.test)
+        )  # `"cuda" in device` follows from the device
+        if is_flag and not _is_of_autocast(node, evidence) and _is_used(node, evidence):
+            span = evidence.span_of(node)
+            values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": node.orelse}
+            yield Match(span, values, node=node)
 
 
 def _replaced(evidence: Evidence) -> Iterator[Match]:
@@ -135,16 +160,19 @@ def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    return taken if _names(taken, "cpu") and _is_cuda(other) else None
+    is_chosen = choice.answer and isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))  # "cpu" if not cuda else device
+    return taken if _names(taken, "cpu") and (_is_cuda(other) or is_chosen) else None
 
 
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
-    """Return the assignment of the CPU, where an `if`, or what stands before it, assigns CUDA to the same name."""
-    taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    parent = evidence.parents.get(node)
-    block: list[ast.stmt] = evidence.parsed.body if parent is None else getattr(parent, "body", [])
-    before = block[: block.index(node)] if node in block else []
-    cuda = _assignments(other or before, _is_cuda)
+    """Return the statement that takes the CPU, where an `if`, or what stands before it, takes CUDA for the same name or returns it."""
+    first, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
+    block = _block_of(node, evidence)
+    before, after = block[: block.index(node)], block[block.index(node) + 1 :]
+    taken = _last_branch(first)
+    if not taken and any(isinstance(statement, ast.Return) for statement in other):
+        taken = after[: next((n for n, statement in enumerate(after, start=1) if isinstance(statement, ast.Return)), 0)]
+    cuda = _assignments(_last_branch(other) or before, _is_cuda)
     cpu = _assignments(taken, _is_cpu)
     if not cpu and not _assigns(taken, cuda):
         cpu = _assignments(before, _is_cpu)
@@ -152,6 +180,22 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
+
+
+def _block_of(node: ast.stmt, evidence: Evidence) -> list[ast.stmt]:
+    """Return the statements among which a statement stands."""
+    parent = evidence.parents.get(node)
+    if parent is None:
+        return evidence.parsed.body
+    blocks = (getattr(parent, field, ()) for field in ("body", "orelse", "finalbody"))
+    return next((block for block in blocks if isinstance(block, list) and node in block), [node])
+
+
+def _last_branch(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """Return the `else` of a chain of `elif` that asks for accelerators of other makers; else the block itself."""
+    while len(block) == 1 and isinstance(block[0], ast.If) and block[0].orelse and "is_available" in ast.unparse(block[0].test):
+        block = block[0].orelse
+    return block
 
 
 def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
@@ -170,11 +214,15 @@ def _assigns(block: Sequence[ast.stmt], targets: Mapping[str, ast.stmt]) -> bool
 
 
 def _assignments(block: Sequence[ast.stmt], is_device: Callable[[ast.expr], bool]) -> dict[str, ast.stmt]:
-    """Return the assignments of a device in a block, by target."""
+    """Return the assignments of a device in a block, by target; the one that is returned by the name `return`."""
     found: dict[str, ast.stmt] = {}
     for statement in block:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1 and is_device(statement.value):
             found[ast.unparse(statement.targets[0])] = statement
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None and is_device(statement.value):
+            found[ast.unparse(statement.target)] = statement
+        elif isinstance(statement, ast.Return) and statement.value is not None and is_device(statement.value):
+            found["return"] = statement
     return found
 
 
@@ -182,9 +230,23 @@ def _names(node: ast.expr, device: str) -> bool:
     """Return whether an expression is this device: its name, or `torch.device(name)`."""
     if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in platform_data("cuda")["devices"]["classes"]:
         node = node.args[0]
-    if isinstance(node, ast.JoinedStr) and node.values:
-        node = node.values[0]
+    node = _beginning(node)
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
+
+
+def _beginning(node: ast.expr) -> ast.expr:
+    """Return the constant that a composed text begins with: `f"cuda:{i}"`, `"cuda:%d" % i`, `"cuda:" + str(i)`, `"cuda:{}".format(i)`."""
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return node.values[0]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.Add)):
+        return node.left
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return node.func.value
+    return node
+
+
+def _is_cuda_name(node: ast.expr) -> bool:
+    return _names(node, "cuda")
 
 
 def _is_cpu(node: ast.expr) -> bool:
@@ -216,6 +278,14 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     mps = _as_mps(cpu, evidence)
     if isinstance(match.node, ast.IfExp):
         question = _same_question(match.node.test, evidence)
+        if (
+            mps is not None
+            and cpu is match.node.body
+            and isinstance(match.node.test, ast.UnaryOp)
+            and _is_question(match.node.test.operand)
+        ):
+            new = f"({mps} if {_question()} else {evidence.document.text[span.start : span.end]})"
+            return Written((Edit(span, new),), new)
         if mps is None or question is None or cpu is not match.node.orelse:
             return None
         new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"

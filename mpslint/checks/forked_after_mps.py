@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.program.facts import Call
-from mpslint.program.values import Known
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Known
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.roles import load_roles
 
-CHOOSERS = frozenset({"trainer", "lightning_trainer"})
 WORDS = ("num_proc",)
 """One of these stands in every function, and file, in which it finds something."""
 
@@ -43,5 +43,5 @@ def _uses_of_mps(evidence: Evidence) -> Iterator[Call]:
         devices = [value for setting in matched.settings if setting.name == "device.name" for value in setting.constants]
         if (
             matched.pattern.role in ("placement", "default_device") and any(str(device).startswith("mps") for device in devices)
-        ) or matched.pattern.role in CHOOSERS:
+        ) or matched.pattern.role in load_roles().trains:
             yield matched.call

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.program.facts import Call
-from mpslint.program.values import Instance, Known, Value, alternatives_of
-from mpslint.program.values import Mapping as DictValue
+from mpslint.core.finding import Edit, Span
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Instance, Known, Value, alternatives_of
+from mpslint.facts.values import Mapping as DictValue
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.setting import Setting

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._device_name import device_name
-from mpslint.finding import Edit, Related, Span
-from mpslint.judge import HARMLESS_HANDLERS, Match
-from mpslint.knowledge import platform_data
-from mpslint.program.facts import Argument, Call, Context
-from mpslint.program.values import Instance, Known, Symbol, is_weak, origin_of
+from mpslint.core.finding import Edit, Related, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import Argument, Call, Context
+from mpslint.facts.values import Instance, Known, Symbol, is_weak, origin_of
 from mpslint.program.walk import walk
+from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, import_edits, quote_of
-from mpslint.words import quoted
+from mpslint.source.words import quoted
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""

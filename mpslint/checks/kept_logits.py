@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._trainers import is_asked
-from mpslint.judge import Match, match_of
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 

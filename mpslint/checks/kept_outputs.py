@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._gradients import LEAVES_DEVICE, LEAVES_GRAPH, has_gradients, last_value, names_in, switches_off_for_good, touches
+from mpslint.checks._models import KEEPS_GRAPH, flows_into_backward, is_frozen, output_of, plain_text
 from mpslint.checks.evaluation_gradients import WANTS_GRADIENTS
-from mpslint.judge import Match
-from mpslint.program.facts import Accumulation, Call, Loop
-from mpslint.program.values import Instance, Items, Value
+from mpslint.facts.facts import Accumulation, Call, Loop
+from mpslint.facts.values import Instance, Items, Value
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 MODELS = re.compile(
@@ -20,16 +21,15 @@ MODELS = re.compile(
     r"\.(__call__|get_\w+_features)"
 )
 """Calls of models by qualified name."""
-KEEPS_GRAPH = frozenset(
-    {"mean", "squeeze", "unsqueeze", "view", "reshape", "cpu", "to", "clone", "float", "half", "norm", "flatten", "softmax", "sigmoid",
-     "normalize", "contiguous", "sum", "permute", "transpose", "cat", "stack", "exp", "log", "log_softmax", "relu", "max", "pow", "sqrt"}
-)  # fmt: skip
-"""Functions and methods whose result belongs to the same graph."""
 WORDS = ("append", "+=", "extend")
 """One of these stands in every function in which it finds something."""
-FILE_WORDS = ("from_pretrained", "torchvision.models", "create_model")
+FILE_WORDS = ("torch", "transformers", "timm")
 """One of these stands in every such file."""
 
+TRAINING = frozenset({"forward", "__call__", "training_step", "compute_loss", "step", "closure"})
+"""Functions whose results something else differentiates."""
+IS_EVALUATION = re.compile(r"eval|valid|test|predict|infer", re.IGNORECASE)
+"""The name of a function that does not train."""
 MOST_PARTS = 8
 """Items of a list or tuple that are looked at."""
 
@@ -37,6 +37,8 @@ MOST_PARTS = 8
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what an inference loop keeps of a model's outputs: with graphs (`graph: true`), or on the device without."""
     wants_graph = bool(options.get("graph"))
+    if wants_graph:
+        yield from _of_own_models(evidence)
     leaves = LEAVES_GRAPH if wants_graph else LEAVES_DEVICE | {"loss"}
     for kept in evidence.facts.accumulations:
         loop = kept.context.loops[-1] if kept.context.loops else None
@@ -47,11 +49,38 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if not wants_graph and _is_joined_on_device(kept, evidence):
             continue
-        with_graph = has_gradients(forward.context) and not switches_off_for_good(evidence)
+        with_graph = has_gradients(forward.context) and not switches_off_for_good(evidence) and not is_frozen(evidence)
         if with_graph is wants_graph:
             span = evidence.span_of(kept.value_node)
             written = evidence.document.text[span.start : span.end]
             yield Match(span, {"written": written, "target": kept.target}, context=kept.context, node=kept.node)
+
+
+def _of_own_models(evidence: Evidence) -> Iterator[Match]:
+    """Yield what a loop keeps of the outputs of the program's own models, graph and all, where nothing is differentiated afterwards."""
+    if switches_off_for_good(evidence) or is_frozen(evidence):
+        return
+    for kept in evidence.facts.accumulations:
+        loop = kept.context.loops[-1] if kept.context.loops else None
+        target = plain_text(kept.target_node)
+        if not isinstance(loop, (ast.For, ast.AsyncFor)) or "." in target or not target or not has_gradients(kept.context):
+            continue
+        if any(not isinstance(outer, ast.stmt) or _takes_gradients(outer, evidence) for outer in kept.context.loops):
+            continue
+        if not _is_reached(kept) or not output_of(kept.value_node, loop, evidence) or _is_released(kept, loop, LEAVES_GRAPH):
+            continue
+        function = kept.context.functions[-1] if kept.context.functions else None
+        scope = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body
+        if not flows_into_backward(target, scope, evidence):
+            span = evidence.span_of(kept.value_node)
+            written = evidence.document.text[span.start : span.end]
+            yield Match(span, {"written": written, "target": kept.target}, context=kept.context, node=kept.node)
+
+
+def _is_reached(kept: Accumulation) -> bool:
+    """Return whether a place is run by the program itself, or by a function that is for evaluation by its name."""
+    names = [getattr(function, "name", "") for function in kept.context.functions]
+    return not any(name in TRAINING for name in names) and (kept.context.called or any(IS_EVALUATION.search(name) for name in names))
 
 
 def _takes_gradients(loop: ast.stmt, evidence: Evidence) -> bool:

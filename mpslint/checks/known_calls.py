@@ -7,26 +7,29 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from mpslint.checks._gradients import LEAVES_DEVICE, has_gradients
-from mpslint.finding import RuleError
-from mpslint.judge import Match, calls
-from mpslint.knowledge import platform_data, rules_folder
-from mpslint.program.facts import Call
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import platform_data, rules_folder
+from mpslint.core.record import record
+from mpslint.core.versions import VersionRange, format_version
+from mpslint.facts.facts import Call
 from mpslint.program.walk import walk
-from mpslint.record import record
-from mpslint.rule import Condition
-from mpslint.rule_reader import RuleReader
+from mpslint.rule.judge import Match, calls
+from mpslint.rule.reader import RuleReader
+from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import DEVICE_TYPES
 from mpslint.source.document import Document
-from mpslint.versions import Version, VersionRange
-from mpslint.words import may_name
+from mpslint.source.words import may_name
+from mpslint.target.packages import newest_versions
+from mpslint.target.target import Target
 
 _LEAVES = LEAVES_DEVICE | {"device"}
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
-_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who"}
+_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who", "op"}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -68,13 +71,13 @@ def _device_of(name: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-2] in DEVICE_TYPES else ""
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
     identifiers, code = document.code_identifiers, document.code
     return any(
         any("*" in last or (last in identifiers and _is_brought(name, last, code)) for name, last in names)
         and identifiers.issuperset(entry.condition.named_arguments)
-        and entry.versions.matches(versions)
+        and entry.versions.matches(target.versions)
         for names, entry in _by_last_names(options["table"], options["kind"])
     )
 
@@ -133,6 +136,23 @@ def _has_backward(call: Call) -> bool:
     return not reads or not {id(node) for node in reads} <= {id(node.value) for node in left}
 
 
+def _until(row: Mapping[str, Any], path: Path) -> tuple[VersionRange, str]:
+    """Return the versions in which one of the operators of an entry (`op`) is missing, and what is said of it."""
+    what = row.get("what", "")
+    if "op" not in row:
+        return VersionRange(), what
+    known = platform_data("operators")
+    firsts = {name: first for first, group in known["first"].items() for name in group}
+    unknown = [name for name in row["op"] if name not in firsts and name not in known["never"]]
+    if unknown:
+        raise RuleError(f"{path}: operators.yaml names no operator {unknown[0]!r}: {row}")
+    newest = format_version(newest_versions()["torch"][:2])
+    if any(name in known["never"] for name in row["op"]):
+        return VersionRange(), (what or "no release up to torch {newest} has it on MPS").format(newest=newest)
+    first = max((firsts[name] for name in row["op"]), key=lambda text: tuple(map(int, text.split("."))))
+    return VersionRange.parse(f"torch < {first}"), (what or "MPS has it since torch {first}").format(first=first, newest=newest)
+
+
 @functools.lru_cache(maxsize=16)
 def load_table(name: str) -> tuple[KnownCall, ...]:
     """Return the entries of a table. Raises RuleError naming the file and the key that is wrong."""
@@ -142,15 +162,16 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
     found = []
     for row in platform_data(file)[key]:
         reader.only(row, _KEYS, key)
-        if not row.get("what") or not row.get("kind"):
-            raise RuleError(f"{path}: {key}: every entry needs `what` and `kind`: {row}")
+        until, what = _until(row, path)
+        if not what or not row.get("kind"):
+            raise RuleError(f"{path}: {key}: every entry needs `what` (or `op`) and `kind`: {row}")
         asked = {name: row[name] for name in ("call", "method", "arguments", "positional", "receiver") if name in row}
         found.append(
             KnownCall(
                 reader.condition(asked, key),
-                reader.versions(row),
+                VersionRange(reader.versions(row).terms + until.terms),
                 row["kind"],
-                " ".join(row["what"].split()),
+                " ".join(what.split()),
                 row.get("who", ""),
                 " ".join(row.get("advice", "").split()),
                 bool(row.get("trains", False)),

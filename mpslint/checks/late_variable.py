@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Related, Span
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
-from mpslint.program.facts import EnvironmentWrite, Import
+from mpslint.core.finding import Edit, Related, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import EnvironmentWrite, Import
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spell import Written

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
-from mpslint.program.values import Known
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import Known
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("set_per_process_memory_fraction",)

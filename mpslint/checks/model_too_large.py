@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._trainers import trainer_of
-from mpslint.judge import Match, match_of
-from mpslint.knowledge import platform_data
-from mpslint.macs import GIB, limits
+from mpslint.core.knowledge import platform_data
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan, behind
 from mpslint.settings.setting import Setting
+from mpslint.target.macs import GIB, limits
 
 WORDS = ("from_pretrained",)
 """One of these stands in every function, and file, in which it finds something."""

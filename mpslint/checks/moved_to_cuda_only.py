@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._questions import may_ask_for_cuda
-from mpslint.judge import Match
 from mpslint.program.platform import load_platform
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import Version
+from mpslint.target.target import Target
 
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
@@ -23,13 +23,15 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield load_platform().cuda_questions, [".cuda("]
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask for CUDA."""
     return may_ask_for_cuda(document.code)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first move of each `if` that a Mac passes over. Option `models`: what models are called, where they are assigned anew."""
+    if evidence.has_device_chooser:
+        return  # a Trainer or an Accelerator moves the model afterwards
     models = re.compile(options["models"], re.IGNORECASE)
     for choice in evidence.facts.choices:
         node = choice.node

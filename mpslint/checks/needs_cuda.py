@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._questions import may_ask_for_cuda
-from mpslint.judge import Match
 from mpslint.program.flow import ENDS, ends_program
 from mpslint.program.platform import load_platform
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import Version
+from mpslint.target.target import Target
 
 WORDS = ("cuda",)
 """One of these stands in every function in which it finds something."""
@@ -24,7 +24,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield load_platform().cuda_questions, STOPS
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask for CUDA."""
     return may_ask_for_cuda(document.code)
 

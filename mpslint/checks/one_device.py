@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mpslint.finding import Edit
-from mpslint.judge import Match
+from mpslint.core.finding import Edit
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match, is_certain
-from mpslint.program.facts import Call
-from mpslint.program.values import Instance, Known
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Instance, Known
+from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import Version
+from mpslint.target.target import Target
 
 WORDS = ("numpy",)
 """One of these stands in every function, and file, in which it finds something."""
@@ -24,7 +24,7 @@ OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
 """The output of a module, and the methods between it and NumPy."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document makes arrays of tensors and brings none back to the CPU."""
     code = document.code
     return CONVERTS.search(code) is not None and BACK.search(code) is None

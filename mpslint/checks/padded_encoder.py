@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.program.facts import Argument, Call
-from mpslint.program.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 MASK = "src_key_padding_mask"

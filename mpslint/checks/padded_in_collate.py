@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from mpslint.judge import Match
-from mpslint.program.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.program.facts import Call, FunctionNode
+from mpslint.facts.facts import Call, FunctionNode
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.words import quoted
+from mpslint.source.words import quoted
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|ignore_index|label_pad_token_id|masked_fill|pad_token_id")
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""

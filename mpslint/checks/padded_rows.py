@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._mapped import mapped_function
-from mpslint.judge import Match
-from mpslint.program.facts import Call
-from mpslint.program.values import Known
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Known
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 FEW = 256

@@ -7,10 +7,10 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.program.facts import Argument
-from mpslint.program.values import Instance, alternatives_of
+from mpslint.core.finding import Edit, Span
+from mpslint.facts.facts import Argument
+from mpslint.facts.values import Instance, alternatives_of
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 

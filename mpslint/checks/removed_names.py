@@ -8,15 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._renamed import renamed
-from mpslint.finding import Edit, Span
-from mpslint.judge import HARMLESS_HANDLERS, Match
-from mpslint.knowledge import platform_data
+from mpslint.core.finding import Edit, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.program.platform import load_platform
+from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 from mpslint.source.document import Document
 from mpslint.source.files import is_beside
-from mpslint.versions import Version, VersionRange, format_version
+from mpslint.target.target import Target
 
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Names that are gone, each with its package and what is known of it."""
@@ -33,10 +34,10 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
         yield [package], lost
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document holds a name that these versions do not have, and its package's."""
     held = document.code_identifiers
-    gone = _gone(options["kind"], tuple(versions.items()))
+    gone = _gone(options["kind"], tuple(target.versions.items()))
     return any(_root(name, package) in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
 
 

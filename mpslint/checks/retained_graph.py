@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._gradients import BACKWARD, LEAVES_GRAPH, called_name, has_gradients, inside, last_value, names_in, touches
-from mpslint.judge import Match
-from mpslint.program.facts import Accumulation, Loop
-from mpslint.program.values import Known
+from mpslint.facts.facts import Accumulation, Loop
+from mpslint.facts.values import Known
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("backward",)

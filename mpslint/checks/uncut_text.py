@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._mapped import mapped_function
-from mpslint.judge import Match
 from mpslint.program.walk import walk
+from mpslint.rule.judge import Match
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan

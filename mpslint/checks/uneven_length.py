@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.versions import Version
+from mpslint.target.target import Target
 
 WORDS = ("pad_to_multiple_of",)
 """One of these stands in every function, and file, in which it finds something."""
@@ -26,7 +26,7 @@ GIVEN = re.compile(
 """Something that decides the number, rather than hands it on by the same name."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document decides what lengths are a multiple of."""
     return GIVEN.search(document.code) is not None
 

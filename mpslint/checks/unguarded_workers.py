@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import with_workers
-from mpslint.comparisons import fits_any
-from mpslint.judge import Match, match_of
-from mpslint.program.facts import Context
-from mpslint.program.values import Instance, Value, alternatives_of
+from mpslint.facts.facts import Context
+from mpslint.facts.values import Instance, Value, alternatives_of
+from mpslint.rule.comparisons import fits_any
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
-from mpslint.versions import Version
-from mpslint.words import identifiers_of
+from mpslint.source.words import identifiers_of
+from mpslint.target.target import Target
 
 WORDS = ("workers",)
 """One of these stands in every function, and file, in which it finds something."""
@@ -30,7 +30,7 @@ CELL = re.compile(r"^# ?%%", re.MULTILINE)
 """The head of a cell: such a script is run cell by cell, as a notebook is."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that may go through something as it is imported: at its top, or in a function called there."""
     if document.kind is not Kind.PYTHON or CELL.search(document.text):
         return False

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, format_version, parse_version
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.versions import Version, format_version, parse_version
 
 WORDS = ("mps", "accelerator")
 """One of these stands in every function, and file, in which it finds something."""

@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
+from mpslint.core.finding import Edit, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import format_version, parse_version
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
-from mpslint.versions import format_version, parse_version
 
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import with_workers
-from mpslint.finding import Related
-from mpslint.judge import Match, match_of
-from mpslint.program.values import Function, Instance, Items, Value, alternatives_of
-from mpslint.program.values import Mapping as DictValue
+from mpslint.core.finding import Related
+from mpslint.facts.values import Function, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Mapping as DictValue
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
-from mpslint.versions import Version
+from mpslint.target.target import Target
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
@@ -30,7 +30,7 @@ KEPT_LAMBDA = re.compile(r"\b(?:Lambda\s*\(|transform\s*=|Compose\s*\(\s*\[)[^=]
 """A lambda among the transforms of a data set."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that hands such functions on; in notebooks another rule is about all of their functions."""
     code = document.code
     if document.kind is not Kind.PYTHON:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Edit, Span
-from mpslint.judge import Match
-from mpslint.knowledge import platform_data
-from mpslint.program.facts import EnvironmentWrite
-from mpslint.program.values import Known
+from mpslint.core.finding import Edit, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import Known
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written
 

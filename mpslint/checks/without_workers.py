@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.finding import Edit
-from mpslint.judge import Match
+from mpslint.core.finding import Edit
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, narrowed, without_argument, write_setting
 
@@ -30,7 +30,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     if removed is None:
         return None
     shown = [workers.shown, *(f"without {evidence.text_of(option)}" for option in options)]
-    return Written(removed, ", ".join(shown))
+    return Written(removed, ", ".join(shown), reason="other machines lose these options too")
 
 
 def _options(match: Match) -> list[ast.AST]:

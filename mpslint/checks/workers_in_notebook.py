@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
-from mpslint.judge import Match, match_of
-from mpslint.program.values import Class
+from mpslint.facts.values import Class
+from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
-from mpslint.versions import Version
-from mpslint.words import IN_CELLS
+from mpslint.source.words import IN_CELLS
+from mpslint.target.target import Target
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
@@ -26,7 +26,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield ([IN_CELLS],)
 
 
-def may_find(document: Document, options: Mapping[str, Any], versions: Mapping[str, Version]) -> bool:
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a notebook."""
     return document.kind is Kind.NOTEBOOK
 

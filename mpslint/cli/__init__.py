@@ -6,16 +6,21 @@ import importlib
 import io
 import os
 import pkgutil
+import signal
 import sys
 
 import click
 
 from mpslint import __version__
-from mpslint.finding import MpslintError, ReadError
+from mpslint.cli._say import complain, guard_streams, open_streams
+from mpslint.core.finding import MpslintError, ReadError
+from mpslint.core.inert import inert_lines
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNREADABLE = 0, 1, 2, 3
+EXIT_CLEAN, EXIT_USAGE, EXIT_UNREADABLE = 0, 2, 3
 EXIT_INTERRUPTED = 130
 """What shells report for Ctrl-C."""
+OTHER_NAMES = {"lint": "check", "rule": "explain", "format": "fix", "generate-shell-completion": "completion", "help": "--help"}
+"""What other linters call a command."""
 
 
 class LazyGroup(click.Group):
@@ -33,17 +38,51 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names. Raises UsageError with what was probably meant."""
+        word = args[0]
+        if self.get_command(ctx, word) is None and not (word.startswith("-") and len(word) > 1):
+            ctx.fail(f"No such command {word!r}.{self._meant(ctx, word)}")
+        return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: click.Context, word: str) -> str:
+        """Return the hint that follows `No such command`."""
+        import difflib
+        import shlex
+
+        if os.path.exists(word) or os.sep in word or os.path.splitext(word)[1] or word == "-":
+            return f" To check a file or folder: mpslint check {shlex.quote(word)}"
+        near = OTHER_NAMES.get(word) or next(iter(difflib.get_close_matches(word, self.list_commands(ctx), 1, 0.6)), "")
+        return f" Did you mean {near!r}?" if near else f" Commands: {', '.join(self.list_commands(ctx))}."
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; Ctrl-C ends it with one line, never to be taken for findings."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("mpslint: interrupted", err=True)
+            complain("mpslint: interrupted")
             sys.exit(EXIT_INTERRUPTED)
+        except click.ClickException as error:
+            vars(error)["message"] = inert_lines(error.message)  # it may name a file of somebody else's
+            raise
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the version, with --verbose anywhere on the command line also how far the knowledge reaches, and leave."""
+    if not is_asked or ctx.resilient_parsing:
+        return
+    click.echo(f"mpslint {__version__}")
+    if "--verbose" in sys.argv[1:]:
+        from mpslint.session.reach import reach
+
+        for name, value in reach():
+            click.echo(f"{name:<22}{value}")
+    ctx.exit()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(__version__, "-V", "--version", prog_name="mpslint", message="%(prog)s %(version)s")
+@click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version and exit.")
+@click.option("--verbose", is_flag=True, is_eager=True, expose_value=False, help="With --version: also show what the knowledge covers.")
 def group() -> None:
     """Say what a PyTorch training run will do on an Apple-silicon Mac, before it runs.
 
@@ -52,23 +91,41 @@ def group() -> None:
     """
 
 
+class Terminated(SystemExit):
+    """The system asks the program to end: what was begun is cleaned up on the way out."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # one is enough: the second must not interrupt the cleaning up
+    raise Terminated(128 + number)
+
+
+def end_on_signals() -> None:
+    """End as after an error on SIGTERM (CI, timeout) and SIGHUP (a closed terminal): temporary folders and processes go first."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP, and so do we
+            signal.signal(number, _terminate)
+
+
 def main() -> None:
     """Run the command line and leave with the documented exit code; an expected error is one line, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # where a letter cannot be shown, its number is
     try:
+        open_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # where a letter cannot be shown, its number is
+        guard_streams()
+        end_on_signals()
         group()
     except MpslintError as error:
-        click.echo(f"mpslint: {error}", err=True)
+        complain(f"mpslint: {error}")
         sys.exit(EXIT_UNREADABLE if isinstance(error, ReadError) else EXIT_USAGE)
     except OSError as error:
         if error.filename is not None:
-            click.echo(f"mpslint: {error.filename}: {error.strerror}", err=True)
+            complain(f"mpslint: {error.filename}: {error.strerror}")
             sys.exit(EXIT_UNREADABLE)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write cannot be written either
         is_lost = isinstance(error, FileNotFoundError)
-        click.echo(
-            f"mpslint: {'the current folder is gone' if is_lost else f'standard output cannot be written: {error.strerror}'}", err=True
-        )
+        complain(f"mpslint: {'the current folder no longer exists' if is_lost else f'standard output cannot be written: {error.strerror}'}")
         sys.exit(EXIT_UNREADABLE)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from mpslint.finding import Finding, MpslintError, Severity, UsageError
+from mpslint.cli._output import said_lost
+from mpslint.cli._say import complain, say
+from mpslint.core.finding import Finding, MpslintError, Severity, UsageError
 from mpslint.rewrite.ignores import Ignored
-from mpslint.session import Options, add_ignores_to
+from mpslint.session.session import Options, add_ignores_to
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.source.writer import write_file
 
@@ -24,16 +26,16 @@ def add_ignores(files: Sequence[Found], options: Options, reason: str) -> int:
         try:
             ignored = add_ignores_to(found, options, reason)
             if ignored.data != ignored.original:
-                write_file(found.path, ignored.original, ignored.data)
+                said_lost(found.path, write_file(found.path, ignored.original, ignored.data, tree=found.top))
         except MpslintError as error:
-            click.echo(f"mpslint: {error}", err=True)
+            complain(f"mpslint: {error}")
             code = 3
             continue
         done += len(ignored.silenced)
         if ignored.silenced:
-            click.echo(f"{found.path}: {_findings(len(ignored.silenced))} ignored")
+            say(f"{found.path}: {_findings(len(ignored.silenced))} ignored")
         for finding in ignored.left:
-            click.echo(_left(ignored, finding))
+            say(_left(ignored, finding))
             code = max(code, 0 if finding.severity is Severity.NOTE else 1)
     click.echo(f"Ignored {_findings(done)}." if done else "Nothing to ignore.")
     return code

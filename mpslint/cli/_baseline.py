@@ -6,14 +6,13 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
-from mpslint.baseline import baseline_text, compare, load_baseline
 from mpslint.cli._output import encoded
+from mpslint.cli._say import complain, say
 from mpslint.report.machine import with_findings_only
 from mpslint.report.records import Report
 from mpslint.report.text import counted, print_problems
-from mpslint.session import Options
+from mpslint.session.baseline import baseline_text, compare, load_baseline
+from mpslint.session.session import Options
 from mpslint.source.writer import write_whole
 
 
@@ -22,7 +21,7 @@ def write(path: Path, report: Report) -> None:
     write_whole(str(path), encoded(baseline_text(path, report.files)))
     number = sum(len(file.findings) for file in report.files)
     touched = sum(1 for file in report.files if file.findings)
-    click.echo(f"Wrote {counted(number, 'finding')} in {counted(touched, 'file')} to {path}.")
+    say(f"Wrote {counted(number, 'finding')} in {counted(touched, 'file')} to {path}.")
     print_problems(report.files)
 
 
@@ -30,7 +29,7 @@ def without_known(path: Path, report: Report, options: Options) -> Report:
     """Return a report without the findings that a baseline holds, and say, on standard error, what the baseline did."""
     compared = compare(path, load_baseline(path), report.files, options)
     if compared.known:
-        click.echo(f"{counted(compared.known, 'finding')} left out: in the baseline {path}", err=True)
+        complain(f"{counted(compared.known, 'finding')} left out: in the baseline {path}")
     if compared.gone:
         per_file = Counter(entry.path for entry in compared.gone)
         named = ", ".join(f"{name} ({number})" for name, number in sorted(per_file.items())[:5])
@@ -40,5 +39,5 @@ def without_known(path: Path, report: Report, options: Options) -> Report:
             if len(compared.gone) == 1
             else f"{len(compared.gone)} entries of the baseline no longer occur"
         )
-        click.echo(f"{entries}: {named}{more}; --write-baseline {path} writes it anew", err=True)
+        complain(f"{entries}: {named}{more}; --write-baseline {path} writes it anew")
     return replace(report, files=[with_findings_only(file, kept) for file, kept in zip(report.files, compared.new, strict=True)])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
-from mpslint.finding import Severity
-from mpslint.session import Options
+from mpslint.cli._say import standard_input
+from mpslint.core.finding import Severity, UsageError
+from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
 PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "macos")
@@ -19,14 +20,34 @@ PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class RuleName(click.types.StringParamType):
+    """The id, name or beginning of an id of a rule, which shells complete; whether there is such a rule depends on the configuration."""
+
+    name = "rule"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Return the rules that begin with what is typed, after the last comma: ids with their titles, and names."""
+        from mpslint.rule.rule import load_rules
+
+        before, _, word = incomplete.rpartition(",")
+        start = f"{before}," if before else ""
+        by_id = [(rule.id, rule.title) for rule in load_rules() if rule.id.startswith(word.upper())]
+        by_name = [(rule.name, rule.id) for rule in load_rules() if word and rule.name.startswith(word)]
+        return [CompletionItem(f"{start}{value}", help=text) for value, text in by_id + by_name]
+
+
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the arguments and options that say which files are read and by which rules."""
     decorators: list[Decorator] = [
         click.argument("paths", nargs=-1, metavar="[PATH]..."),
         *_rule_options(),
-        click.option("--exclude", multiple=True, metavar="PATTERN", help="Not these files, written as in .gitignore. Repeatable."),
-        click.option("--force-exclude", is_flag=True, help="Exclude also files that are named on the command line."),
-        click.option("--stdin-filename", default="", metavar="NAME", help="What `-` (standard input) is called."),
+        click.option(
+            "--per-file-ignores", multiple=True, metavar="GLOB:RULE", help="Ignore a rule in the files that match a pattern. Repeatable."
+        ),
+        click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to skip, as in .gitignore. Repeatable."),
+        click.option("--force-exclude", is_flag=True, help="Also skip excluded files that are named on the command line."),
+        click.option("--no-respect-gitignore", is_flag=True, help="Also read files that .gitignore names."),
+        click.option("--stdin-filename", default="", metavar="NAME", help="File name of standard input (`-`)."),
     ]
     function = target_options(function)
     for decorator in reversed(decorators):
@@ -43,10 +64,16 @@ def rule_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _rule_options() -> list[Decorator]:
+    rule = RuleName()
     return [
-        click.option("--select", multiple=True, metavar="RULE", help="Only these rules: ids, names or beginnings (MPS3). Repeatable."),
-        click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules. Repeatable."),
-        click.option("--severity", type=click.Choice([s.value for s in Severity]), help="Nothing below this severity."),
+        click.option(
+            "--select", multiple=True, type=rule, metavar="RULE", help="Rules to check: ids, names or prefixes (MPS3). Repeatable."
+        ),
+        click.option(
+            "--extend-select", multiple=True, type=rule, metavar="RULE", help="Rules to add to those that are selected. Repeatable."
+        ),
+        click.option("--ignore", "--extend-ignore", multiple=True, type=rule, metavar="RULE", help="Rules to leave out. Repeatable."),
+        click.option("--severity", type=click.Choice([s.value for s in Severity]), help="Minimum severity to report."),
     ]
 
 
@@ -67,31 +94,47 @@ def _target_options() -> list[Decorator]:
 
 def _configuration_options() -> list[Decorator]:
     return [
-        click.option("--config", type=click.Path(path_type=Path), help="This configuration file instead of the nearest one."),
-        click.option("--isolated", is_flag=True, help="No configuration file at all."),
+        click.option(
+            "--config",
+            multiple=True,
+            metavar="FILE|KEY=VALUE",
+            help="A configuration file in place of the nearest one, or one setting (target.torch=2.9). Repeatable.",
+        ),
+        click.option("--isolated", is_flag=True, help="Ignore all configuration files."),
     ]
 
 
 def options_of(values: dict[str, Any]) -> Options:
-    """Return the Options that the command line gave."""
+    """Return the Options that the command line gave. Raises UsageError for one that cannot be read."""
     paths = paths_of(values)
     return Options(
         tuple(_split(values["select"])),
         tuple(_split(values["ignore"])),
         Severity(values["severity"]) if values["severity"] else None,
-        tuple(values["exclude"]),
-        values["force_exclude"],
+        tuple(values.get("exclude", ())),
+        values.get("force_exclude", False),
         target_of(values),
-        config=values["config"],
-        isolated=values["isolated"],
-        stdin=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
-        stdin_filename=values["stdin_filename"],
+        **configuration_of(values),
+        stdin=standard_input() if STANDARD_INPUT in paths else b"",
+        stdin_filename=values.get("stdin_filename", ""),
+        extend_select=tuple(_split(values["extend_select"])),
+        per_file_ignores=tuple(_per_file(values.get("per_file_ignores", ()))),
+        respect_gitignore=not values.get("no_respect_gitignore", False),
     )
+
+
+def configuration_of(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the options about configuration files, by their names in Options. Raises UsageError for two files."""
+    given = [text for text in values["config"] if "=" not in text or os.path.exists(text)]
+    if len(given) > 1:
+        raise UsageError(f"--config: one file at most, not {' and '.join(given)}")
+    overrides = tuple(text for text in values["config"] if text not in given)
+    return {"config": Path(given[0]) if given else None, "overrides": overrides, "isolated": values["isolated"]}
 
 
 def paths_of(values: dict[str, Any]) -> tuple[str, ...]:
     """Return the files and folders that the command line names; the current folder where it names none."""
-    return tuple(values["paths"]) or (os.curdir,)
+    return tuple(values.get("paths", ())) or (os.curdir,)
 
 
 def target_of(values: dict[str, Any]) -> dict[str, str]:
@@ -99,6 +142,15 @@ def target_of(values: dict[str, Any]) -> dict[str, str]:
     return {name: values[name] for name in (*PACKAGES, "memory", "chip") if values[name] is not None}
 
 
-def _split(words: tuple[str, ...]) -> list[str]:
+def _per_file(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield pattern and rule of each `GLOB:RULE`, several with commas. Raises UsageError for a word without a colon."""
+    for word in _split(words):
+        glob, colon, rule = word.rpartition(":")
+        if not (colon and glob and rule):
+            raise UsageError(f"--per-file-ignores: {word!r} is not GLOB:RULE, such as 'tests/*:MPS5'")
+        yield glob, rule
+
+
+def _split(words: Sequence[str]) -> list[str]:
     """Return rules given one by one or with commas (`MPS1,MPS2`)."""
     return [part.strip() for word in words for part in word.split(",") if part.strip()]

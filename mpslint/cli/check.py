@@ -3,38 +3,40 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mpslint.cli import EXIT_CLEAN, EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._output import show
-from mpslint.cli._progress import with_progress
-from mpslint.finding import UsageError
-from mpslint.record import record
+from mpslint.cli._progress import progress
+from mpslint.cli._say import complain
+from mpslint.core.finding import UsageError
+from mpslint.core.inert import inert
+from mpslint.core.record import record
 from mpslint.report.formats import format_names
 from mpslint.report.records import Report, repository_root
-from mpslint.report.terminal import terminal
-from mpslint.report.text import print_problems, print_statistics
-from mpslint.session import Options, configuration_for, files_of, rules_of
+from mpslint.report.text import counted, print_problems
+from mpslint.session.session import Options, configuration_for, files_of, rules_of
+from mpslint.session.view import FAILING, FileView, exit_code, view
 from mpslint.source.files import Found
-from mpslint.view import FileView, exit_code, view
 
-TEXT, JSON, SARIF = "text", "json", "sarif"
+if TYPE_CHECKING:
+    from mpslint.session.cache import Cache
+
+JSON, SARIF = "json", "sarif"
 
 
 ELSEWHERE = {
     "--fix": "`mpslint fix` shows the rewrite, and `mpslint fix --apply` writes it",
     "--diff": "`mpslint fix --diff` prints the rewrite as a patch",
-    "--output-format": "it is called --format here",
-    "--output-file": "it is called --output here",
     "--extend-exclude": "--exclude adds to what the configuration excludes",
-    "--extend-select": "--select replaces what the configuration selects; all rules are on unless it says otherwise",
-    "--extend-ignore": "--ignore adds to what the configuration ignores",
+    "--target-version": "--torch, --transformers and --macos name the versions to check for",
 }
 """Options that users of other linters know."""
 
@@ -47,12 +49,14 @@ class Asked:
     output: str | None
     quiet: bool
     statistics: bool
-    exit_zero: bool
+    fail_on: str
     baseline: Path | None
     write_baseline: Path | None
     add_ignore: str | None
     jobs: int | None
     no_cache: bool
+    cache_dir: Path | None
+    verbose: bool
 
 
 class _Check(click.Command):
@@ -69,18 +73,32 @@ class _Check(click.Command):
 
 @click.command(cls=_Check, short_help="Say what will go wrong on a Mac, and why.")
 @file_options
-@click.option("--format", "output_format", type=click.Choice(format_names()), help="How to report: as text by default.")
-@click.option("-o", "--output", metavar="FILE", help="Write the report to a file.")
+@click.option(
+    "--format", "--output-format", "output_format", type=click.Choice(format_names()), help="Format of the report; default: text."
+)
+@click.option("-o", "--output", "--output-file", metavar="FILE", help="Write the report to a file.")
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")
-@click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings.")
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever was found.")
+@click.option("-v", "--verbose", is_flag=True, help="Also say, on standard error, what was read, by which configuration and how fast.")
+@click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings; in every format.")
+@click.option("--show-files", is_flag=True, help="List the files that would be checked, and check nothing.")
+@click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes; needs mpslint[watch].")
+@click.option(
+    "--fail-on", type=click.Choice(list(FAILING)), default="warning", show_default=True, help="Least severity that makes the exit code 1."
+)
+@click.option("--exit-zero", "fail_on", flag_value="never", help="The same as --fail-on never.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
 @click.option(
     "--write-baseline", type=click.Path(path_type=Path), help="Write everything that is found into this file, and report nothing."
 )
 @click.option("--add-ignore", metavar="[=REASON]", help="Write a comment that silences each finding, and report nothing.")
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes; by default one a core where there is work enough.")
-@click.option("--no-cache", is_flag=True, help="Neither use nor write the cache (.mpslint_cache).")
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes; default: one per core on large runs.")
+@click.option("--no-cache", is_flag=True, help="Don't use or write the cache of findings.")
+@click.option(
+    "--cache-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="MPSLINT_CACHE_DIR",
+    help="Folder that holds the cache; default: the user's cache folder.",
+)
 def command(**values: Any) -> None:
     """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
@@ -94,6 +112,8 @@ def command(**values: Any) -> None:
       mpslint check train.py --torch 2.9 --transformers 4.57 --memory 16GB
       cat train.py | mpslint check - --stdin-filename train.py
       mpslint check . --select MPS1,MPS5 --format json
+      mpslint check . --statistics
+      mpslint check . --watch
       mpslint check . --format sarif --output mpslint.sarif
       mpslint check . --write-baseline mpslint-baseline.json
       mpslint check . --baseline mpslint-baseline.json
@@ -103,40 +123,60 @@ def command(**values: Any) -> None:
     \b
     Exit codes: 0 nothing wrong (notes do not count), 1 errors or warnings, 2 usage or configuration, 3 something could not be read.
     """
+    only_list, is_watched = values.pop("show_files"), values.pop("watch")
     asked = Asked(**{name: values.pop(name) for name in Asked.__slots__})
     _refuse_contradictions(asked)
     options, paths = options_of(values), paths_of(values)
+    if only_list:
+        for found in files_of(paths, options):
+            click.echo(inert(found.path) if sys.stdout.isatty() else found.path)
+        sys.exit(EXIT_CLEAN)
+    if is_watched:
+        from mpslint.cli._watch import watch
+
+        watch(paths, lambda: _check_once(asked, options, paths))
+    sys.exit(_check_once(asked, options, paths))
+
+
+def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
+    """Check the files below some paths, report what is found, and return the exit code."""
+    start = time.monotonic()
     files = list(files_of(paths, options))
     if not files:
-        click.echo(f"mpslint: no file to check in {', '.join(paths)}", err=True)
+        complain(f"mpslint: no file to check in {', '.join(paths)}")
     if asked.add_ignore is not None:
         from mpslint.cli._add_ignore import add_ignores
 
-        sys.exit(add_ignores(files, options, asked.add_ignore))
+        return add_ignores(files, options, asked.add_ignore)
     report = _checked(files, options, asked, paths)
     if asked.write_baseline is not None:
         from mpslint.cli._baseline import write
 
         write(asked.write_baseline, report)
-        sys.exit(EXIT_UNREADABLE if any(file.problem for file in report.files) else EXIT_CLEAN)
+        return EXIT_UNREADABLE if any(file.problem for file in report.files) else EXIT_CLEAN
     if asked.baseline is not None:
         from mpslint.cli._baseline import without_known
 
         report = without_known(asked.baseline, report, options)
-    if asked.statistics:
-        print_statistics(terminal(), report.files)
-    else:
-        show(report, asked.output_format, asked.output)
+    show(report, asked.output_format, asked.output, asked.statistics)
     print_problems(report.files)
-    sys.exit(EXIT_CLEAN if asked.exit_zero else exit_code(report.files))
+    if asked.verbose:
+        _print_verbose(files, options, time.monotonic() - start)
+    return exit_code(report.files, asked.fail_on)
+
+
+def _print_verbose(files: list[Found], options: Options, seconds: float) -> None:
+    """Print, on standard error, how much was read, by which configuration files and how fast."""
+    configurations = dict.fromkeys(str(configuration_for(found.path, options).path or "none: defaults") for found in files)
+    for path in configurations:
+        complain(f"mpslint: configuration: {path}")
+    complain(f"mpslint: {counted(len(files), 'file')} in {seconds:.2f} s; `mpslint config FILE` shows what is in force for one")
 
 
 def _refuse_contradictions(asked: Asked) -> None:
     """Raise UsageError for options that ask for two reports at once."""
     if asked.baseline is not None and asked.write_baseline is not None:
         raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
-    if asked.statistics and (asked.output is not None or asked.output_format not in (None, TEXT)):
-        raise UsageError("--statistics is a report of its own: give it without --format and --output")
 
 
 def _checked(files: list[Found], options: Options, asked: Asked, paths: Sequence[str]) -> Report:
@@ -148,23 +188,32 @@ def _checked(files: list[Found], options: Options, asked: Asked, paths: Sequence
 
 def _views(files: list[Found], options: Options, asked: Asked) -> list[FileView]:
     """Check files: through the cache where there are several, with a progress bar where it takes long."""
-    from mpslint.running import check_files
+    from mpslint.session.running import check_files
 
-    is_full = asked.output_format == JSON
+    is_full = asked.output_format == JSON and not asked.statistics
     take = view
     if is_full:
         from mpslint.report.machine import full_view as take
     options = replace(options, with_plans=is_full)
-    cache = None
-    if not asked.no_cache and len(files) > 1:
-        from mpslint.cache import Cache, cache_folder
-        from mpslint.cache_key import Keys
-
-        root = configuration_for(files[0].path, options).folder
-        cache = Cache(cache_folder(root), Keys(options).of, "reports" if is_full else "findings")
-        cache.load()
+    cache = _cache(files, options, asked.cache_dir, is_full) if not asked.no_cache and len(files) > 1 else None
     try:
-        return list(with_progress(check_files(files, options, asked.jobs, cache, take), len(files), "Checking"))
+        with progress(len(files), "Checking") as advance:
+            return list(check_files(files, options, asked.jobs, cache, take, advance, lambda line: complain(f"mpslint: {line}")))
     finally:
-        if cache is not None:
-            cache.save()
+        if cache is not None and (problem := cache.save()):
+            complain(f"mpslint: findings are not cached: {problem}")
+
+
+def _cache(files: list[Found], options: Options, chosen: Path | None, is_full: bool) -> Cache | None:
+    """Return the cache of a project, read; None, saying why, where there is no place for one."""
+    from mpslint.session.cache import Cache, cache_folder
+    from mpslint.session.cache_key import Keys
+
+    try:
+        folder = cache_folder(configuration_for(files[0].path, options).folder, chosen)
+    except OSError as error:
+        complain(f"mpslint: findings are not cached: {error.strerror or error}")
+        return None
+    cache = Cache(folder, Keys(options).of, "reports" if is_full else "findings")
+    cache.load()
+    return cache

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from mpslint.cli._options import target_of, target_options
-from mpslint.session import Options
+from mpslint.cli._options import configuration_of, target_of, target_options
+from mpslint.cli._say import standard_input
+from mpslint.core.inert import inert_json
+from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
 
@@ -30,19 +31,19 @@ def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
       mpslint config --schema > mpslint.schema.json
     """
     if schema:
-        from mpslint.schema import configuration_schema, schema_text
+        from mpslint.session.schema import configuration_schema, schema_text
 
         click.echo(schema_text(configuration_schema()), nl=False)
         return
-    from mpslint.in_force import in_force
     from mpslint.report.in_force import as_data, print_in_force
+    from mpslint.session.effective import in_force
 
-    stdin = sys.stdin.buffer.read() if path == STANDARD_INPUT else b""
-    found = in_force(path, Options(target=target_of(values), config=values["config"], isolated=values["isolated"], stdin=stdin))
+    stdin = standard_input() if path == STANDARD_INPUT else b""
+    found = in_force(path, Options(target=target_of(values), **configuration_of(values), stdin=stdin))
     if output_format == "json":
         import json
 
-        click.echo(json.dumps(as_data(found), indent=2, ensure_ascii=False))
+        click.echo(inert_json(json.dumps(as_data(found), indent=2, ensure_ascii=False)))
         return
     from mpslint.report.terminal import terminal
 

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import click
 
+from mpslint.cli._say import say, standard_input
+from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.inert import inert_json
 from mpslint.diagnose.diagnosis import Diagnosis, Outcome
 from mpslint.diagnose.joining import Source
-from mpslint.finding import ReadError, UsageError
 
 _EXIT_CODES = {Outcome.EXPLAINED: 0, Outcome.UNCERTAIN: 1, Outcome.UNKNOWN: 1}
 
 
-@click.command(name="diagnose")
+@click.command(name="diagnose", short_help="Explain an MPS error text or log.")
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True), metavar="[FILE|-]")
 @click.option("-m", "--message", help="Diagnose this text in place of a file.")
 @click.option(
@@ -56,7 +58,7 @@ def command(file: Path | None, message: str | None, form: str, sources: tuple[st
 def _joined(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) -> list[Source]:
     """Check the sources that are named, and a notebook that is its own source. Raises ReadError for one that cannot be read."""
     from mpslint.diagnose.joining import join, observed_versions
-    from mpslint.session import Options, check_file
+    from mpslint.session.session import Options, check_file
     from mpslint.source.files import find_files
 
     own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" and not sources else []
@@ -78,9 +80,9 @@ def _diagnosis(file: Path | None, message: str | None) -> Diagnosis:
         return diagnose(log_of_bytes(message.encode(), "<message>"))
     if file is not None and str(file) != "-":
         return diagnose(read_log(file))
-    if file is None and sys.stdin.isatty():
+    if file is None and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("give a FILE, - for standard input, or --message TEXT (see mpslint diagnose --help)")
-    return diagnose(log_of_bytes(sys.stdin.buffer.read(), "<stdin>"))
+    return diagnose(log_of_bytes(standard_input(), "<stdin>"))
 
 
 def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
@@ -89,7 +91,7 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
         from mpslint.report.joined import sources_json
 
         data = {**diagnosis_json(diagnosis), "sources": sources_json(sources)}
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        click.echo(inert_json(json.dumps(data, indent=2, ensure_ascii=False)))
     elif form == "markdown":
         from mpslint.report.diagnosis import markdown
         from mpslint.report.joined import sources_markdown
@@ -105,4 +107,4 @@ def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:
         print_diagnosis(diagnosis, console())
         print_sources(terminal(), sources)
         if search(diagnosis) and not sources:
-            click.echo(f"Where it is in your code: {search(diagnosis)}")
+            say(f"Where it is in your code: {search(diagnosis)}")

@@ -7,8 +7,10 @@ import sys
 
 import click
 
+from mpslint.core.inert import inert_json
 
-@click.command(name="doctor")
+
+@click.command(name="doctor", short_help="Examine this machine for running on MPS.")
 @click.option(
     "--format",
     "form",
@@ -47,7 +49,7 @@ def command(form: str, no_torch: bool, timeout: float) -> None:
     if form == "json":
         from mpslint.report.doctor import examination_json
 
-        click.echo(json.dumps(examination_json(examination), indent=2, ensure_ascii=False, default=str))
+        click.echo(inert_json(json.dumps(examination_json(examination), indent=2, ensure_ascii=False, default=str)))
     else:
         from mpslint.report.console import console
         from mpslint.report.doctor import print_examination

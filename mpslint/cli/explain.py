@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-from mpslint.configuration import find_configuration
+from mpslint.cli._options import RuleName
+from mpslint.session.configuration import find_configuration
 
 
 @click.command(short_help="Explain a rule.")
-@click.argument("names", nargs=-1, required=True, metavar="RULE...")
-def command(names: tuple[str, ...]) -> None:
-    """Explain rules: what happens in which versions, why, what to do, before and after, and where it is known from.
+@click.argument("names", nargs=-1, required=True, type=RuleName(), metavar="RULE...")
+@click.option(
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(["text", "json", "markdown"]),
+    default="text",
+    show_default=True,
+    help="Format of the explanation.",
+)
+def command(names: tuple[str, ...], output_format: str) -> None:
+    """Explain rules: what happens in which versions, why, what to do, before and after, and the sources.
 
     \b
     Examples:
       mpslint explain MPS101
       mpslint explain fp16-mixed-precision
       mpslint explain MPS3
+      mpslint explain MPS101 --format markdown
     """
-    from mpslint.report.console import console
-    from mpslint.report.rules import print_rule
-    from mpslint.rule import load_rules
-    from mpslint.session import select_rules
+    from mpslint.rule.rule import load_rules
+    from mpslint.session.session import select_rules
 
-    out = console()
-    for number, rule in enumerate(select_rules(load_rules(find_configuration(Path.cwd()).rules), names, ())):
+    rules = select_rules(load_rules(find_configuration(Path.cwd()).rules), names, ())
+    if output_format == "json":
+        from mpslint.report.rule_page import rule_as_data
+
+        click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+        return
+    if output_format == "markdown":
+        from mpslint.report.rule_page import rule_page
+
+        click.echo("\n".join(f"# {rule.id} {rule.name}\n\n{rule_page(rule)}" for rule in rules), nl=False)
+        return
+    from mpslint.report.rules import print_rule
+    from mpslint.report.terminal import terminal
+
+    out = terminal()
+    for number, rule in enumerate(rules):
         if number:
-            out.rule(style="dim")
+            out.line(("-" * min(out.width, 80), "dim"))
         print_rule(out, rule)

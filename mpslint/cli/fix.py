@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from mpslint.cli._options import file_options, options_of, paths_of
+from mpslint.cli._output import said_lost
 from mpslint.cli._progress import with_progress
-from mpslint.finding import MpslintError, ReadError, Severity, UsageError
+from mpslint.cli._say import commands_stopped, complain
+from mpslint.core.finding import MpslintError, ReadError, Severity, UsageError
+from mpslint.core.outside import read_file, repository_of
+from mpslint.engine import Checked
 from mpslint.rewrite.apply import Fixed
-from mpslint.session import Options, configuration_for, files_of, fix_file
+from mpslint.session.runs import Unit, check_changed, units_around
+from mpslint.session.session import Options, configuration_for, files_of, fix_file
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.source.writer import write_file
 
@@ -28,7 +33,8 @@ from mpslint.source.writer import write_file
 @click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
 @click.option("--backup", is_flag=True, help="Keep each changed file's old text in FILE.orig.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
-def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, **values: Any) -> None:
+@click.option("--fix-only", is_flag=True, help="Print one line a fix, and don't report, or fail for, what is left.")
+def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, fix_only: bool, **values: Any) -> None:
     """Rewrite a script or notebook so that it trains the same on a Mac, and touch nothing else.
 
     Shows the rewrite as a diff; --apply writes it. Only safe fixes are made unless --unsafe is given. With - the result goes to
@@ -51,30 +57,37 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
     files = list(files_of(paths_of(values), options))
     results: list[Fixed] = []
     code = 0
+    units = units_around(files, options)
     for found in with_progress(files, len(files), "Fixing"):
         try:
             may = unsafe or configuration_for(found.path, options).unsafe
-            fixed = fix_file(found, _fitted(found, options, may) if fit else options, may)
+            asked = _fitted(found, options, may) if fit else options
+            fixed = fix_file(found, asked, may, _within(units.get(found.path), asked))
             if apply and fixed.is_changed and found.path != STANDARD_INPUT:
-                write_file(found.path, fixed.original, fixed.data, backup)
+                said_lost(found.path, write_file(found.path, fixed.original, fixed.data, backup, found.top))
         except UsageError:
             raise
         except MpslintError as error:
-            click.echo(f"mpslint: {error}", err=True)
+            complain(f"mpslint: {error}")
             code = 3
             continue
         except Exception as error:
-            from mpslint.running import mistake_in
+            from mpslint.session.running import mistake_in
 
-            click.echo(f"mpslint: {mistake_in(found.path, error)}", err=True)
+            complain(f"mpslint: {mistake_in(found.path, error)}")
             code = 3
             continue
         results.append(fixed)
     if code == 0:
-        left = any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
+        left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
         code = 1 if left or (not apply and any(fixed.is_changed for fixed in results)) else 0
-    _show(results, options, apply, unsafe, as_diff, quiet)
+    _show(results, options, apply, unsafe, as_diff, quiet, fix_only)
     sys.exit(code)
+
+
+def _within(unit: Unit | None, options: Options) -> Callable[[Checked], Checked]:
+    """Return what adds to the check of a file what its runs say of it."""
+    return lambda checked: checked if unit is None else check_changed(checked.document, checked, unit, options)
 
 
 def _fitted(found: Found, options: Options, unsafe: bool) -> Options:
@@ -84,24 +97,25 @@ def _fitted(found: Found, options: Options, unsafe: bool) -> Options:
     try:
         fit, mac = largest_batch_of(found, Asked((found.path,), options, unsafe=unsafe))
     except ReadError as error:
-        click.echo(f"mpslint: --fit: {error}", err=True)
+        complain(f"mpslint: --fit: {error}")
         return options
     said = f"micro-batches of at most {fit}" if fit else "not even one sample at a time"
-    click.echo(f"{found.path}: the tensors of {said} fit a Mac with {mac} GB", err=True)
+    complain(f"{found.path}: the tensors of {said} fit a Mac with {mac} GB")
     return replace(options, largest_batch=fit)
 
 
-def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool) -> None:
+def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_diff: bool, quiet: bool, fix_only: bool) -> None:
     """Print the result of standard input, or the diffs and the summary."""
-    from mpslint.report.diff import print_fixed, print_left, summary
+    from mpslint.report.diff import print_fixed, print_fixes, print_left, summary
     from mpslint.report.terminal import terminal
     from mpslint.rewrite.diff import unified_diff
 
     from_stdin = [fixed for fixed in results if fixed.before.document.path in (STANDARD_INPUT, options.stdin_filename)]
     if as_diff:
-        for fixed in results:
-            text = unified_diff(fixed.before.document.path, fixed.original, fixed.data)
-            sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        with commands_stopped() as stream:
+            for fixed in results:
+                text = unified_diff(fixed.before.document.path, fixed.original, fixed.data)
+                stream.write(text.encode("utf-8", "surrogateescape"))
         return
     if apply and from_stdin:
         sys.stdout.buffer.write(from_stdin[0].data)
@@ -109,11 +123,17 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
     if quiet or not results:
         return
     out = terminal()
+    if fix_only:
+        for fixed in results:
+            print_fixes(out, fixed)
+        if any(fixed.is_changed for fixed in results):
+            out.wrapped(summary(results, apply, unsafe=True))
+        return
     for fixed in results:
         print_fixed(out, fixed)
     for fixed in results:
         print_left(out, fixed)
-    out.line(summary(results, apply, unsafe))
+    out.wrapped(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):
         shown = f"{shlex.join(changed[:3])}{' ...' if len(changed) > 3 else ''}"
@@ -121,11 +141,17 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
 
 
 def _in_git(path: str) -> bool:
-    """Return whether git keeps the file, so that it can show and undo the change."""
-    try:
-        done = subprocess.run(
-            ["git", "ls-files", "--error-unmatch", Path(path).name], cwd=Path(path).resolve().parent, capture_output=True, timeout=5
-        )
-    except (OSError, subprocess.SubprocessError):
+    """Return whether git keeps the file, so that it can show and undo the change.
+
+    Asked of git's index, not of git: a repository configures what git runs (`core.fsmonitor`), and it may be a stranger's.
+    """
+    real = os.path.realpath(path)
+    root = repository_of(os.path.dirname(real))
+    if root is None:
         return False
-    return done.returncode == 0
+    name = os.fsencode(os.path.relpath(real, root).replace(os.sep, "/"))
+    entry = min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0"
+    try:
+        return entry in read_file(os.path.join(root, ".git", "index"))
+    except ReadError:
+        return False

@@ -11,8 +11,10 @@ import click
 
 from mpslint.cli import EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of, paths_of
-from mpslint.finding import ReadError
-from mpslint.session import check_paths
+from mpslint.cli._say import complain
+from mpslint.core.finding import ReadError
+from mpslint.core.inert import inert_json
+from mpslint.session.runs import check_paths
 
 
 @click.command(short_help="Show the training run as mpslint understands it.")
@@ -41,14 +43,14 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
             for result in results
             if result.checked is not None
         ]
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        click.echo(inert_json(json.dumps(found, indent=2, ensure_ascii=False)))
     else:
         from mpslint.report.console import console
         from mpslint.report.plan import print_plans
 
         print_plans(console(), results, with_defaults=not written)
     from mpslint.report.text import print_problems
-    from mpslint.view import view
+    from mpslint.session.view import view
 
     print_problems([view(result) for result in results])
     sys.exit(3 if any(result.problem for result in results) else 0)
@@ -74,10 +76,10 @@ def _estimate(values: dict[str, Any], output_format: str) -> int:
         except ReadError as error:
             problems.append(str(error) if str(error).startswith(file.path) else f"{file.path}: {error}")
     if output_format == "json":
-        click.echo(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False))
+        click.echo(inert_json(json.dumps([to_data(one) for one in found], indent=2, ensure_ascii=False)))
     else:
         for one in found:
             print_estimate(f"{one.path}: {one.run}", one.estimate, one.assumptions, console())
     for problem in problems:
-        click.echo(f"mpslint: {problem}", err=True)
+        complain(f"mpslint: {problem}")
     return EXIT_UNREADABLE if problems else 0

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import getpass
+import os
 import platform
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from mpslint.finding import ReadError
+from mpslint.cli._say import complain, standard_input
+from mpslint.core.finding import ReadError
+from mpslint.source.writer import write_whole
 
 if TYPE_CHECKING:
     from mpslint.diagnose import Diagnosis, Log
     from mpslint.diagnose.issue_report import PlacedFinding
 
-_TAIL_LINES, _TAIL_CHARACTERS = 60, 6_000
+_TAIL_LINES, _TAIL_CHARACTERS, _READ_CHARACTERS = 60, 6_000, 40_000
+_SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".env")
+"""Names of sources end so; every other file is a log."""
 
 
-@click.command(name="report")
+@click.command(name="report", short_help="Print the body of an issue.")
 @click.argument("file", required=False, type=click.Path(path_type=Path, allow_dash=True), metavar="[FILE|-]")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file in place of standard output.")
 @click.option(
@@ -29,12 +33,16 @@ _TAIL_LINES, _TAIL_CHARACTERS = 60, 6_000
 def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no_torch: bool) -> None:
     """Print the body of an issue: the diagnosis of FILE, versions, machine, settings, findings, and what the last verify measured.
 
-    FILE is a log, a traceback or a notebook, as for mpslint diagnose; without it the report holds the environment only.
-    Names in paths, tokens, mail and network addresses are taken out. Read it before you post it.
+    FILE is a log, a traceback or a notebook, as for mpslint diagnose. Of a script the report holds what check finds and the settings of its
+    training, never the source. Without FILE it holds the environment only.
+
+    Nothing is sent: the report is printed, or written with -o. Known forms of secrets, names in paths, host names, e-mail and network
+    addresses are taken out; read the rest before you post it.
 
     \b
     Examples:
       mpslint report train.log
+      mpslint report train.py
       mpslint report train.log --source train.py
       mpslint report train.ipynb -o issue.md
       mpslint report
@@ -48,16 +56,21 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
     from mpslint.report.issue import issue_body
     from mpslint.verify.last import last_runs
 
+    if file is not None and str(file) != "-" and file.suffix.lower() in _SOURCES:
+        file, sources = None, (str(file), *sources)
     log, diagnosis = _diagnosed(file)
     unknown = diagnosis is not None and (diagnosis.outcome is Outcome.UNKNOWN or bool(diagnosis.unknown))
+    findings, settings = _checked(diagnosis, file, sources)
     body = issue_body(
         IssueReport(
             examination=examine(ask_torch=not no_torch),
             diagnosis=diagnosis,
-            findings=_findings(diagnosis, file, sources),
+            findings=findings,
             runs=last_runs(),
             tail=_tail(log.text) if log is not None and unknown else "",
             names=_names(),
+            home=str(Path.home()),
+            settings=settings,
         )
     )
     _write(body, output)
@@ -69,20 +82,23 @@ def _diagnosed(file: Path | None) -> tuple[Log | None, Diagnosis | None]:
 
     if file is None:
         return None, None
-    log = log_of_bytes(sys.stdin.buffer.read(), "<stdin>") if str(file) == "-" else read_log(file)
+    log = log_of_bytes(standard_input(), "<stdin>") if str(file) == "-" else read_log(file)
     return log, diagnose(log)
 
 
-def _findings(diagnosis: Diagnosis | None, file: Path | None, sources: tuple[str, ...]) -> tuple[PlacedFinding, ...]:
-    """Return what check finds in the sources that are named, and in a notebook that is its own source."""
+def _checked(
+    diagnosis: Diagnosis | None, file: Path | None, sources: tuple[str, ...]
+) -> tuple[tuple[PlacedFinding, ...], tuple[tuple[str, str, str, str], ...]]:
+    """Return what check finds in the sources that are named, and in a notebook that is its own source, and the settings of their runs."""
     from mpslint.diagnose.issue_report import PlacedFinding
     from mpslint.diagnose.joining import observed_versions
-    from mpslint.session import Options, check_file
+    from mpslint.report.plan import written_settings
+    from mpslint.session.session import Options, check_file
     from mpslint.source.files import find_files
 
     own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" and not sources else []
-    options = Options(observed=observed_versions(diagnosis) if diagnosis is not None else {})
-    placed = []
+    options = Options(observed=observed_versions(diagnosis) if diagnosis is not None else {}, with_plans=True)
+    placed, settings = [], []
     for found in find_files([*sources, *own]):
         result = check_file(found, options)
         if result.checked is None:
@@ -94,14 +110,19 @@ def _findings(diagnosis: Diagnosis | None, file: Path | None, sources: tuple[str
             place = document.place(finding.span.start)
             where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
             placed.append(PlacedFinding(f"{Path(document.path).name}, {where}", finding))
-    return tuple(placed)
+        settings += written_settings(result.checked)
+    return tuple(placed), tuple(settings)
 
 
 def _tail(text: str) -> str:
-    """Return the last lines of a log, without colours."""
+    """Return the last lines of a log, without colours and secrets: a secret that is cut in two would not be known any more."""
     from mpslint.diagnose.compact import strip_escapes
+    from mpslint.diagnose.scrubbing import scrub
 
-    return strip_escapes("\n".join(text.splitlines()[-_TAIL_LINES:]))[-_TAIL_CHARACTERS:]
+    end = text[-_READ_CHARACTERS:]
+    whole = end if len(end) == len(text) else end.partition("\n")[2]
+    scrubbed = scrub(strip_escapes(whole), _names(), str(Path.home()))
+    return "\n".join(scrubbed.splitlines()[-_TAIL_LINES:])[-_TAIL_CHARACTERS:]
 
 
 def _names() -> tuple[str, ...]:
@@ -110,14 +131,20 @@ def _names() -> tuple[str, ...]:
         user = getpass.getuser()
     except (KeyError, OSError):
         user = ""
-    return tuple(name for name in (platform.node(), platform.node().split(".")[0], user) if name)
+    try:
+        import pwd
+
+        full = pwd.getpwuid(os.getuid()).pw_gecos.split(",")[0]
+    except (ImportError, KeyError):
+        full = ""
+    common = {"root", "user", "runner", "ubuntu", "localhost", "local", "vm", "home", "nobody", "docker"}
+    found = (platform.node(), platform.node().split(".")[0], user, full)
+    return tuple(name for name in found if name and name.lower() not in common)
 
 
 def _write(body: str, output: Path | None) -> None:
     if output is None:
         click.echo(body, nl=False)
         return
-    try:
-        output.write_text(body, encoding="utf-8")
-    except OSError as error:
-        raise ReadError(f"{output}: cannot be written: {error.strerror or error}") from None
+    write_whole(str(output), body.encode("utf-8", "backslashreplace"))
+    complain(f"mpslint: wrote {output}. Nothing was sent; read it before you post it.")

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mpslint.configuration import find_configuration
+from mpslint.core.finding import UsageError
+from mpslint.session.configuration import find_configuration
 
 if TYPE_CHECKING:
-    from mpslint.rule import Rule
+    from mpslint.rule.rule import Rule
 
 
 @click.command(short_help="List the rules.")
@@ -21,34 +22,36 @@ if TYPE_CHECKING:
 )
 @click.option("--schema", is_flag=True, help="Print the JSON schema of rule files instead, for editors.")
 @click.option("--test", "own", is_flag=True, help="Run the examples of rule files, which are their tests.")
-@click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="[FOLDER]...")
+@click.argument("folders", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[PATH]...")
 def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ...]) -> None:
     """List every rule: its id, its worst severity, how it can be fixed, and what it is about.
 
-    FOLDER holds rule files of your own; those that the configuration names (`rules`) are listed without being named here.
+    PATH is a rule file of your own or a folder of them; those that the configuration names (`rules`) are listed anyway. With --test only
+    the rules at PATH are tested.
 
     \b
     Examples:
       mpslint rules
       mpslint rules --format json
       mpslint rules --test my_rules
+      mpslint rules --test my_rules/XYZ001-my-rule.yaml
 
     \b
     Exit codes: 0 listed, or every example as it should be; 1 an example is not; 2 usage, or a rule file that is wrong.
     """
     if schema:
-        from mpslint.schema import rule_schema, schema_text
+        from mpslint.session.schema import rule_schema, schema_text
 
         click.echo(schema_text(rule_schema()), nl=False)
         return
     from mpslint.report.console import console
-    from mpslint.report.rule_page import fix_word, rules_markdown
+    from mpslint.report.rule_page import rules_markdown
     from mpslint.report.rules import rules_table
-    from mpslint.rule import load_rules
+    from mpslint.rule.rule import load_rules
 
     rules = load_rules(tuple(dict.fromkeys((*find_configuration(Path.cwd()).rules, *folders))))
     if own:
-        sys.exit(_test([rule for rule in rules if not folders or rule.path.parent in folders], rules))
+        sys.exit(_test([rule for rule in rules if not folders or any(_lies_in(rule.path, folder) for folder in folders)], rules))
     if output_format == "text":
         console().print(rules_table(rules))
         return
@@ -57,24 +60,20 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
         return
     import json
 
-    rows = [
-        {
-            "id": rule.id,
-            "name": rule.name,
-            "title": rule.title,
-            "outcomes": [{"versions": str(o.versions), "severity": o.severity.value, "message": o.message} for o in rule.outcomes],
-            "fix": fix_word(rule) or None,
-            "why": rule.why,
-            "sources": list(rule.sources),
-        }
-        for rule in rules
-    ]
-    click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    from mpslint.report.rule_page import rule_as_data
+
+    click.echo(json.dumps([rule_as_data(rule) for rule in rules], indent=2, ensure_ascii=False))
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    """Return whether a rule file is what is named, or lies below it."""
+    return path.resolve().is_relative_to(folder.resolve())
 
 
 def _test(tested: Sequence[Rule], rules: Sequence[Rule]) -> int:
     """Run the examples of some rules, say which are not as they should be, and return the exit code."""
-    from mpslint.examples import example_problems
+    from mpslint.report.text import counted
+    from mpslint.session.examples import example_problems
 
     count = failed = 0
     for rule in tested:
@@ -83,5 +82,7 @@ def _test(tested: Sequence[Rule], rules: Sequence[Rule]) -> int:
             count, failed = count + 1, failed + bool(problems)
             for problem in problems:
                 click.echo(f"{rule.path}: example {number}: {problem}")
-    click.echo(f"{len(tested)} rules, {count} examples: " + (f"{failed} not as they should be." if failed else "all as they should be."))
+    if not tested:
+        raise UsageError("no rule file there: the files of rules end in .yaml")
+    click.echo(f"{counted(len(tested), 'rule')}, {counted(count, 'example')}: {f'{failed} failed' if failed else 'all passed'}.")
     return 1 if failed else 0

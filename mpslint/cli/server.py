@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from mpslint import __version__
 from mpslint.cli._options import options_of, rule_options
-from mpslint.finding import UsageError
+from mpslint.cli._say import complain
+from mpslint.core.finding import UsageError
 
 EXTRA = frozenset({"pygls", "lsprotocol"})
 """What `mpslint[lsp]` installs."""
@@ -17,7 +19,8 @@ EXTRA = frozenset({"pygls", "lsprotocol"})
 @click.command(short_help="Check in editors: a language server.")
 @rule_options
 @click.option("--stdio", is_flag=True, help="Talk over standard input and output, which it does anyway.")
-def command(stdio: bool, **values: Any) -> None:
+@click.option("--check", "only_check", is_flag=True, help="Say the version and end, without a server: whether it could be started.")
+def command(stdio: bool, only_check: bool, **values: Any) -> None:
     """Check what is open in an editor, over the Language Server Protocol (LSP): findings while typing, fixes, and reasons.
 
     The editor starts it and talks to it over standard input and output. Options hold for every file; what they leave open, the
@@ -32,13 +35,16 @@ def command(stdio: bool, **values: Any) -> None:
     \b
     Exit codes: 0 the editor is done, 1 it left without a shutdown, 2 usage.
     """
-    options = options_of({**values, "paths": (), "exclude": (), "force_exclude": False, "stdin_filename": ""})
+    options = options_of(values)
     try:
         from mpslint.server.language_server import serve
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in EXTRA:
             raise
         raise UsageError("server needs pygls: install it with pip install 'mpslint[lsp]'") from None
-    if sys.stdin.isatty():
-        click.echo("mpslint: an editor starts this and talks to it on standard input; Ctrl-C ends it", err=True)
+    if only_check:
+        click.echo(f"mpslint {__version__}")
+        return
+    if sys.stdin is not None and sys.stdin.isatty():
+        complain("mpslint: an editor starts this and talks to it on standard input; Ctrl-C ends it")
     serve(options)

@@ -10,7 +10,8 @@ import click
 
 from mpslint.cli import EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of
-from mpslint.finding import UsageError
+from mpslint.cli._say import complain
+from mpslint.core.finding import UsageError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
@@ -31,6 +32,8 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--csv", "table", type=_NEW_FILE, help="Also write the steps as CSV.")
 @click.option("--strict", is_flag=True, help="Exit 1 when the verdict is inconclusive.")
 @click.option("--yes", is_flag=True, help="Run the script without asking.")
+@click.option("--allow-read", type=click.Path(exists=True, path_type=Path), multiple=True, help="Let the script read this. Repeatable.")
+@click.option("--pass-env", metavar="NAME", multiple=True, help="Pass this environment variable to the script. Repeatable.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds for each run.")
 @click.option("--memory-limit", type=click.FloatRange(min=0.1), default=8.0, show_default=True, help="GB that a run may use here.")
@@ -58,10 +61,10 @@ def command(**values: Any) -> None:
     if not (values["paths"] or values["folders"] or values["specs"] or values["script"]):
         raise UsageError("say what to verify: FILE..., --all FOLDER, or --script FILE [-- ARGUMENTS]")
     if not work.has_torch():
-        click.echo("mpslint: verify needs torch and transformers: pip install 'mpslint[verify]'", err=True)
+        complain("mpslint: verify needs torch and transformers: pip install 'mpslint[verify]'")
         sys.exit(EXIT_UNREADABLE)
-    if values["script"] and not values["yes"]:
-        _ask(values["script"])
+    if values["script"]:
+        _ask(values["script"], allowed=values["yes"])
     from mpslint.report.console import console
     from mpslint.verify.command import Request, carry_out
     from mpslint.verify.files import Asked
@@ -70,12 +73,25 @@ def command(**values: Any) -> None:
     session = options_of({**values, "paths": paths or (str(values["script"] or values["specs"][0]),)})
     asked = Asked(paths, session, values["plan"], values["unsafe"], values["matrix"])
     names = ("specs", "script", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
-    request = Request(asked, arguments=arguments if values["script"] else (), **{name: values[name] for name in names})
+    more = ("allow_read", "pass_env")
+    request = Request(asked, arguments=arguments if values["script"] else (), **{name: values[name] for name in names + more})
     sys.exit(carry_out(request, console()))
 
 
-def _ask(script: Path) -> None:
-    """Ask before foreign code is run; where nobody can answer, say how to allow it."""
-    if not sys.stdin.isatty():
+def _ask(script: Path, *, allowed: bool) -> None:
+    """Ask before foreign code is run, and say first how far it is confined; where nobody can answer, say how to allow it."""
+    if not allowed and not sys.stdin.isatty():
         raise UsageError(f"{script} would be run, on a copy and shortened; pass --yes to allow it")
-    click.confirm(f"Run a shortened copy of {script} in a process of its own?", abort=True)
+    from mpslint.verify.confinement.choice import confinement, unconfined
+    from mpslint.verify.confinement.probe import ALL, IN_WORDS
+
+    chosen = confinement()
+    open_ways = ", ".join(IN_WORDS[gap] for gap in chosen.gaps)
+    if chosen.gaps == ALL:
+        complain(f"mpslint: this machine cannot confine the script: {unconfined()}. It can {open_ways}.")
+    elif chosen.gaps:
+        complain(f"mpslint: {chosen.name} confines the script only in part. It can {open_ways}.")
+    elif not allowed:
+        complain(f"{chosen.name} confines the script: no network, no writes outside its copy, no access to your other files.")
+    if not allowed:
+        click.confirm(f"Run a shortened copy of {script} in a process of its own?", abort=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mpslint.program.facts import EnvironmentWrite
-from mpslint.program.values import UNKNOWN, Known, Value
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Known, Value
 
 _ESCAPE = re.compile(r"(?:[ \t]*#[^\n]*\n)*?[ \t]*#[ \t]*escape[ \t]*=[ \t]*(`|\\)", re.IGNORECASE)
 _INSTRUCTION = re.compile(r"[ \t]*([A-Za-z]+)[ \t]+")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mpslint.config.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.config.variables import variable, variables_of
-from mpslint.program.facts import EnvironmentWrite
+from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
+from mpslint.facts.facts import EnvironmentWrite
 
 _MAC = re.compile(r"\bmac(?:os|-)|\bmps\b|apple|darwin", re.IGNORECASE)
 _PAIR = re.compile(r"([\"']?)([A-Za-z_]\w*)=(.*?)\1", re.DOTALL)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Word
-from mpslint.finding import Span
-from mpslint.program.facts import Command, EnvironmentWrite, Flag
-from mpslint.program.values import UNKNOWN, Known, Value
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.facts.facts import Command, EnvironmentWrite, Flag
+from mpslint.facts.values import UNKNOWN, Known, Value
 from mpslint.source.document import Snippet, SnippetKind
 
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")

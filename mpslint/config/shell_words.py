@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
-from mpslint.finding import Span
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
 
 _TOKEN = re.compile(
     r"(?P<blank>[ \t]+|\\\r?\n)|(?P<end>\r?\n|;;?|&&|\|\||[|&()])|(?P<redirect>\d*(?:<<<|<<-?|>>|[<>])&?)|(?P<comment>#[^\r\n]*)"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.config.entries import ConfigMapping, ConfigScalar
-from mpslint.program.facts import EnvironmentWrite
-from mpslint.program.values import UNKNOWN, Known, Value
+from mpslint.facts.entries import ConfigMapping, ConfigScalar
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Known, Value
 
 
 def variables_of(mapping: ConfigMapping) -> Iterator[EnvironmentWrite]:

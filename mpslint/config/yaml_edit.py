@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.config.entries import ConfigEntry, ConfigMapping, ConfigNode, ConfigPair, ConfigScalar
 from mpslint.config.yaml_source import plain_value
-from mpslint.finding import Edit, Span
-from mpslint.program.values import Known
+from mpslint.core.finding import Edit, Span
+from mpslint.facts.entries import ConfigEntry, ConfigMapping, ConfigNode, ConfigPair, ConfigScalar
+from mpslint.facts.values import Known
 
 BOOLEANS = (("true", "false"), ("yes", "no"), ("on", "off"))
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*", re.ASCII)

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Any
 
-from mpslint.config.entries import MERGE, ConfigFile, ConfigMapping, ConfigNode, ConfigPair, ConfigScalar, ConfigSequence
-from mpslint.finding import Span
-from mpslint.program.values import UNKNOWN, Known, Value
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.facts.entries import MERGE, ConfigFile, ConfigMapping, ConfigNode, ConfigPair, ConfigScalar, ConfigSequence
+from mpslint.facts.values import UNKNOWN, Known, Value
 
 LARGEST_CONFIG = 1_000_000
 """Characters; no training configuration is larger, and data files are."""

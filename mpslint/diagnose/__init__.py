@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 
+from mpslint.core.versions import Version
 from mpslint.diagnose.catalogue import MEMORY, OPERATOR, Catalogue, Change, Explanation, catalogue
 from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Outcome, Symptom, UnknownError
@@ -18,7 +19,6 @@ from mpslint.diagnose.named import unknown_errors, versions_named
 from mpslint.diagnose.operator_versions import explanation_of
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
 from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, reading_order
-from mpslint.versions import Version
 
 __all__ = [
     "Change",

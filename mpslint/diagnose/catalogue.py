@@ -14,12 +14,12 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
+from mpslint.core.finding import RuleError, Severity
+from mpslint.core.knowledge import knowledge_files, read_yaml
+from mpslint.core.versions import VersionRange
 from mpslint.diagnose.compact import squeeze
 from mpslint.diagnose.pattern import Pattern, compile_pattern
-from mpslint.finding import RuleError, Severity
-from mpslint.knowledge import knowledge_files, read_yaml
 from mpslint.settings.vocabulary import load_vocabulary
-from mpslint.versions import VersionRange
 
 Value = str | int | float | bool | None
 
@@ -151,7 +151,7 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
         file=path,
     )
     if message.reader and message.reader not in READERS:
-        raise RuleError(f"{where}: reader: {message.reader!r} is none of {', '.join(READERS)}")
+        raise RuleError(f"{where}: reader: {message.reader!r} is not one of {', '.join(READERS)}")
     captured = frozenset.intersection(*(wording.pattern.captures for wording in wordings))
     texts = (message.explanation.title, message.explanation.means, message.explanation.does_not_mean)
     for name in _PLACEHOLDER.findall(" ".join((*texts, *(change.say for change in message.explanation.changes)))):

@@ -6,12 +6,12 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mpslint.core.versions import Version, VersionRange
 from mpslint.diagnose.catalogue import Explanation, Message, Role
 from mpslint.diagnose.frames import Frame
 from mpslint.diagnose.log import Place
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.out_of_memory import OutOfMemory
-from mpslint.versions import Version, VersionRange
 
 
 class Outcome(enum.Enum):

@@ -6,8 +6,8 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
+from mpslint.core.versions import Version
 from mpslint.diagnose.catalogue import Explanation
-from mpslint.versions import Version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mpslint.core.finding import Finding
 from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.doctor import Examination
-from mpslint.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class RunMemory:
 class IssueReport:
     """Everything that an issue should hold; what was not made is None or empty.
 
-    `tail` is the end of the log, for a text that mpslint does not know. `names` are taken out wherever they stand.
+    `tail` is the end of the log, for a text that mpslint does not know. `names` and the `home` folder are taken out
+    wherever they stand. `settings` are rows of a run, a setting, its value and its place.
     """
 
     examination: Examination
@@ -42,3 +43,5 @@ class IssueReport:
     runs: tuple[RunMemory, ...] = ()
     tail: str = ""
     names: tuple[str, ...] = ()
+    home: str = ""
+    settings: tuple[tuple[str, str, str, str], ...] = ()

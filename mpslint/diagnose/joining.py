@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+from mpslint.core.finding import Finding, Safety
+from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.ranking import SourceLine, rank_findings
-from mpslint.finding import Finding, Safety
-from mpslint.pins import releases_of
-from mpslint.rule import load_rules
-from mpslint.session import FileResult
-from mpslint.target import newest_versions
-from mpslint.versions import Version, VersionRange, format_version, parse_version
-from mpslint.view import FileView, FindingView, view
+from mpslint.rule.rule import load_rules
+from mpslint.session.session import FileResult
+from mpslint.session.view import FileView, FindingView, view
+from mpslint.target.packages import newest_versions, releases_of
 
 _COMPUTED = {"split_batch": frozenset({"batch.train", "batch.accumulation"})}
 """The settings that a computed fix writes."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import bisect
 import functools
-import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
+from mpslint.core.outside import parse_json, read_file
 
 _MAX_BYTES = 1 << 30
 
@@ -73,13 +74,9 @@ class Log:
 
 def read_log(path: Path) -> Log:
     """Return the log in a file, or a notebook's stored outputs. Raises ReadError when there is no text in it."""
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise ReadError(f"{path}: larger than 1 GiB; cut the part around the error out of it (tail -n 100000)")
-        data = path.read_bytes()
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
-    return log_of_bytes(data, str(path))
+    if os.path.isfile(path) and os.path.getsize(path) > _MAX_BYTES:
+        raise ReadError(f"{path}: larger than 1 GiB; cut the part around the error out of it (tail -n 100000)")
+    return log_of_bytes(read_file(path, _MAX_BYTES), str(path))
 
 
 def log_of_bytes(data: bytes, name: str) -> Log:
@@ -102,8 +99,8 @@ def _decode(data: bytes, name: str) -> str:
 
 def _notebook_log(text: str, name: str) -> Log:
     try:
-        notebook = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        notebook = parse_json(text)
+    except ValueError as error:
         raise ReadError(f"{name}: not a notebook (its JSON is broken: {error})") from None
     parts: list[str] = []
     cells: list[CellOutput] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from mpslint.core.series import mann_kendall
 from mpslint.diagnose.memory_points import Point, read_points, reading_of_memory_logs
 from mpslint.diagnose.trend import growth, jump
-from mpslint.macs import macs
-from mpslint.series import mann_kendall
+from mpslint.target.macs import macs
 
 LIVE_GROWS = "memory-live-grows"
 DRIVER_GROWS = "memory-driver-grows"

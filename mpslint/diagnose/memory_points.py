@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.diagnose.compact import blank_escapes
 from mpslint.diagnose.sizes import parse_size
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
 
 _PAIR = re.compile(
     r"([A-Za-z][\w ./-]{0,40}?)['\"]?"

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.versions import Version, parse_version
 from mpslint.diagnose.compact import blank_escapes, unwrap
 from mpslint.diagnose.diagnosis import UnknownError
 from mpslint.diagnose.frames import own_frame
 from mpslint.diagnose.log import Log
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.versions import Version, parse_version
 
 _RAISED = re.compile(r"(?:Error|Exception|Interrupt|Exit)\b(?=:|\s*$)", re.MULTILINE)
 _EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,120}\.)?[A-Z]\w{0,80}(?:Error|Exception|Interrupt|Exit)(?::\s.{1,400}|:?\s*$)")

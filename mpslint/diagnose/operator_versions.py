@@ -6,9 +6,9 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import VersionRange
 from mpslint.diagnose.catalogue import Explanation
-from mpslint.knowledge import platform_data
-from mpslint.versions import VersionRange
 
 SINCE, NEVER = "operator-since", "operator-never"
 VERDICTS = (SINCE, NEVER)

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.versions import VersionRange
 from mpslint.diagnose.pattern import compile_pattern
 from mpslint.diagnose.sizes import GIB, Size, parse_size
-from mpslint.finding import RuleError
-from mpslint.knowledge import platform_data, read_yaml, rules_folder
-from mpslint.macs import MacGuess, Macs, macs
-from mpslint.versions import VersionRange
+from mpslint.target.macs import MacGuess, Macs, macs
 
 GROWTH = "growth-outside-tensors"
 TOO_BIG = "job-too-big"

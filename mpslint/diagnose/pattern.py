@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from mpslint.core.finding import RuleError
 from mpslint.diagnose.compact import squeeze
-from mpslint.finding import RuleError
 
 HOLES = {
     "number": r"-?\d[\d.,]{0,24}",

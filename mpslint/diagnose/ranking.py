@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mpslint.core.finding import Finding
 from mpslint.diagnose.catalogue import Role
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.frames import Frame
-from mpslint.finding import Finding
 
 
 @dataclass(frozen=True, slots=True)

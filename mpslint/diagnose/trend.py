@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from statistics import median
 
-from mpslint.series import theil_sen, thinned
+from mpslint.core.series import theil_sen, thinned
 
 
 def growth(values: Sequence[float]) -> float:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml
+from mpslint.core.finding import MpslintError
+from mpslint.core.knowledge import read_yaml
+from mpslint.core.outside import parse_json, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def find_accelerate_config(environ: Mapping[str, str], home: Path) -> Accelerate
 
 def _read(path: Path) -> AccelerateConfig:
     try:
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.suffix == ".json" else read_yaml(path)
-    except (OSError, ValueError, RuleError) as error:
+        settings = parse_json(read_text(path)) if path.suffix == ".json" else read_yaml(path)
+    except (MpslintError, ValueError) as error:
         return AccelerateConfig(path, {}, f"cannot be read: {error}")
     return AccelerateConfig(path, settings) if isinstance(settings, dict) else AccelerateConfig(path, {}, "holds no keys")

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mpslint.versions import Version, parse_version
+from mpslint.core.versions import Version, parse_version
 
 Run = Callable[[Sequence[str]], str]
 """Runs a command and returns what it printed, or nothing when it failed."""
@@ -45,10 +45,10 @@ def examine_machine(run: Run | None = None, system: str | None = None, architect
     system = system or platform.system()
     architecture = architecture or platform.machine()
     if system != "Darwin":
-        return Machine(system, None, platform.processor() or architecture, architecture, _memory(), None, None, None)
+        return Machine(system, None, architecture, architecture, _memory(), None, None, None)
     return Machine(
         system=system,
-        macos=parse_version(run(["sw_vers", "-productVersion"])),
+        macos=parse_version(run(["/usr/bin/sw_vers", "-productVersion"])),
         chip=_sysctl(run, "machdep.cpu.brand_string") or architecture,
         architecture=architecture,
         memory=_number(_sysctl(run, "hw.memsize")),
@@ -68,7 +68,7 @@ def run_command(command: Sequence[str]) -> str:
 
 
 def _sysctl(run: Run, name: str) -> str:
-    return run(["sysctl", "-n", name]).strip()
+    return run(["/usr/sbin/sysctl", "-n", name]).strip()
 
 
 def _number(text: str) -> int | None:

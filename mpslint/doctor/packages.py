@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.versions import Version, parse_version
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.versions import Version, parse_version
 
 
 def installed_packages() -> Mapping[str, str]:

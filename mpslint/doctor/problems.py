@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mpslint.core.finding import RuleError, Severity
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.versions import Version, VersionRange
 from mpslint.doctor.machine import Machine
 from mpslint.doctor.torch_probe import TorchProbe
-from mpslint.finding import RuleError, Severity
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.versions import Version, VersionRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Combination:
     problem: Problem
 
 
-_KEYS = {"id", "versions", "severity", "with", "effect", "change", "sources"}
+_KEYS = {"id", "versions", "mps", "severity", "with", "effect", "change", "sources"}
 _HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0

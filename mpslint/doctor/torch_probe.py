@@ -1,4 +1,8 @@
-"""What torch says about MPS, asked in a child process, so that a slow or crashing import costs nothing here."""
+"""What torch says about MPS, asked in a child process, so that a slow or crashing import costs nothing here.
+
+The child runs outside of the current folder and without it on its path: that folder may be a stranger's, and hold a `json.py`. Python's
+own `-I` would also leave out PYTHONPATH and the user's packages, where torch may well be installed.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ import sys
 from dataclasses import dataclass
 
 _PROBE = """
-import json, sys
-sys.path[:1] = []
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]
+import json
 import torch
 found = {"built": torch.backends.mps.is_built(), "available": torch.backends.mps.is_available()}
 if found["available"]:
@@ -40,7 +45,7 @@ class TorchProbe:
 def probe_torch(timeout: float, python: str = sys.executable) -> TorchProbe:
     """Ask the torch of this environment, for at most `timeout` seconds."""
     try:
-        done = subprocess.run([python, "-c", _PROBE], capture_output=True, text=True, timeout=timeout, check=False)
+        done = subprocess.run([python, "-c", _PROBE], cwd=sys.prefix, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
         return TorchProbe(error=f"no answer from torch within {timeout:g} seconds")
     except OSError as error:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.program import environment
-from mpslint.program.expressions import get_item
-from mpslint.program.facts import Accumulation, AttributeWrite
-from mpslint.program.machine import Machine
-from mpslint.program.operators import combine
-from mpslint.program.values import (
+from mpslint.facts.facts import Accumulation, AttributeWrite
+from mpslint.facts.values import (
     UNKNOWN,
     Class,
     Entry,
@@ -17,10 +13,15 @@ from mpslint.program.values import (
     Items,
     Known,
     Mapping,
+    Module,
     Symbol,
     Value,
     alternatives_of,
 )
+from mpslint.program import environment
+from mpslint.program.expressions import get_item
+from mpslint.program.machine import Machine
+from mpslint.program.operators import combine
 
 
 def assign_statement(m: Machine, node: ast.Assign) -> bool:
@@ -58,7 +59,7 @@ def assign(m: Machine, target: ast.expr, value: Value, value_node: ast.expr, sta
 def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver = m.value(target.value)
     for owner in alternatives_of(receiver):
-        if isinstance(owner, (Instance, Class)):
+        if isinstance(owner, (Instance, Class, Module)):
             m.store.write(owner.slots, target.attr, value)
     if not m.is_silent:
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))

@@ -6,9 +6,8 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from mpslint.program.facts import Accumulation
-from mpslint.program.machine import Machine
-from mpslint.program.values import (
+from mpslint.facts.facts import Accumulation
+from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
@@ -22,6 +21,7 @@ from mpslint.program.values import (
     join,
     weakened,
 )
+from mpslint.program.machine import Machine
 
 if TYPE_CHECKING:
     from mpslint.program.calls import Arguments

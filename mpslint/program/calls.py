@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from mpslint.program import builtin, commandline, environment
-from mpslint.program.facts import Argument, Call
-from mpslint.program.machine import DEEPEST_CALL, Machine
-from mpslint.program.values import (
+from mpslint.core.record import record
+from mpslint.core.versions import parse_version
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
@@ -26,8 +26,8 @@ from mpslint.program.values import (
     origin_of,
     weakened,
 )
-from mpslint.record import record
-from mpslint.versions import parse_version
+from mpslint.program import builtin, commandline, environment
+from mpslint.program.machine import DEEPEST_CALL, Machine
 
 FEW_STEPS = 20_000
 """Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
@@ -66,6 +66,8 @@ def evaluate_call(m: Machine, node: ast.Call) -> Value:
         callee = m.value(node.func)
     arguments = evaluate_arguments(m, node)
     if isinstance(callee, OneOf):
+        if all(isinstance(value, Instance) and value.cls is None for value in callee.values):
+            call_value(m, callee.values[0], receiver, arguments, node)  # a method of some outside object is called in any case
         with m.guarded(node.func, True):  # which of them is called is not decided
             return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
     return call_value(m, callee, receiver, arguments, node)

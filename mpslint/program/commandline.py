@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.program.machine import Machine
-from mpslint.program.values import (
+from mpslint.facts.values import (
     COMMAND_LINE,
     Class,
     Entry,
@@ -20,6 +19,7 @@ from mpslint.program.values import (
     origin_of,
     weakened,
 )
+from mpslint.program.machine import Machine
 
 if TYPE_CHECKING:
     from mpslint.program.calls import Arguments

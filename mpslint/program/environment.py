@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.program.facts import EnvironmentWrite
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Entry, Instance, Known, Mapping, Unknown, Value, weakened
 from mpslint.program.machine import Machine
-from mpslint.program.values import UNKNOWN, Entry, Instance, Known, Mapping, Unknown, Value, weakened
 
 if TYPE_CHECKING:
     from mpslint.program.calls import Arguments

@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from mpslint.core.versions import Version
+from mpslint.facts.facts import Context, Facts
+from mpslint.facts.values import Function, Instance, Symbol
 from mpslint.program.calls import Arguments, call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
-from mpslint.program.facts import Context, Facts
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Loader, Machine
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
-from mpslint.program.values import Function, Instance, Symbol
 from mpslint.source.document import Document
-from mpslint.versions import Version
-from mpslint.words import Words
+from mpslint.source.words import Words
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -31,14 +31,17 @@ def evaluate_program(
     known_roots: frozenset[str] = frozenset(),
     how_known: Callable[[str], int] = lambda name: 0,
     words: Words | None = None,
+    project: Loader | None = None,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
-    none of the `words` stands are not walked for themselves, and if they are long not followed either.
+    none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
+    modules that the program imports of its own project: what the program does not call is then not walked.
     """
     relevance = Relevance(document, words)
     machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
+    machine.project = project
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
@@ -46,7 +49,7 @@ def evaluate_program(
         for statement in body:
             _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
         relevance.note_names(machine.module.slots.items())
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MOST_ROUNDS if project is None else 0):
             waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
             if not waiting:
                 break

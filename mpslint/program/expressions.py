@@ -6,11 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.program.calls import call_function, evaluate_call
-from mpslint.program.facts import Choice
-from mpslint.program.machine import Machine
-from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
-from mpslint.program.values import (
+from mpslint.facts.facts import Choice
+from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
@@ -20,6 +17,7 @@ from mpslint.program.values import (
     Items,
     Known,
     Mapping,
+    Module,
     OneOf,
     Symbol,
     Unknown,
@@ -30,6 +28,9 @@ from mpslint.program.values import (
     truth,
     weakened,
 )
+from mpslint.program.calls import call_function, evaluate_call
+from mpslint.program.machine import Machine
+from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
 
 
 def evaluate(m: Machine, node: ast.expr) -> Value:
@@ -57,6 +58,8 @@ def get_attribute(m: Machine, base: Value, name: str, node: ast.expr | None) -> 
         return _attribute_of_symbol(m, base, name, node)
     if isinstance(base, Instance):
         return _attribute_of_instance(m, base, name, node)
+    if isinstance(base, Module):
+        return _attribute_of_module(m, base, name)
     if isinstance(base, Class):
         found = base.lookup(name)
         if found is None and base.outside_bases():
@@ -69,6 +72,18 @@ def get_attribute(m: Machine, base: Value, name: str, node: ast.expr | None) -> 
     if isinstance(base, OneOf):
         return join_all([get_attribute(m, value, name, node) for value in base.values])
     return base if isinstance(base, Unknown) else UNKNOWN
+
+
+def _attribute_of_module(m: Machine, base: Module, name: str) -> Value:
+    """Return what a name of a module of the project is: what it binds, a module in it, or what its star imports bring."""
+    if name in base.slots:
+        return base.slots[name]
+    inner = m.project.submodule(m, base, name) if m.project is not None else None
+    if inner is not None:
+        return inner
+    candidates = [m.platform.imported(star, name) for star in base.stars]
+    best = max(candidates, key=m.how_known, default="")
+    return Symbol(best) if best and m.how_known(best) else UNKNOWN
 
 
 def _attribute_of_symbol(m: Machine, base: Symbol, name: str, node: ast.expr | None) -> Value:

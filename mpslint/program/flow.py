@@ -6,11 +6,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.program.assignments import assign
-from mpslint.program.expressions import assign_loop_target
-from mpslint.program.facts import Choice, Guard, Handler
-from mpslint.program.machine import Machine
-from mpslint.program.values import (
+from mpslint.facts.facts import Choice, Guard, Handler
+from mpslint.facts.values import (
     LOOP,
     UNKNOWN,
     Class,
@@ -20,6 +17,9 @@ from mpslint.program.values import (
     is_weak,
     truth,
 )
+from mpslint.program.assignments import assign
+from mpslint.program.expressions import assign_loop_target
+from mpslint.program.machine import Machine
 from mpslint.program.walk import children, walk
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
@@ -76,7 +76,17 @@ def _undecided(m: Machine, test: ast.expr, body: Sequence[ast.stmt], orelse: Seq
         _guard_rest(m, Guard(test, not first_leaves))
         return False
     m.store.merge(first, second)
+    if _last_else_leaves(orelse):
+        _guard_rest(m, Guard(test, True))
     return False
+
+
+def _last_else_leaves(orelse: Sequence[ast.stmt]) -> bool:
+    """Return whether a chain of `elif` ends in an `else` that leaves: what follows then runs only where one of its tests is true."""
+    is_chain = False
+    while len(orelse) == 1 and isinstance(orelse[0], ast.If):
+        orelse, is_chain = orelse[0].orelse, True
+    return is_chain and bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
 def _guard_rest(m: Machine, guard: Guard) -> None:

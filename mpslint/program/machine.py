@@ -6,15 +6,26 @@ import ast
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from typing import Any, Protocol
 
-from mpslint.program.facts import Context, Facts, Guard
+from mpslint.core.record import record
+from mpslint.core.versions import Version
+from mpslint.facts.facts import Context, Facts, Guard
+from mpslint.facts.values import UNKNOWN, Frame, Function, Instance, Known, Module, Names, Symbol, Value
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store
-from mpslint.program.values import UNKNOWN, Frame, Function, Instance, Known, Names, Symbol, Value
-from mpslint.record import record
-from mpslint.versions import Version
+
+
+class Loader(Protocol):
+    """What gives the modules of the project that a run imports."""
+
+    def load(self, m: Machine, name: str, level: int) -> Module | None:
+        """Return the module that an import means, walked; None for one outside the project."""
+
+    def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
+        """Return a module in a package, walked; None where there is none."""
+
 
 MOST_STEPS = 300_000
 """Expressions evaluated in one file before the evaluator stops following calls."""
@@ -58,6 +69,8 @@ class Machine:
     """The names that a loop assigns, by the id of its node."""
     star_modules: list[str] = field(default_factory=list)
     """The modules of which `from module import *` was seen."""
+    project: Loader | None = None
+    """What loads the modules of the project; None where a file is read by itself."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
@@ -77,7 +90,7 @@ class Machine:
 
     def is_known_module(self, value: Value | None) -> bool:
         """Return whether a value is a name inside a package that rules know, so that calling its attribute is no method call."""
-        return isinstance(value, Symbol) and value.name.split(".")[0] in self.known_roots
+        return isinstance(value, Module) or (isinstance(value, Symbol) and value.name.split(".")[0] in self.known_roots)
 
     def lookup(self, name: str) -> Value:
         """Return what a name stands for in the current frame."""
@@ -87,20 +100,41 @@ class Machine:
             if value is not None:
                 return value
             frame = frame.parent
+        home = self.home
         if name == "__name__":
-            return Known("__main__")
+            return Known(home.name if home is not None else "__main__")
         if hasattr(builtins, name):
             return Symbol(f"builtins.{name}")
-        candidates = [self.platform.imported(module, name) for module in self.star_modules]
+        stars = self.stars
+        candidates = [self.platform.imported(module, name) for module in stars]
         best = max(candidates, key=self.how_known, default="")
         if not (best and self.how_known(best)):
-            best = self.platform.brought.get(name, "") if self.star_modules else ""
+            best = self.platform.brought.get(name, "") if stars else ""
         return Symbol(best) if best else UNKNOWN
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""
-        frame = self.module if name in self.frame.declared_global else self.frame
+        frame = self.root if name in self.frame.declared_global else self.frame
         self.store.write(frame.slots, name, value)
+
+    @property
+    def root(self) -> Frame:
+        """The frame of the module whose code is walked."""
+        frame = self.frame
+        while frame.parent is not None:
+            frame = frame.parent
+        return frame
+
+    @property
+    def home(self) -> Module | None:
+        """The module whose code is walked; None for the file that is started."""
+        return self.root.home
+
+    @property
+    def stars(self) -> list[str]:
+        """The outside modules of which the module whose code is walked imports everything."""
+        home = self.home
+        return self.star_modules if home is None else home.stars
 
     def new_frame(self, parent: Frame) -> Frame:
         """Return an empty frame inside another."""

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.program.machine import Machine
-from mpslint.program.values import (
+from mpslint.core.versions import parse_version
+from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
@@ -24,7 +24,7 @@ from mpslint.program.values import (
     join_all,
     same,
 )
-from mpslint.versions import parse_version
+from mpslint.program.machine import Machine
 
 LARGEST_RESULT = 1 << 16
 """Characters or bits of a computed constant; beyond, the value is Unknown."""

@@ -7,8 +7,8 @@ import contextlib
 import re
 import warnings
 
-from mpslint.finding import Span
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
 from mpslint.source.document import Cell, Document, Unread
 
 PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -23,12 +23,15 @@ class Parsed:
     unread: tuple[Unread, ...] = ()
 
 
-def parse_program(document: Document, text: str) -> Parsed:
-    """Return the statements of `text`, which is `document.python` or one of its scripts. Never raises."""
+def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed:
+    """Return the statements of `text`, which is `document.python` or one of its scripts. Never raises.
+
+    `lines_above` are the lines before it in the joined text of a run; a notebook has none.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            body = ast.parse(text).body
+            body = ast.parse("\n" * lines_above + text).body
         except PARSER_ERRORS as error:
             if not document.cells:
                 return Parsed([], (_unread(document, Span(0, len(text)), error),))
@@ -96,15 +99,3 @@ def _unread(document: Document, span: Span, error: BaseException) -> Unread:
     start = min(document.line_starts[line - 1] + max(0, (error.offset or 1) - 1), end)
     start, end = (max(span.start, min(span.end, offset)) for offset in (start, end))
     return Unread(Span(start, end), f"does not parse: {error.msg}")
-
-
-def without_cells(document: Document, unread: tuple[Unread, ...]) -> str:
-    """Return the document's Python with the cells that could not be parsed blank."""
-    from mpslint.source.magics import blank
-
-    text = document.python
-    for part in unread:
-        cell = document.cell_at(part.span.start)
-        if cell is not None:
-            text = text[: cell.span.start] + blank(text[cell.span.start : cell.span.end]) + text[cell.span.end :]
-    return text

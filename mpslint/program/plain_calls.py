@@ -10,7 +10,7 @@ import ast
 import itertools
 import re
 
-from mpslint.record import record
+from mpslint.core.record import record
 
 _EQUAL = re.compile(rb"\w+( *= *)(?=\S)")
 """A keyword, and how it is set apart from its value."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.record import record
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.record import record
 
 
 @record(frozen=True)
@@ -27,6 +27,7 @@ class Platform:
     bags: frozenset[str]
     dataclass_parsers: frozenset[str]
     commands: frozenset[str]
+    bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     flat: frozenset[str]
     aliases: dict[str, str]

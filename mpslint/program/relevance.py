@@ -7,10 +7,10 @@ import functools
 from collections.abc import Iterable
 from dataclasses import field
 
-from mpslint.program.values import Function, Known, Symbol, Value, alternatives_of
-from mpslint.record import record
+from mpslint.core.record import record
+from mpslint.facts.values import Function, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
-from mpslint.words import Words, identifiers_of
+from mpslint.source.words import Words, identifiers_of
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""

@@ -6,19 +6,22 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
-from mpslint.program.facts import Choice, Import
-from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
-from mpslint.program.machine import Machine
-from mpslint.program.values import (
+from mpslint.facts.facts import Choice, Import
+from mpslint.facts.values import (
+    UNKNOWN,
     Class,
     Function,
     Instance,
+    Items,
     Known,
+    Module,
     Symbol,
     Value,
     truth,
 )
+from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
+from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
+from mpslint.program.machine import Loader, Machine
 
 
 def execute(m: Machine, body: Sequence[ast.stmt]) -> bool:
@@ -43,13 +46,21 @@ def _expression(m: Machine, node: ast.Expr) -> bool:
 
 
 def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
+    decorators = tuple(_decorator(m, decorator) for decorator in node.decorator_list)
     defaults = tuple(m.value(default) for default in node.args.defaults)
     keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
     function = Function(node, m.frame, decorators, defaults, keyword_defaults)
     m.functions[id(node)] = function
     m.bind(node.name, function)
     return False
+
+
+def _decorator(m: Machine, node: ast.expr) -> Value:
+    """Return what a decorator is; one that counts as a call without parentheses is recorded as that call."""
+    value = m.value(node)
+    if isinstance(value, Symbol) and value.name in m.platform.bare_decorators:
+        m.value(ast.copy_location(ast.Call(node, [], []), node))
+    return value
 
 
 def _class(m: Machine, node: ast.ClassDef) -> bool:
@@ -99,6 +110,10 @@ def _assert(m: Machine, node: ast.Assert) -> bool:
 
 def _import(m: Machine, node: ast.Import) -> bool:
     for alias in node.names:
+        if m.project is not None and (module := m.project.load(m, alias.name, 0)) is not None:
+            top = module if alias.asname or "." not in alias.name else m.project.load(m, alias.name.split(".")[0], 0)
+            m.bind(alias.asname or alias.name.split(".")[0], top if top is not None else UNKNOWN)
+            continue
         name = m.platform.normalise(alias.name)
         m.bind(alias.asname or alias.name.split(".")[0], Symbol(name if alias.asname else alias.name.split(".")[0]))
         _note_import(m, alias.name, node)
@@ -106,18 +121,35 @@ def _import(m: Machine, node: ast.Import) -> bool:
 
 
 def _import_from(m: Machine, node: ast.ImportFrom) -> bool:
+    if m.project is not None and (module := m.project.load(m, node.module or "", node.level)) is not None:
+        return _import_from_project(m, m.project, module, node)
     if node.level or node.module is None:
         for alias in node.names:
             m.bind(alias.asname or alias.name, Symbol(f".{node.module or ''}.{alias.name}"))
         return False
     for alias in node.names:
         if alias.name == "*":
-            m.star_modules.append(node.module)
+            m.stars.append(node.module)
             continue
         name = m.platform.imported(node.module, alias.name)
         value: Value = Known(m.platform.values[name], node, source=name) if name in m.platform.values else Symbol(name)
         m.bind(alias.asname or alias.name, value)
     _note_import(m, node.module, node)
+    return False
+
+
+def _import_from_project(m: Machine, project: Loader, module: Module, node: ast.ImportFrom) -> bool:
+    """Carry out `from module import ...` of a module of the project; a name that it does not have may be an outside one's."""
+    for alias in node.names:
+        if alias.name == "*":
+            listed = module.slots.get("__all__")
+            names = [item.value for item in listed.values() if isinstance(item, Known)] if isinstance(listed, Items) else None
+            for name in names if names is not None else [name for name in module.slots if isinstance(name, str) and name[:1] != "_"]:
+                if name in module.slots:
+                    m.bind(name, module.slots[name])
+            m.stars.extend(star for star in module.stars if star not in m.stars)
+            continue
+        m.bind(alias.asname or alias.name, m.attribute(module, alias.name, None))
     return False
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Any
 
-from mpslint.program.values import UNKNOWN, Entry, Names, Value, join
-from mpslint.record import record
+from mpslint.core.record import record
+from mpslint.facts.values import UNKNOWN, Entry, Names, Value, join
 
 Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 """(id of the slots, key) -> (the slots, key, value)."""

@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
+
+from mpslint.core.inert import inert_lines
 
 _WIDTH = 110
 _PIPE_WIDTH = 160
 
 
+class InertConsole(Console):
+    """A console that shows what names and sources hold and obeys none of it: neither control characters nor rich's own markup."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render something; its text has no active character, only the styles and controls are rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(inert_lines(segment.text), segment.style)
+
+
 def console() -> Console:
     """Return a console on standard output, without colours when piped or NO_COLOR is set, of a readable width."""
     plain = Console(file=sys.stdout, highlight=False, soft_wrap=False)
-    return Console(file=sys.stdout, highlight=False, width=min(_WIDTH, plain.width) if plain.is_terminal else _PIPE_WIDTH)
+    return InertConsole(
+        file=sys.stdout, highlight=False, markup=False, emoji=False, width=min(_WIDTH, plain.width) if plain.is_terminal else _PIPE_WIDTH
+    )
 
 
 def print_wrapped(text: str, console: Console, *, indent: int = 0, style: str = "") -> None:

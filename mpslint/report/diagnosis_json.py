@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
 from mpslint.diagnose.frames import Frame
@@ -29,7 +30,6 @@ from mpslint.diagnose.memory_words import evidence
 from mpslint.diagnose.out_of_memory import OutOfMemory
 from mpslint.diagnose.sizes import Size
 from mpslint.report.diagnosis_words import summary
-from mpslint.versions import format_version
 
 SCHEMA = 1
 

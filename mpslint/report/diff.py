@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from mpslint.finding import Finding, Safety
+from mpslint.core.finding import Finding, Safety
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS, counted, place_in
 from mpslint.rewrite.apply import Fixed
@@ -21,12 +21,21 @@ def print_fixed(out: Terminal, fixed: Fixed) -> None:
     for name, lines in cell_diffs(fixed.before, fixed.after):
         out.line((name, "bold"))
         for line in lines:
-            out.line((line, _STYLES.get(line[:1], "")))
+            out.line((line.removesuffix("\r"), _STYLES.get(line[:1], "")))
         out.line()
     made = Counter((finding.rule, f"{finding.name}: {finding.fix.summary}") for finding in fixed.applied if finding.fix is not None)
     for (rule, what), times in made.items():
         out.line("  ", (rule, "bold"), f" {what}", *([(f"  ({times} times)", "dim")] if times > 1 else []))
     out.line()
+
+
+def print_fixes(out: Terminal, fixed: Fixed) -> None:
+    """Print what was (or would be) fixed in one file, a line each."""
+    document = fixed.before.document
+    for finding in fixed.applied:
+        if finding.fix is not None:
+            place = (place_in(document.path, document.place(finding.span.start)), "bold")
+            out.wrapped(place, " ", (finding.rule, "bold"), f" {finding.name}: {finding.fix.summary}")
 
 
 def print_left(out: Terminal, fixed: Fixed) -> None:

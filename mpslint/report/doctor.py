@@ -14,9 +14,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Machine, Problem, TorchProbe
 from mpslint.report.console import print_rows, print_wrapped
-from mpslint.versions import format_version
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _GIB = 1024**3

@@ -11,9 +11,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mpslint.in_force import DEFAULT, InForce
 from mpslint.report.terminal import Terminal
-from mpslint.view import versions_of
+from mpslint.session.effective import DEFAULT, InForce
+from mpslint.session.view import versions_of
 
 SCHEMA = 1
 NAMES, VALUES = 24, 24

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mpslint import __version__
+from mpslint.core.inert import inert_lines
 from mpslint.diagnose.issue_report import IssueReport, PlacedFinding, RunMemory
 from mpslint.diagnose.scrubbing import scrub
 from mpslint.diagnose.sizes import format_bytes
@@ -14,7 +15,7 @@ from mpslint.report.doctor import machine_rows, problem_line, torch_rows
 
 def issue_body(report: IssueReport) -> str:
     """Return the body of an issue."""
-    return scrub("\n".join(_lines(report)).strip() + "\n", report.names)
+    return inert_lines(scrub("\n".join(_lines(report)).strip() + "\n", report.names, report.home))
 
 
 def _lines(report: IssueReport) -> Iterator[str]:
@@ -29,6 +30,11 @@ def _lines(report: IssueReport) -> Iterator[str]:
     if report.findings:
         yield "## Findings\n"
         yield from (f"- {_finding(placed)}" for placed in report.findings)
+        yield ""
+    if report.settings:
+        yield "## Settings\n"
+        yield "| run | setting | value | where |\n|---|---|---|---|"
+        yield from (f"| {' | '.join(map(_cell, row))} |" for row in report.settings)
         yield ""
     if report.runs:
         yield "## Memory in the last verify\n"

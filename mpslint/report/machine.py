@@ -9,9 +9,9 @@
      "problems": [{"path", "message"}],
      "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
 
-A place is {"cell", "cell_id", "line", "column", "physical_line", "physical_column"}: cell and cell_id only in notebooks, line and column
-from 1 and within the cell, the physical ones those of the file itself. A range is [start, end) in characters of the joined text of the
-cells.
+A place is {"cell", "cell_id", "execution_count", "line", "column", "physical_line", "physical_column"}: the first three only in
+notebooks, line and column from 1 and within the cell, the physical ones those of the file itself. A place in another file of the run
+also has its "path". A range is [start, end) in characters of the joined text of the cells.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
-from mpslint.finding import Edit, Finding, Safety, Span
-from mpslint.program.values import Known, OneOf
+from mpslint.core.finding import Edit, Finding, Safety, Span
+from mpslint.core.inert import inert_json
+from mpslint.facts.values import Known, OneOf
+from mpslint.session.view import FileView, place_of, versions_of, view
 from mpslint.source.document import Document, Place
-from mpslint.view import FileView, versions_of, view
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
-    from mpslint.session import FileResult
+    from mpslint.session.session import FileResult
     from mpslint.settings.plan import TrainingPlan
     from mpslint.settings.setting import Setting
 
@@ -64,7 +65,7 @@ def _lines(items: Iterable[str]) -> str:
 
 
 def _text(data: object) -> str:
-    return json.dumps(data, ensure_ascii=False)
+    return inert_json(json.dumps(data, ensure_ascii=False))
 
 
 def full_view(result: FileResult) -> FileView:
@@ -93,7 +94,7 @@ def file_as_json(checked: Checked) -> dict[str, Any]:
         "chip": target.chip or None,
         "findings": [_finding(document, finding) for finding in checked.findings],
         "unread": [{"place": place_as_json(document, part.span.start), "reason": part.reason} for part in checked.unread],
-        "plans": [plan_as_json(document, plan) for one in checked.evidence for plan in one.plans],
+        "plans": [plan_as_json(one.document, plan) for one in checked.evidence for plan in one.plans],
     }
 
 
@@ -107,7 +108,7 @@ def _finding(document: Document, finding: Finding) -> dict[str, Any]:
         "why": finding.why,
         **_span(document, finding.span),
         "text": document.text[finding.span.start : finding.span.end],
-        "related": [{"message": r.message, "place": place_as_json(document, r.span.start)} for r in finding.related],
+        "related": [{"message": r.message, "place": _place(place_of(r, document))} for r in finding.related],
         "fix": None
         if fix is None
         else {
@@ -137,9 +138,12 @@ def place_as_json(document: Document, offset: int) -> dict[str, Any]:
 
 
 def _place(place: Place) -> dict[str, Any]:
-    cell = {"cell": place.cell, "cell_id": place.cell_id or None} if place.cell is not None else {}
+    cell = {}
+    if place.cell is not None:
+        cell = {"cell": place.cell, "cell_id": place.cell_id or None, "execution_count": place.execution_count}
     physical = {"physical_line": place.physical_line, "physical_column": place.physical_column}
-    return {**cell, "line": place.line, "column": place.column, **physical}
+    path = {"path": place.path} if place.path else {}
+    return {**path, **cell, "line": place.line, "column": place.column, **physical}
 
 
 def plan_as_json(document: Document, plan: TrainingPlan) -> dict[str, Any]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpslint.program.values import Known, OneOf, Unknown, Value
-from mpslint.session import FileResult
+from mpslint.engine import Checked
+from mpslint.facts.values import Known, OneOf, Unknown, Value
+from mpslint.session.session import FileResult
+from mpslint.session.view import target_line
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document
-from mpslint.view import target_line
 
 
 def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool) -> None:
@@ -23,14 +25,27 @@ def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool
         if result.checked is None:
             continue
         document, target = result.checked.document, result.checked.target
-        plans = [plan for one in result.checked.evidence for plan in one.plans]
-        runs = [plan for plan in plans if plan.kind != "file"] or plans
+        plans = [(one.document, plan) for one in result.checked.evidence for plan in one.plans]
+        runs = [(read, plan) for read, plan in plans if plan.kind != "file"] or plans
         out.print(Text(f"For {target_line(target, document)}", style="dim"))
         if not runs:
             out.print(f"{document.path}: no training run that mpslint can read.")
-        for plan in runs:
-            out.print(_headline(document, plan))
-            out.print(_table(document, plan, with_defaults))
+        for read, plan in runs:
+            out.print(_headline(read, plan))
+            out.print(_table(read, plan, with_defaults))
+
+
+def written_settings(checked: Checked) -> list[tuple[str, str, str, str]]:
+    """Return a row for each setting that the code writes: the run, the setting, its value and its place. No line of the source is in it."""
+    plans = [plan for one in checked.evidence for plan in one.plans]
+    rows = []
+    for plan in [plan for plan in plans if plan.kind != "file"] or plans:
+        for name in load_vocabulary():
+            setting = plan.get(name)
+            if setting is not None and setting.is_written:
+                where = _where(checked.document, setting).replace(checked.document.path, Path(checked.document.path).name)
+                rows.append((plan.title, name, show_value(setting.value), where))
+    return rows
 
 
 def _headline(document: Document, plan: TrainingPlan) -> Text:
@@ -77,4 +92,4 @@ def _where(document: Document, setting: Setting) -> str:
 def _place(document: Document, offset: int, with_path: bool = True) -> str:
     place = document.place(offset)
     cell = f"cell {place.cell}:" if place.cell is not None else "" if with_path else "line "
-    return f"{document.path + ':' if with_path else ''}{cell}{place.line}"
+    return f"{(place.path or document.path) + ':' if with_path or place.path else ''}{cell}{place.line}"

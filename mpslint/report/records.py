@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpslint.record import record
+from mpslint.core.record import record
+from mpslint.session.view import FileView, FindingView
 from mpslint.source.document import Place
 from mpslint.source.files import STANDARD_INPUT
-from mpslint.view import FileView, FindingView
 
 if TYPE_CHECKING:
-    from mpslint.rule import Rule
+    from mpslint.rule.rule import Rule
 
 _PROBLEM = re.compile(r"(?::(\d+))?(?::(\d+))?: (.*)", re.DOTALL)
 LEVELS = ("error", "warning", "note")
@@ -57,7 +57,7 @@ class Notice:
 
 def records(report: Report) -> Iterator[Record]:
     """Yield every finding, in the order of the files."""
-    from mpslint.fingerprint import fingerprints
+    from mpslint.session.fingerprint import fingerprints
 
     for file in report.files:
         path = path_from(report.root, file.path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from mpslint.finding import Safety, Severity
-from mpslint.rule import Example, FixRecipe, Outcome, Rule
+from mpslint.core.finding import Safety, Severity
+from mpslint.core.links import rule_url
+from mpslint.rule.rule import Example, FixRecipe, Outcome, Rule
 
 FAMILIES = {
     "1": "Precision",
@@ -32,9 +34,14 @@ def outcome_versions(rule: Rule, outcome: Outcome) -> str:
 
 
 def in_general(message: str) -> str:
-    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `with torch {torch}` nothing."""
+    """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `{length__bound}` is LENGTH."""
     message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}", "", message)
-    return re.sub(r"\{(\w+)\}", "...", re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message))
+    return re.sub(r"\{([a-z]+)\w*\}", _placeholder, re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message))
+
+
+def _placeholder(hole: re.Match[str]) -> str:
+    """Return what stands for a part of a message that each file fills in, written as the usage of a command names its arguments."""
+    return {"written": "CODE", "what": "DETAILS"}.get(hole.group(1), hole.group(1).upper())
 
 
 def recipe_words(recipe: FixRecipe) -> str:
@@ -71,6 +78,20 @@ def rule_page(rule: Rule) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def rule_as_data(rule: Rule) -> dict[str, Any]:
+    """Return one rule as plain data."""
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "title": rule.title,
+        "url": rule_url(rule.id) or None,
+        "outcomes": [{"versions": str(o.versions), "severity": o.severity.value, "message": o.message} for o in rule.outcomes],
+        "fix": fix_word(rule) or None,
+        "why": rule.why,
+        "sources": list(rule.sources),
+    }
+
+
 def _outcomes(rule: Rule) -> str:
     rows = ["| versions | severity | what happens |", "| --- | --- | --- |"]
     for outcome in rule.outcomes:
@@ -93,7 +114,7 @@ def rules_markdown(rules: Sequence[Rule]) -> str:
             continue
         lines += [f"## {digit}xx {title}", "", "| id | name | what | worst | fix |", "| --- | --- | --- | --- | --- |"]
         for rule in family:
-            link = f"[{rule.id}]({rule.path.name})"
+            link = f"[{rule.id}]({rule.path.parent.name}/{rule.path.name})"
             lines.append(f"| {link} | {rule.name} | {rule.title} | {worst_of(rule).value} | {fix_word(rule) or 'none'} |")
         lines.append("")
     return "\n".join(lines)

@@ -4,56 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.core.links import rule_url
 from mpslint.report.rule_page import first_bad, fix_word, in_general, outcome_versions, recipe_words, worst_of
+from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS
-from mpslint.rule import Example, Rule
+from mpslint.rule.rule import Example, Rule
 
 
-def print_rule(out: Console, rule: Rule) -> None:
-    """Print one rule: what happens in which versions, why, how it is mended, before and after, and the sources."""
-    out.print(Text.assemble((rule.id, "bold"), f" {rule.name}"))
-    out.print(rule.title)
-    out.print()
+def print_rule(out: Terminal, rule: Rule) -> None:
+    """Print one rule: what happens in which versions, why, how it is fixed, before and after, and the sources."""
+    url = rule_url(rule.id)
+    out.line(out.linked(rule.id, url), f" {rule.name}")
+    out.paragraph("", rule.title)
+    out.line()
     for outcome in rule.outcomes:
         versions = outcome_versions(rule, outcome)
-        out.print(Text.assemble("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity.value]), (versions, "bold")))
-        out.print(f"           {in_general(outcome.message)}")
-    out.print()
-    out.print(rule.why)
+        out.wrapped("  ", (outcome.severity.value.ljust(8), COLOURS[outcome.severity.value]), (versions, "bold"), indent=10)
+        out.paragraph(" " * 10, in_general(outcome.message))
+    for paragraph in rule.why.strip().split("\n\n"):
+        out.line()
+        out.paragraph("", " ".join(paragraph.split()))
     for recipe in rule.fixes:
         words = recipe_words(recipe)
         versions = f" ({recipe.versions})" if str(recipe.versions) else ""
-        out.print(Text.assemble("\n", (f"Fix, {recipe.safety.value}{versions}", "bold"), f": {words}" if words else ""))
+        out.line()
+        out.wrapped((f"Fix, {recipe.safety.value}{versions}", "bold"), f": {words}" if words else "")
         if recipe.reason:
-            out.print(f"  {recipe.reason}")
+            out.paragraph("  ", recipe.reason)
     example = first_bad(rule)
     if example is not None:
         _print_example(out, example)
     silent = next((example for example in rule.examples if example.ok), None)
     if silent is not None:
-        out.print(Text("\nNot reported", style="bold"))
+        out.line("\n", ("Not reported", "bold"))
         _print_code(out, silent.ok)
-    out.print(Text("\nSources", style="bold"))
+    out.line("\n", ("Sources", "bold"))
     for source in rule.sources:
-        out.print(f"  {source}")
+        out.paragraph("  ", source)
+    if url:
+        out.line("  ", out.linked(url, url, "blue"))
 
 
-def _print_example(out: Console, example: Example) -> None:
+def _print_example(out: Terminal, example: Example) -> None:
     target = ", ".join(f"{name} {version}" for name, version in example.target.items())
-    out.print(Text(f"\nBefore{f' (for {target})' if target else ''}", style="bold"))
+    out.line("\n", (f"Before{f' (for {target})' if target else ''}", "bold"))
     _print_code(out, example.bad)
     if example.good:
-        out.print(Text("After", style="bold"))
+        out.line(("After", "bold"))
         _print_code(out, example.good)
 
 
-def _print_code(out: Console, code: str) -> None:
+def _print_code(out: Terminal, code: str) -> None:
     for line in code.rstrip().splitlines():
-        out.print(Text(f"  {line}", style="cyan"))
+        out.line((f"  {line}", "cyan"))
 
 
 def rules_table(rules: Sequence[Rule]) -> Table:

@@ -6,9 +6,10 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from mpslint.core.links import rule_url
 from mpslint.report.terminal import Terminal, terminal
+from mpslint.session.view import LONGEST_LINE, FileView, FindingView, FixView, said_once, windowed
 from mpslint.source.document import Place
-from mpslint.view import LONGEST_LINE, FileView, FindingView, FixView, said_once, windowed
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
 IN_SHORT = "note"
@@ -25,7 +26,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
     shown_target = ""
     for file in (file for file in files if file.findings):
         if file.target != shown_target and not quiet:
-            out.line((f"For {file.target}", "dim"))
+            out.wrapped((f"For {file.target}", "dim"))
             shown_target = file.target
         if not quiet:
             print_findings(out, file)
@@ -59,8 +60,9 @@ def place_in(path: str, place: Place) -> str:
 
 
 def short_place(place: Place) -> str:
-    """Return a place in words, without its file."""
-    return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
+    """Return a place in words, without its file, unless that is another than the one that is spoken of."""
+    where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
+    return f"{place.path}, {where}" if place.path else where
 
 
 def other_places(others: Sequence[FindingView]) -> str:
@@ -74,7 +76,7 @@ def other_places(others: Sequence[FindingView]) -> str:
 def print_line(out: Terminal, path: str, finding: FindingView) -> None:
     """Print one finding on one line."""
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
-    out.line(place, " ", severity, f" {finding.rule} {finding.message}")
+    out.wrapped(place, " ", severity, " ", out.linked(finding.rule, rule_url(finding.rule), ""), f" {finding.message}")
 
 
 def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = (), with_why: bool = True) -> None:
@@ -122,7 +124,9 @@ def print_note(out: Terminal, path: str, finding: FindingView, others: Sequence[
 
 def _print_headline(out: Terminal, path: str, finding: FindingView) -> None:
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
-    out.line(place, "  ", severity, " ", (finding.rule, "bold"), f" {finding.name}")
+    ran = finding.place.execution_count
+    count = [(f" In [{ran}]", "dim")] if ran is not None else []
+    out.wrapped(place, *count, "  ", severity, " ", out.linked(finding.rule, rule_url(finding.rule)), f" {finding.name}")
     out.paragraph("  ", finding.message)
 
 
@@ -147,16 +151,19 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)
     lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
+    hidden = _hidden(files)
     if not findings:
         if read:
-            out.line((f"Nothing wrong for MPS in {counted(read, 'file')}", "" if lost else "green"), f"{lost}.")
+            said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
+            out.wrapped((f"{said} in {counted(read, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}")
         return
     causes = [finding for file in found_in for finding, _ in said_once(file.findings)]
     severities = Counter(finding.severity for finding in causes)
     counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
     touched = len(found_in)
     places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
-    out.line((counts, "bold"), f"{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "") + f"{lost}.")
+    of = f" of {read}" if read > touched else ""
+    out.wrapped((counts, "bold"), f"{places} in {counted(touched, 'file')}{of}{lost}.{hidden}")
     safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
@@ -166,16 +173,16 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     if safe:
         more = f"; {unsafe} more with --unsafe, which changes the run" if unsafe else ""
-        out.line(f"{safe} can be fixed safely: {command}{more}")
+        out.wrapped(f"{safe} can be fixed safely: {command}{more}")
     elif unsafe:
-        out.line(f"{unsafe} can be fixed by changing the run: {command} --unsafe")
+        out.wrapped(f"{unsafe} can be fixed by changing the run: {command} --unsafe")
 
 
-def print_statistics(out: Terminal, files: Sequence[FileView]) -> None:
-    """Print how often each rule was found, most first."""
-    rows = Counter((finding.rule, finding.name, finding.severity) for file in files for finding in file.findings)
-    for (rule, name, severity), count in sorted(rows.items(), key=lambda row: (-row[1], row[0][0])):
-        out.line(f"{count:>6}  ", (severity.ljust(8), COLOURS[severity]), (rule, "bold"), f" {name}")
+def _hidden(files: Sequence[FileView]) -> str:
+    """Return what the severity that was asked for leaves out, in a sentence; '' for nothing."""
+    severities = Counter(severity for file in files for severity in file.hidden)
+    counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
+    return f" Not shown: {counts} (--severity)." if counts else ""
 
 
 def print_problems(files: Sequence[FileView]) -> None:

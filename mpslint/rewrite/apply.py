@@ -5,13 +5,13 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Sequence
 
+from mpslint.core.finding import Edit, Finding, MpslintError, Safety, Span
+from mpslint.core.record import record
 from mpslint.engine import Checked, check
-from mpslint.finding import Edit, Finding, MpslintError, Safety, Span
-from mpslint.record import record
-from mpslint.rule import Rule, load_rules
+from mpslint.rule.rule import Rule, load_rules
 from mpslint.source.document import Document
 from mpslint.source.reader import read
-from mpslint.target import Target
+from mpslint.target.target import Target
 
 MOST_ROUNDS = 10
 
@@ -47,14 +47,16 @@ def fix(
     rules: Sequence[Rule] | None = None,
     unsafe: bool = False,
     wanted: Callable[[Finding], bool] = lambda finding: True,
+    within: Callable[[Checked], Checked] = lambda checked: checked,
 ) -> Fixed:
     """Return a Document with everything mended that can be: safe fixes, then, on request, unsafe ones for what they leave.
 
+    `within` adds to what a check of the Document gives what the runs around it say of it.
     Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes do not come to rest.
     """
     rules = load_rules() if rules is None else rules
     allowed = (Safety.SAFE, Safety.UNSAFE) if unsafe else (Safety.SAFE,)
-    before = current = check(document, target, rules)
+    before = current = within(check(document, target, rules))
     applied: list[Finding] = []
     original = data = _bytes(document, ())
     for _ in range(MOST_ROUNDS):
@@ -62,7 +64,7 @@ def fix(
         if not chosen:
             return Fixed(before, current, original, data, tuple(applied))
         data = _bytes(current.document, tuple(edit for finding in chosen for edit in _edits(finding)))
-        following = check(read(document.path, data, document.kind), target, rules)
+        following = within(check(read(document.path, data, document.kind), target, rules))
         _refuse_damage(current, following, chosen)
         applied += chosen
         current = following

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mpslint.core.finding import Finding
+from mpslint.core.record import record
 from mpslint.engine import Checked, check
-from mpslint.finding import Finding
-from mpslint.record import record
 from mpslint.rewrite.apply import FixError
-from mpslint.rule import Rule
+from mpslint.rule.rule import Rule
+from mpslint.rule.suppression import ignores_for
 from mpslint.source.document import Document
 from mpslint.source.reader import read
-from mpslint.suppression import ignores_for
-from mpslint.target import Target
+from mpslint.target.target import Target
 
 
 @record(frozen=True, eq=False)

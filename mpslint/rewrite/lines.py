@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mpslint.finding import Edit, Span
+from mpslint.core.finding import Edit, Span
 from mpslint.source.document import Document, Kind
 
 _SETS_A_VARIABLE = re.compile(r"[ \t]*(?:export[ \t]+|ENV[ \t]+|-[ \t]+)?[\"']?(?P<written>)", re.IGNORECASE)

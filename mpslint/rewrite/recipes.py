@@ -9,22 +9,25 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.finding import Edit, Fix, Safety, Span
-from mpslint.judge import Match, conditions_hold
+from mpslint.core.finding import Edit, Fix, Safety, Span
+from mpslint.core.versions import format_version
+from mpslint.facts.facts import Call
 from mpslint.program.comments import comments_in
-from mpslint.program.facts import Call
+from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
-from mpslint.rule import FixRecipe, Rule
+from mpslint.rule.judge import Match, conditions_hold
+from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.translate import bound_arguments
+from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document, Kind
-from mpslint.versions import format_version
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 COMMENT_REASON = "it would delete a comment"
+FOR_ALL_REASON = "it changes the run on other machines that use this file"
 
 
 def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
@@ -55,7 +58,15 @@ def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidenc
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     if written.reason:
         return Fix(Safety.UNSAFE, summary, written.edits, written.reason)
+    if recipe.safety is Safety.SAFE and _changes_other_machines(recipe, match, evidence):
+        return Fix(Safety.UNSAFE, summary, written.edits, FOR_ALL_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))
+
+
+def _changes_other_machines(recipe: FixRecipe, match: Match, evidence: Evidence) -> bool:
+    """Return whether a recipe writes, for every machine, a setting whose old value is right elsewhere: only Python can tell a Mac apart."""
+    is_python = evidence.document.kind in (Kind.PYTHON, Kind.NOTEBOOK) and (match.setting is None or match.setting.style == "python")
+    return not is_python and any(load_vocabulary()[name].elsewhere for name in recipe.set)
 
 
 def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
@@ -102,7 +113,7 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
     if _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")
-    return Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason)
+    return with_bound_names(Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
 
 
 def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from mpslint.finding import Finding, Safety
+from mpslint.core.finding import Finding, Safety
 from mpslint.rewrite.recipes import COMMENT_REASON
 from mpslint.server.client import Abilities, wants
 from mpslint.server.diagnostics import SOURCE, diagnostic_of

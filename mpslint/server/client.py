@@ -7,7 +7,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from mpslint.record import record
+from mpslint.core.record import record
 
 
 @record(frozen=True, slots=True)

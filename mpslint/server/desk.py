@@ -10,13 +10,13 @@ from typing import TypeVar
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from mpslint.folders import forget_disk
-from mpslint.running import mistake_in
+from mpslint.core.folders import forget_disk
 from mpslint.server.client import Abilities, abilities_of
 from mpslint.server.diagnostics import diagnostics_of
 from mpslint.server.judging import Judged, judge_snapshot
 from mpslint.server.open_texts import snapshot_of
-from mpslint.session import Options
+from mpslint.session.running import mistake_in
+from mpslint.session.session import Options
 
 Result = TypeVar("Result")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from lsprotocol import types
 
-from mpslint.finding import Finding, Severity, Span
+from mpslint.core.finding import Finding, Related, Severity, Span
+from mpslint.core.links import rule_url
 from mpslint.server.judging import Judged
 from mpslint.server.snapshot import Snapshot
 from mpslint.source.document import Document
@@ -38,12 +41,27 @@ def diagnostic_of(snapshot: Snapshot, document: Document, finding: Finding, with
     """Return a finding as a diagnostic, and the address of the text that it is in."""
     uri, range_ = _place(snapshot, document, finding.span)
     related = [
-        types.DiagnosticRelatedInformation(types.Location(*_place(snapshot, document, other.span)), other.message)
+        types.DiagnosticRelatedInformation(_location(snapshot, document, other), other.message)
         for other in (finding.related if with_related else ())
     ]
+    url = rule_url(finding.rule)
     return uri, types.Diagnostic(
-        range_, finding.message, SEVERITIES[finding.severity], finding.rule, source=SOURCE, related_information=related or None
+        range_,
+        finding.message,
+        SEVERITIES[finding.severity],
+        finding.rule,
+        types.CodeDescription(url) if url else None,
+        source=SOURCE,
+        related_information=related or None,
     )
+
+
+def _location(snapshot: Snapshot, document: Document, other: Related) -> types.Location:
+    """Return where something is that a finding rests on; in another file, the beginning of its text."""
+    if not other.path:
+        return types.Location(*_place(snapshot, document, other.span))
+    start = types.Position(other.line - 1, other.column - 1)
+    return types.Location(Path(other.path).absolute().as_uri(), types.Range(start, start))
 
 
 def _place(snapshot: Snapshot, document: Document, span: Span) -> tuple[str, types.Range]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from mpslint.finding import Finding, Safety
+from mpslint.core.finding import Finding, Safety
 from mpslint.report.rule_page import rule_page
 from mpslint.server.judging import Judged, rule_of
-from mpslint.session import Options
+from mpslint.session.session import Options
 
 
 def findings_at(judged: Judged, uri: str, position: types.Position) -> list[tuple[Finding, types.Range]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from mpslint.finding import Finding, MpslintError, UsageError
+from mpslint.core.finding import Finding, MpslintError, UsageError
+from mpslint.core.outside import LARGEST_FILE
+from mpslint.core.record import record
 from mpslint.program.parse import parse_program
-from mpslint.record import record
-from mpslint.rule import Rule
-from mpslint.running import mistake_in
+from mpslint.rule.rule import Rule
 from mpslint.server.snapshot import Snapshot
-from mpslint.session import LARGEST_FILE, Options, add_ignores_to, check_file, configuration_for, fix_file, open_document, rules_for
+from mpslint.session.running import mistake_in
+from mpslint.session.session import Options, add_ignores_to, check_file, configuration_for, fix_file, open_document, rules_for
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import LARGEST_JSON, STANDARD_INPUT, Found, is_excluded
 

@@ -12,24 +12,24 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from mpslint import __version__
-from mpslint.configuration import FILES
-from mpslint.finding import MpslintError
-from mpslint.folders import forget_disk
-from mpslint.pins import LOCK_FILES
+from mpslint.core.finding import MpslintError
+from mpslint.core.folders import forget_disk
 from mpslint.server.actions import FIX_ALL, IGNORE, QUICK_FIX, actions_of, finding_for
 from mpslint.server.desk import Desk
 from mpslint.server.edits import workspace_edit
 from mpslint.server.hover import findings_at, page_of
 from mpslint.server.judging import Judged, fixed_data, ignoring_data
 from mpslint.server.open_texts import keep_lines
-from mpslint.session import Options
+from mpslint.session.configuration import FILES
+from mpslint.session.session import Options
+from mpslint.target.pins import pin_file_globs
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
 """All cells of every notebook: cells that are no Python count where cells are counted."""
-WATCHED = f"**/{{{','.join([*FILES, *LOCK_FILES, 'requirements*.txt', 'environment.yml', 'environment.yaml'])}}}"
+WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs()])}}}"
 """What configurations and versions are read from."""
 
 

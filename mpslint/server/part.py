@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 from pygls.workspace import TextDocument
 
-from mpslint.record import record
+from mpslint.core.record import record
 from mpslint.source.document import NEWLINE
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

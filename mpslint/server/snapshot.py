@@ -7,8 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.finding import Span
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
 from mpslint.server.part import Part
 from mpslint.source.document import Document, Kind, Place
 from mpslint.source.reader import encoded, read

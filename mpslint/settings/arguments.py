@@ -7,10 +7,10 @@ import functools
 from collections.abc import Mapping
 from dataclasses import field
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.record import record
-from mpslint.versions import Version, VersionRange
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange
 
 _KEYS = {"exists", "use", "before", "drop", "note", "rewrite"}
 

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mpslint.program.facts import Call
-from mpslint.program.values import UNKNOWN, Instance, Known, Value, alternatives_of
+from mpslint.core.versions import VersionRange
+from mpslint.facts.facts import Call
+from mpslint.facts.values import UNKNOWN, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import Family, load_families
 from mpslint.settings.setting import Setting
 from mpslint.settings.sliced import cut_by_hand
-from mpslint.versions import VersionRange
 
 if TYPE_CHECKING:
     from mpslint.settings.plan import TrainingPlan

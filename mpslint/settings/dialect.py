@@ -9,15 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from mpslint.knowledge import knowledge_files
-from mpslint.record import record
-from mpslint.versions import Version, VersionRange
+from mpslint.core.knowledge import knowledge_files
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange
 
 _WILD = re.compile(r"\[[^\]]*\]|[*?]")
 """What stands for any text, or any character, in a pattern of names."""
 ANYTHING = "*"
-ABSENT = object()
-"""A default that no version of the Target has."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml
+from mpslint.core.versions import VersionRange
 from mpslint.settings.dialect import (
     AttributePattern,
     CallPattern,
@@ -21,8 +22,8 @@ from mpslint.settings.dialect import (
     Spelling,
     Table,
 )
+from mpslint.settings.roles import check_role, closest
 from mpslint.settings.vocabulary import load_vocabulary
-from mpslint.versions import VersionRange
 
 READERS = ("plain", "word", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
@@ -99,7 +100,8 @@ def _read_node(path: Path, data: Mapping[str, Any]) -> NodePattern:
 def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
     unknown = sorted(set(data) - allowed)
     if unknown:
-        raise RuleError(f"{path}: unknown key {unknown[0]!r}; known keys: {', '.join(sorted(allowed))}")
+        hint = closest(unknown[0], allowed) or f"; known keys: {', '.join(sorted(allowed))}"
+        raise RuleError(f"{path}: unknown key {unknown[0]!r}{hint}")
 
 
 def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
@@ -129,7 +131,7 @@ def _read_spelling(path: Path, data: Any) -> Spelling:
         data = {"setting": data}
     _only(path, data, _SPELLING_KEYS)
     if data["setting"] not in load_vocabulary():
-        raise RuleError(f"{path}: unknown setting {data['setting']!r}: it is not in settings.yaml")
+        raise RuleError(f"{path}: unknown setting {data['setting']!r}{closest(data['setting'], load_vocabulary())}")
     if data.get("reads", "plain") not in READERS:
         raise RuleError(f"{path}: {data['setting']}: unknown reader {data['reads']!r}; known: {', '.join(READERS)}")
     return Spelling(data["setting"], data.get("reads", "plain"), data.get("values"), data.get("when", ""))
@@ -137,7 +139,7 @@ def _read_spelling(path: Path, data: Any) -> Spelling:
 
 def _read_defaults(path: Path, setting: str, data: Any) -> tuple[Default, ...]:
     if setting not in load_vocabulary():
-        raise RuleError(f"{path}: default of an unknown setting {setting!r}")
+        raise RuleError(f"{path}: default of an unknown setting {setting!r}{closest(setting, load_vocabulary())}")
     rows = data if isinstance(data, list) else [{"value": data}]
     return tuple(Default(row["value"], VersionRange.parse(row.get("versions", ""))) for row in rows)
 
@@ -149,10 +151,10 @@ def _read_call(path: Path, dialect: str, data: Mapping[str, Any], tables: Mappin
         raise RuleError(f"{path}: unknown table {data['table']!r}")
     for setting in (*data.get("sets", {}), *filter(None, [data.get("named"), data.get("rests_on")])):
         if setting not in load_vocabulary():
-            raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}")
+            raise RuleError(f"{path}: {data['role']}: unknown setting {setting!r}{closest(setting, load_vocabulary())}")
     return CallPattern(
         dialect,
-        data["role"],
+        check_role(data["role"], str(path)),
         table,
         tuple(data.get("names", ())),
         tuple(data.get("not_names", ())),

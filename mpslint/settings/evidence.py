@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from mpslint.finding import Span
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.facts.facts import Call, Facts
 from mpslint.program.evaluator import evaluate_program
-from mpslint.program.facts import Call, Facts
+from mpslint.program.modules import Modules
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import Parents, children, first_line, walk
-from mpslint.record import record
+from mpslint.project.run import Run
 from mpslint.settings.dialect import Dialects, load_dialects
 from mpslint.settings.plan import FilePlans, TrainingPlan, gather
+from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
-from mpslint.source.document import Document, Kind, Unread
-from mpslint.target import Target
-from mpslint.words import Words
-
-CHOOSE_DEVICE = frozenset(["trainer", "lightning_trainer", "accelerator", "fabric"])
-"""Roles of calls that put a model on the Mac's GPU of their own accord."""
+from mpslint.source.document import Document, Kind, Part, Unread
+from mpslint.source.words import Words
+from mpslint.target.target import Target
 
 
 @record(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Evidence:
     facts: Facts
     target: Target
     file_plans: FilePlans
+    whole: Evidence | None = None
+    """For the statements of one file of a run: the evidence of all its files."""
 
     @property
     def plans(self) -> tuple[TrainingPlan, ...]:
@@ -43,11 +47,25 @@ class Evidence:
         """Return the place of a node that has one."""
         return span_of(self.document, node)
 
+    def within(self, part: Part) -> Evidence:
+        """Return the same evidence with the statements of one file only, in which a fix finds its names; itself for a Document of one."""
+        if not self.document.parts:
+            return self
+        if part.first_line not in self._scopes:
+            last = part.first_line + part.lines
+            body = [statement for statement in self.parsed.body if part.first_line <= statement.lineno < last]
+            self._scopes[part.first_line] = dataclasses.replace(self, parsed=Parsed(body, ()), whole=self)
+        return self._scopes[part.first_line]
+
+    @functools.cached_property
+    def _scopes(self) -> dict[int, Evidence]:
+        return {}
+
     @functools.cached_property
     def trains(self) -> bool:
         """Whether the program trains something: it has a Trainer, or runs `backward()`."""
         roles = {matched.pattern.role for matched in self.file_plans.matched}
-        return bool(roles & {"trainer", "lightning_trainer"}) or any(call.method == "backward" for call in self.facts.calls)
+        return bool(roles & load_roles().trains) or any(call.method == "backward" for call in self.facts.calls)
 
     @functools.cached_property
     def is_program(self) -> bool:
@@ -59,9 +77,13 @@ class Evidence:
         """The devices that something of the program is put on: those it names, and the Mac's where a Trainer chooses."""
         settings = [setting for matched in self.file_plans.matched for setting in matched.settings]
         named = {str(value).split(":")[0] for s in settings if s.name == "device.name" for value in s.constants}
-        choosers = [m for m in self.file_plans.matched if m.pattern.role in CHOOSE_DEVICE]
         is_cpu = any(s.name == "device.cpu_only" and s.is_known and s.constant is True for s in settings)
-        return frozenset(named | ({"mps"} if choosers and not is_cpu else set()))
+        return frozenset(named | ({"mps"} if self.has_device_chooser and not is_cpu else set()))
+
+    @functools.cached_property
+    def has_device_chooser(self) -> bool:
+        """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU wherever it is."""
+        return any(m.pattern.role in load_roles().choose_device for m in self.file_plans.matched)
 
     def runs_on(self, device: str) -> bool:
         """Return whether something of the program is put on a device (`mps`)."""
@@ -100,6 +122,11 @@ class Evidence:
         return found
 
     @functools.cached_property
+    def memo(self) -> dict[str, Any]:
+        """What was worked out once for the whole program, by name: a search of all of it for each finding takes for ever."""
+        return {}
+
+    @functools.cached_property
     def parents(self) -> Parents:
         """The node that each node of the program is part of."""
         return Parents(self.parsed.body)
@@ -125,6 +152,8 @@ class Evidence:
     @functools.cached_property
     def reads(self) -> dict[str, int]:
         """How often each name, attribute or string key is read in the program."""
+        if self.whole is not None:
+            return self.whole.reads
         found: dict[str, int] = {}
         for statement in self.parsed.body:
             for node in walk(statement):
@@ -144,6 +173,28 @@ def span_of(document: Document, node: ast.AST) -> Span:
     """Return the place of a node that has one."""
     start = document.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
+
+
+def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence:
+    """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text."""
+    document, dialects, entry = run.document, load_dialects(), run.parts[run.script].document
+    trees = run.project.trees
+    walked: dict[str, None] = {}
+
+    def body_of(path: str) -> list[ast.stmt]:
+        walked[path] = None
+        if path not in trees:
+            part = run.parts[path]
+            trees[path] = parse_program(part.document, part.document.python, part.first_line - 1)
+        body: list[ast.stmt] = trees[path].body
+        return body
+
+    parsed_body = body_of(run.script)
+    facts = evaluate_program(document, parsed_body, target.versions, dialects.roots, dialects.how_known, words, Modules(run, body_of))
+    _add_shell_facts(entry, facts)
+    body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
+    plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans)
 
 
 def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:

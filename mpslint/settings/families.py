@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.record import record
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.record import record
 
 _FAMILY_KEYS = {"family", "names", "classes", "length", "tokenizer", "dropout"}
 _HEAD_KEYS = {"head", "classes"}

@@ -9,52 +9,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from mpslint.finding import Span
-from mpslint.program.facts import Call, Facts
-from mpslint.program.values import Instance, Items, Value, alternatives_of
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.core.versions import Version
+from mpslint.facts.facts import Call, Facts
+from mpslint.facts.values import Instance, Items, Value, alternatives_of
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
+from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
-from mpslint.versions import Version
 
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
     from mpslint.settings.translate_shell import CommandPart
-
-RUNS = {
-    "trainer": "trainer",
-    "lightning_trainer": "trainer",
-    "arguments": "arguments",
-    "accelerator": "accelerator",
-    "fabric": "accelerator",
-}
-"""Roles of calls that stand for a run, and the kind of plan each makes."""
-SHARED = frozenset(
-    [
-        "tokenizer",
-        "target_tokenizer",
-        "model",
-        "model_config",
-        "tokenizer_loading",
-        "quantization",
-        "lora",
-        "checkpointing",
-        "checkpoint",
-        "optimizer",
-        "compile",
-        "auto_batch",
-        "memory",
-        "cast",
-    ]
-)
-"""Roles of calls that belong to every run of the file unless a Trainer names its own."""
-OWN = frozenset(["model", "lora"])
-"""Shared roles of which a Trainer that names its own has no other."""
-LOOP_PARTS = frozenset("loader autocast scaler placement default_device parallel process_group collator accelerator fabric".split())
-"""Roles of calls that belong to a training loop, besides the shared ones."""
 
 
 @record(frozen=True, eq=False)
@@ -153,7 +122,7 @@ class _Gatherer:
     def plans(self) -> Iterator[TrainingPlan]:
         """Yield one plan a run, then one for what belongs to none."""
         for m in self.matched:
-            if m.pattern.role in RUNS and m.pattern.role != "arguments":
+            if m.pattern.role in load_roles().runs and m.pattern.role != "arguments":
                 yield self._of_run(m)
         for m in self.matched:
             if m.pattern.role == "arguments" and id(m) not in self.used:
@@ -161,7 +130,7 @@ class _Gatherer:
         yield from self._of_loops()
         yield from self._of_commands()
         yield from self._of_configs()
-        rest = [m for m in self.matched if m.pattern.role not in RUNS]
+        rest = [m for m in self.matched if m.pattern.role not in load_roles().runs]
         if rest or self.loose:
             yield self._plan("file", rest, "file", None)
 
@@ -194,7 +163,8 @@ class _Gatherer:
         return {id(m.call.result): m for m in self.matched if m.call.result is not None}
 
     def _shared(self) -> list[Matched]:
-        return [m for m in self.matched if m.pattern.role in SHARED and id(m) not in self._generated]
+        shared = load_roles().shared
+        return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
 
     @functools.cached_property
     def _generated(self) -> frozenset[int]:
@@ -208,6 +178,14 @@ class _Gatherer:
                     found.update(id(part) for part in prompts if part.pattern.role == "tokenizer")
         return frozenset(found)
 
+    @functools.cached_property
+    def _given_to_runs(self) -> frozenset[int]:
+        """The models and adapters that some Trainer is given: they are no part of a Trainer that isn't."""
+        declared = load_roles()
+        runs = [m for m in self.matched if m.pattern.role in declared.runs and m.pattern.role != "arguments"]
+        given = (argument.value for run in runs for argument in bound_arguments(run.call, run.pattern).values())
+        return frozenset(id(part) for value in given for part in behind(value, self._by_result) if part.pattern.role in declared.own)
+
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
         given = bound_arguments(run.call, run.pattern)
@@ -217,8 +195,10 @@ class _Gatherer:
         collators = [m for m in self.matched if m.pattern.role == "collator"]
         if "collator" not in roles and "data_collator" in given and len(collators) == 1:
             parts += collators
-        others = [m for m in self._shared() if m not in parts and not (m.pattern.role in OWN and m.pattern.role in roles)]
-        return self._plan(RUNS[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
+        declared = load_roles()
+        taken = {role for role in declared.own if role in roles}
+        others = [m for m in self._shared() if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
+        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
@@ -228,7 +208,9 @@ class _Gatherer:
             if call.method != "backward" or not loops or id(loops[0]) in seen:
                 continue
             seen.add(id(loops[0]))
-            parts = [m for m in self.matched if m.pattern.role in SHARED | LOOP_PARTS and id(m) not in self._generated]
+            parts = [
+                m for m in self.matched if m.pattern.role in load_roles().shared | load_roles().in_loop and id(m) not in self._generated
+            ]
             batches = [
                 dataclasses.replace(setting, name="batch.train")
                 for loop, iterated, _ in self.facts.loops
@@ -263,7 +245,7 @@ def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
 
 def _runs_of(parts: Sequence[ConfigPart]) -> Iterator[list[ConfigPart]]:
     """Yield the parts of each run that a configuration file describes: what is part of none belongs to all of them."""
-    runs = list(dict.fromkeys(id(part.mapping) for part in parts if part.pattern.call.role in RUNS))
+    runs = list(dict.fromkeys(id(part.mapping) for part in parts if part.pattern.call.role in load_roles().runs))
     for run in runs or [0] if parts else ():
         shared = [part for part in parts if id(part.mapping) not in runs]
         yield [*(part for part in parts if id(part.mapping) == run), *shared]

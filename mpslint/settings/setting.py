@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from mpslint.finding import Span
-from mpslint.program.facts import Argument, Call, Command, Context, Flag
-from mpslint.program.values import Known, OneOf, Value
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.core.versions import VersionRange
+from mpslint.facts.facts import Argument, Call, Command, Context, Flag
+from mpslint.facts.values import Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
-from mpslint.versions import VersionRange
 
 if TYPE_CHECKING:
-    from mpslint.config.entries import ConfigEntry, ConfigMapping
+    from mpslint.facts.entries import ConfigEntry, ConfigMapping
 
 ENVIRONMENT = "environment"
 """The dialect of settings that an environment variable says."""

@@ -8,14 +8,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import scalar_text
-from mpslint.finding import Edit, Span
-from mpslint.program.facts import Call, Command
+from mpslint.core.finding import Edit, Span
+from mpslint.core.record import record
+from mpslint.facts.entries import ConfigMapping
+from mpslint.facts.facts import Call, Command
+from mpslint.facts.values import is_weak
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
-from mpslint.program.values import is_weak
 from mpslint.program.walk import first_line
-from mpslint.record import record
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
@@ -166,15 +166,41 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     narrower = _only_with_cuda(evidence, setting, text)
     if narrower is not None:
         return narrower
-    shown = f"{setting.spelling}={text}"
+    where = ""
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
         span = setting.origin
         line = evidence.document.place(span.start)
-        where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
-        shown = f"{setting.spelling}={text} in {where}"
-    if evidence.document.text[span.start : span.end] == text:
+        where = f" in cell {line.cell}, line {line.line}" if line.cell else f" in line {line.line}"
+    old = evidence.document.text[span.start : span.end]
+    if old == text:
         return None
-    return Written((Edit(span, text),), shown)
+    if setting.style == "python":
+        text = for_mac_only(setting.name, old, text)
+    return Written((Edit(span, text), *_imports_of(text, evidence, span)), f"{setting.spelling}={text}{where}")
+
+
+def for_mac_only(name: str, old: str, new: str) -> str:
+    """Return Python that is the new value of a setting on a Mac and the old one on every other machine, where that makes a difference."""
+    template = load_vocabulary()[name].elsewhere
+    if not template:
+        return new
+    whole = template.format(old=_alternative(old), new=new)
+    test = whole.removeprefix("True if ").removesuffix(" else False")
+    return test if (old, new) == ("True", "False") else whole
+
+
+def _alternative(text: str) -> str:
+    """Return an expression as it may stand before `if` or after `else`: in parentheses where it binds less tightly."""
+    try:
+        tree = ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:
+        return text
+    return f"({text})" if isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or "\n" in text else text
+
+
+def _imports_of(text: str, evidence: Evidence, place: Span) -> list[Edit]:
+    """Return the edits that import `sys` for an expression that asks for the platform."""
+    return import_edits(evidence, "sys", place) if "sys.platform" in text else []
 
 
 def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> Written | None:
@@ -245,7 +271,12 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         if node is None or not hasattr(node, "lineno"):
             return None
         return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
-    return Written((), f"{parameter}={text}", (Addition(call, parameter, text, _neighbour(evidence, call, name)),))
+    default = spelling_of(spelling, setting.constant) if not setting.is_written and setting.is_known else UNSPELLABLE
+    if default is not UNSPELLABLE and spelling.reads != "dtype":
+        text = for_mac_only(name, render(default, evidence.text), text)
+    place = evidence.span_of(call.node)
+    added = (Addition(call, parameter, text, _neighbour(evidence, call, name)),)
+    return Written(tuple(_imports_of(text, evidence, place)), f"{parameter}={text}", added)
 
 
 def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
@@ -344,8 +375,8 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already."""
     if _is_imported(evidence, module, place):
         return []
-    body = evidence.parsed.body
-    above = [statement for statement in body if evidence.span_of(statement).start <= place.start]
+    first = evidence.document.part_at(place.start).span.start
+    above = [statement for statement in evidence.parsed.body if first <= evidence.span_of(statement).start <= place.start]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not above:
         return []
@@ -360,13 +391,14 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
 def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
     """Return whether `import module` runs before a place is reached, by where it stands."""
     scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    first = evidence.document.part_at(place.start).span.start
     for node in evidence.nodes_beside(module):
         if not (isinstance(node, ast.Import) and any(a.name.split(".")[0] == module and a.asname in (None, module) for a in node.names)):
             continue
         inside: ast.AST | None = node
         while inside is not None and not isinstance(inside, scopes):
             inside = evidence.parents.get(inside)
-        if (inside is None or place in evidence.span_of(inside)) and evidence.span_of(node).start < place.start:
+        if (inside is None or place in evidence.span_of(inside)) and first <= evidence.span_of(node).start < place.start:
             return True
     return False
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.config.entries import ConfigMapping
 from mpslint.config.yaml_edit import addition_edits, removal_edit, scalar_text, value_edit
-from mpslint.finding import Edit
-from mpslint.record import record
+from mpslint.core.finding import Edit
+from mpslint.core.record import record
+from mpslint.facts.entries import ConfigMapping
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING
 from mpslint.settings.evidence import Evidence

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpslint.config.yaml_edit import newline_of
-from mpslint.finding import Edit, Span
-from mpslint.program.facts import Command, Flag
+from mpslint.core.finding import Edit, Span
+from mpslint.facts.facts import Command, Flag
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan

@@ -8,14 +8,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from mpslint.finding import Span
-from mpslint.program.facts import Argument, AttributeWrite, Call, EnvironmentWrite
-from mpslint.program.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
-from mpslint.program.values import Mapping as DictValue
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.core.versions import Version
+from mpslint.facts.facts import Argument, AttributeWrite, Call, EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
+from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.setting import ENVIRONMENT, Setting
-from mpslint.versions import Version, VersionRange
 
 DEVICE_TYPES = frozenset(["cpu", "cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "meta", "ipu", "vulkan", "privateuseone"])
 DTYPES = {
@@ -35,7 +35,6 @@ DTYPES = {
 }
 GPU = re.compile(r"cuda(:\d+)?|(cuda:)?\d+(,(cuda:)?\d+)*")
 """One or several GPUs of CUDA, by name or by number."""
-EVERY_VERSION = VersionRange()
 
 
 @record(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Translator:
         found = [self._said(call, pattern, name, value) for name, value in pattern.sets.items()]
         if pattern.named and call.name:
             found.append(self._said(call, pattern, pattern.named, call.name.rsplit(".", 1)[-1].lower()))
-        overrides = call.result.slots if call.result is not None else {}
+        overrides = call.result.written_slots() if call.result is not None else {}
         arguments = _with_entries(bound_arguments(call, pattern), overrides, pattern)
         spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
         for setting in dict.fromkeys([*spoken, *pattern.table.defaults]):

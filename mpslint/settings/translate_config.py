@@ -7,18 +7,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.config.entries import ConfigEntry, ConfigMapping, ConfigScalar
 from mpslint.config.variables import variables_of
 from mpslint.config.yaml_source import nodes_of
-from mpslint.finding import Span
-from mpslint.program.facts import EnvironmentWrite
+from mpslint.core.finding import Span
+from mpslint.core.record import record
+from mpslint.core.versions import Version
+from mpslint.facts.entries import ConfigEntry, ConfigMapping, ConfigScalar
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Known, OneOf, Symbol, Value
 from mpslint.program.platform import load_platform
-from mpslint.program.values import UNKNOWN, Known, OneOf, Symbol, Value
-from mpslint.record import record
 from mpslint.settings.dialect import CallPattern, ConfigPattern, Dialects, Spelling
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value
-from mpslint.versions import Version
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.program.facts import Command, Flag
-from mpslint.program.values import Known, Value
-from mpslint.record import record
+from mpslint.core.record import record
+from mpslint.facts.facts import Command, Flag
+from mpslint.facts.values import Known, Value
 from mpslint.settings.dialect import CallPattern, Dialects
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import read_value

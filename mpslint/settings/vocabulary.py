@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from mpslint.finding import RuleError
-from mpslint.knowledge import read_yaml, rules_folder
-from mpslint.record import record
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.record import record
 
 TYPES = ("flag", "count", "number", "word")
 COMBINATIONS = ("last", "max", "min")
@@ -15,7 +15,7 @@ COMBINATIONS = ("last", "max", "min")
 @record(frozen=True, slots=True)
 class SettingKind:
     """What a canonical setting is: the type of its value, its title, how several values combine, what it is written beside,
-    and whether an option of the command line says it for the whole program."""
+    whether an option of the command line says it for the whole program, and how a fix for the Mac leaves other machines as they are."""
 
     name: str
     type: str
@@ -24,6 +24,8 @@ class SettingKind:
     words: tuple[str, ...] = ()
     beside: str = ""
     once: bool = False
+    elsewhere: str = ""
+    """Python that is the new value (`{new}`) on a Mac and the old one (`{old}`) elsewhere; '' where the new one does for all."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -32,10 +34,10 @@ def load_vocabulary() -> dict[str, SettingKind]:
     path = rules_folder() / "settings.yaml"
     kinds = {}
     for name, data in read_yaml(path).items():
-        unknown = set(data) - {"type", "title", "combine", "words", "beside", "once"}
+        unknown = set(data) - {"type", "title", "combine", "words", "beside", "once", "elsewhere"}
         if unknown or data.get("type") not in TYPES or data.get("combine", "last") not in COMBINATIONS:
             raise RuleError(f"{path}: {name}: bad entry {data}")
         words = tuple(data.get("words", ()))
-        rest = (data.get("combine", "last"), words, data.get("beside", ""), data.get("once", False))
+        rest = (data.get("combine", "last"), words, data.get("beside", ""), data.get("once", False), data.get("elsewhere", ""))
         kinds[name] = SettingKind(name, data["type"], data["title"], *rest)
     return kinds

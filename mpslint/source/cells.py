@@ -6,7 +6,7 @@ import bisect
 import codecs
 from collections.abc import Sequence
 
-from mpslint.finding import Edit, ReadError, Span
+from mpslint.core.finding import Edit, ReadError, Span
 from mpslint.source.document import Cell, Document, Kind, Snippet, Unread
 from mpslint.source.magics import blank, mask_cell
 from mpslint.source.notebook import NotebookText
@@ -72,7 +72,9 @@ class _Joined:
             if masked.script:
                 scripts.append((start, masked.script))
             snippets += [Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in masked.snippets]
-            self.cells.append(Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), Span(start, start + len(source)), _tags(raw_cell)))
+            span, count = Span(start, start + len(source)), raw_cell.data.get("execution_count")
+            count = count if type(count) is int else None
+            self.cells.append(Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), span, _tags(raw_cell), count))
             start += len(source) + 1
         text = "\n".join(texts)
         return Document(

@@ -7,15 +7,16 @@ the very same length, so that an offset means the same place in all of them.
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import enum
 import functools
 import re
 from collections.abc import Callable, Sequence
 
-from mpslint.finding import Edit, Span
-from mpslint.record import record
+from mpslint.core.finding import Edit, Span
+from mpslint.core.record import record
 from mpslint.source.bare import bare
-from mpslint.words import identifiers_of
+from mpslint.source.words import identifiers_of
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -43,6 +44,8 @@ class Cell:
     span: Span
     """Where its text lies in `Document.text`."""
     tags: tuple[str, ...] = ()
+    execution_count: int | None = None
+    """The number that Jupyter shows beside it, if it ran."""
 
 
 class SnippetKind(enum.Enum):
@@ -85,6 +88,23 @@ class Place:
     """The line in the file itself: for a notebook, the line of the JSON text."""
     physical_column: int = 0
     """The column there: for a notebook, inside the JSON string."""
+    execution_count: int | None = None
+    """In a notebook: the number that Jupyter shows beside the cell, if it ran."""
+    path: str = ""
+    """The file, where that is another than the one that is spoken of."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Part:
+    """A file whose text is part of the joined text of a run."""
+
+    document: Document
+    span: Span
+    """Where its text lies in the joined text."""
+    first_line: int
+    """The line (from 1) of the joined text on which it begins."""
+    lines: int
+    """How many lines of the joined text are its own."""
 
 
 @record(frozen=True)
@@ -107,11 +127,25 @@ class Document:
     """For a notebook: the line and column of the JSON text for an index into `cells` and an offset in that cell."""
     physical_end: Callable[[int, int], tuple[int, int]] | None = None
     """The same for the end of a range, which lies right behind the character before the offset."""
+    parts: tuple[Part, ...] = ()
+    """The files that a run reads, in the order of their lines: `text` is theirs joined. Empty for a Document of one file."""
+    started: Part | None = None
+    """The file of a run that is started."""
 
     @functools.cached_property
     def line_starts(self) -> list[int]:
         """The offset of each line of `text`."""
+        if self.parts:
+            return self._joined_line_starts()
         return [0, *(match.end() for match in NEWLINE.finditer(self.text))]
+
+    def _joined_line_starts(self) -> list[int]:
+        """Return the same for the joined text: lines that no file has, between those of two files, begin where the second does."""
+        starts: list[int] = []
+        for part in self.parts:
+            starts += [part.span.start] * (part.first_line - 1 - len(starts))
+            starts += [part.span.start + start for start in part.document.line_starts[: part.lines]]
+        return starts
 
     @functools.cached_property
     def _is_ascii(self) -> bool:
@@ -124,11 +158,15 @@ class Document:
     @functools.cached_property
     def identifiers(self) -> frozenset[str]:
         """Every run of letters, digits and underscores in `text`."""
+        if self.parts:
+            return frozenset().union(*(part.document.identifiers for part in self.parts))
         return identifiers_of(self.text)
 
     @functools.cached_property
     def code(self) -> str:
         """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
+        if self.parts:
+            return "".join(part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts)
         if self.kind is Kind.PYTHON:
             return bare(self.python)
         if self.kind is not Kind.NOTEBOOK:
@@ -143,6 +181,8 @@ class Document:
     @functools.cached_property
     def code_identifiers(self) -> frozenset[str]:
         """Every run of letters, digits and underscores in `code`, and in the commands of a notebook."""
+        if self.parts:
+            return frozenset().union(*(part.document.code_identifiers for part in self.parts))
         return identifiers_of(self.code).union(*(identifiers_of(snippet.text) for snippet in self.snippets))
 
     @functools.cached_property
@@ -174,7 +214,18 @@ class Document:
     def cell_at(self, offset: int) -> Cell | None:
         """Return the cell that an offset lies in, or None outside notebooks."""
         index = bisect.bisect_right(self._cell_starts, offset) - 1
-        return self.cells[index] if index >= 0 else None
+        is_beyond = index >= 0 and bool(self.parts) and self.part_at(offset) is not self.started
+        return self.cells[index] if index >= 0 and not is_beyond else None
+
+    def part_at(self, offset: int) -> Part:
+        """Return the file of a run that an offset lies in; the Document itself where it is one file."""
+        if not self.parts:
+            return Part(self, Span(0, len(self.text)), 1, len(self.line_starts))
+        return self.parts[bisect.bisect_right(self._part_starts, offset) - 1]
+
+    @functools.cached_property
+    def _part_starts(self) -> list[int]:
+        return [part.span.start for part in self.parts]
 
     def place(self, offset: int) -> Place:
         """Return the place of an offset: line and column, in its cell where there are cells."""
@@ -185,6 +236,10 @@ class Document:
         return self._place(span.end, self.physical_end if span.end > span.start else self.physical)
 
     def _place(self, offset: int, physical: Callable[[int, int], tuple[int, int]] | None) -> Place:
+        if self.parts:
+            part = self.part_at(offset)
+            inner = part.document.place(offset - part.span.start)
+            return inner if part is self.started else dataclasses.replace(inner, path=part.document.path)
         line = self.line_at(offset)
         column = offset - self.line_starts[line - 1] + 1
         index = bisect.bisect_right(self._cell_starts, offset) - 1
@@ -192,4 +247,4 @@ class Document:
             return Place(line, column, physical_line=line, physical_column=column)
         cell = self.cells[index]
         cell_line = line - self.line_at(cell.span.start) + 1
-        return Place(cell_line, column, cell.number, cell.id, *physical(index, offset - cell.span.start))
+        return Place(cell_line, column, cell.number, cell.id, *physical(index, offset - cell.span.start), cell.execution_count)

@@ -6,13 +6,17 @@ import functools
 import glob
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 
-from mpslint.finding import UsageError
-from mpslint.folders import remembered
-from mpslint.record import record
+from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.folders import remembered
+from mpslint.core.outside import leads_out, read_text, tree_around
+from mpslint.core.own_folder import TAG as CACHE_TAG
+from mpslint.core.own_folder import is_own_tag
+from mpslint.core.record import record
 from mpslint.source.document import Kind
 from mpslint.source.patterns import Patterns
 from mpslint.source.reader import kind_of
@@ -37,18 +41,27 @@ class Found:
     problem: str = ""
     is_named: bool = True
     """Whether the user named it, rather than a folder that it lies in."""
+    top: str = ""
+    """The folder that the user named, where it is one that the file lies in: links out of it are not written through."""
 
 
-def find_files(paths: Sequence[str], exclude: Sequence[str] = (), root: Path | None = None, force_exclude: bool = False) -> Iterator[Found]:
+def find_files(
+    paths: Sequence[str],
+    exclude: Sequence[str] = (),
+    root: Path | None = None,
+    force_exclude: bool = False,
+    respect_gitignore: bool = True,
+) -> Iterator[Found]:
     """Return the files to check, each once, in order.
 
     A file or folder that is named is read whatever it is, unless `force_exclude` says that `exclude` counts for it too; below folders only
-    files that mpslint knows are, without what .gitignore or `exclude` (patterns as in .gitignore, from `root`) names.
+    files that mpslint knows are, without what .gitignore (with `respect_gitignore`) or `exclude` (patterns as in .gitignore, from `root`)
+    names.
     Raises UsageError for a word of `exclude` that is no pattern.
     """
     excluded = _excluded(tuple(exclude))
     base = root or Path.cwd()
-    found = itertools.chain.from_iterable(_expand(path, excluded, base, force_exclude) for path in paths)
+    found = itertools.chain.from_iterable(_expand(path, excluded, base, force_exclude, respect_gitignore) for path in paths)
     return each_once(found) if len(paths) > 1 else found
 
 
@@ -62,26 +75,54 @@ def each_once(files: Iterable[Found]) -> Iterator[Found]:
             yield found
 
 
-def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: bool) -> Iterator[Found]:
+def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: bool, respect_gitignore: bool) -> Iterator[Found]:
     if path == STANDARD_INPUT:
         yield Found(path)
     elif os.path.isdir(path):
         if not (force_exclude and _matches(excluded, os.path.join(path, ""), base)):
-            yield from _walk(path, excluded, base)
+            yield from _walk(path, excluded, base, respect_gitignore)
     elif os.path.exists(path):
         if not (force_exclude and _matches(excluded, path, base)):
             yield Found(path)
     elif any(character in path for character in "*?["):
-        matches = sorted(glob.glob(path, recursive=True))
+        matches = _matching(path)
         if not matches:
             yield Found(path, "no file matches this pattern")
-        for match in matches:
-            if os.path.isdir(match):
-                yield from _walk(match, excluded, base)
-            elif kind_of(match) is not None and not _matches(excluded, match, base):
-                yield Found(match)
+        yield from each_once(found for match in matches for found in _matched(match, excluded, base, respect_gitignore))
     else:
         yield Found(path, _why_not(path))
+
+
+def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[Found]:
+    """Yield the files of one match of a pattern."""
+    if os.path.isdir(match):
+        yield from _walk(match, excluded, base, respect_gitignore)
+    elif (
+        kind_of(match) is not None
+        and not _matches(excluded, match, base)
+        and not (os.path.islink(match) and leads_out(match, tree_around(os.curdir)))
+    ):
+        yield Found(match)
+
+
+_ANYWHERE = re.compile(r"(?:(?<=/)|^)\*\*(?:/|$)")
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return what a pattern matches, in order; `**` follows no link to a folder, which may lead up and around for ever."""
+    parts = _ANYWHERE.split(pattern.replace(os.sep, "/"), maxsplit=1)
+    if len(parts) == 1:
+        return sorted(glob.glob(pattern))
+    found: list[str] = []
+    for top in sorted(glob.glob(parts[0])) if parts[0] else [""]:
+        try:
+            below = [path.relative_to(top or ".") for path in Path(top or ".").glob(f"**/{parts[1]}")] if parts[1] else [Path()]
+        except ValueError:  # `**` as a part of a name
+            continue
+        found += [
+            os.path.join(top, path) if path.parts else top or os.curdir for path in below if not any(part[0] == "." for part in path.parts)
+        ]
+    return sorted(found)
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -106,35 +147,41 @@ class _Counted:
         return _Counted(Patterns(line for line in self.patterns.lines if not Patterns([line]).answer(self.below)), self.below)
 
 
-def _walk(top: str, excluded: Patterns | None, base: Path) -> Iterator[Found]:
+def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[Found]:
     """Yield the files below a folder, in order of name; links to folders are not followed."""
     problems: list[Found] = []
     always = None
     if excluded is not None:
         start = os.path.relpath(top, base).replace(os.sep, "/")
         always = _Counted(excluded, "" if start == "." else f"{start}/").asked_for()
-    waiting = [("" if top == os.curdir else os.path.join(top, ""), always, _ignores_above(top))]
+    tree = tree_around(top)
+    waiting = [("" if top == os.curdir else os.path.join(top, ""), always, _ignores_above(top) if respect_gitignore else [])]
     while waiting:
         prefix, always, ignores = waiting.pop()
         folders: list[str] = []
         files: list[tuple[str, Kind, os.DirEntry[str]]] = []
+        is_cache = False
         try:
             with os.scandir(prefix or os.curdir) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
-                    elif (kind := kind_of(entry.name)) is not None and _is_file(entry):
+                    elif (kind := kind_of(entry.name)) is not None and _is_file(entry, tree):
                         files.append((entry.name, kind, entry))
-                    elif entry.name == _GITIGNORE:
+                    elif entry.name == _GITIGNORE and respect_gitignore:
                         ignores = _with_own(ignores, entry.path)
+                    elif entry.name == CACHE_TAG:
+                        is_cache = is_own_tag(entry.path)
         except OSError as error:
             problems.append(Found(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
+            continue
+        if is_cache:
             continue
         has_data = sum(kind is Kind.JSON for _, kind, _ in files) > MOST_JSON
         for name, kind, entry in sorted(files, key=itemgetter(0)):
             those = ignores if kind is not Kind.ENV else ()  # its owner keeps it from git, and the run has it all the same
             if not _is_left_out(name, "", always, those) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
-                yield Found(_below(prefix, name), is_named=False)
+                yield Found(_below(prefix, name), is_named=False, top=top)
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
             for name in sorted(folders, reverse=True)
@@ -148,10 +195,10 @@ def _below(prefix: str, name: str) -> str:
     return f"{prefix}{name}" if prefix or name[0] != "-" else os.path.join(os.curdir, name)
 
 
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether something is a file, or a link to one."""
+def _is_file(entry: os.DirEntry[str], tree: str) -> bool:
+    """Return whether something is a file, or a link to one inside of `tree`: what a stranger's link shows would be shown in a report."""
     try:
-        return entry.is_file()
+        return entry.is_file() and not (entry.is_symlink() and leads_out(entry.path, tree))
     except OSError:  # a link to itself
         return False
 
@@ -210,8 +257,8 @@ def _matches(excluded: Patterns | None, path: str, base: Path) -> bool:
 def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:
     """Return the patterns that count in a folder with those of its own .gitignore, which come last; one that cannot be read has none."""
     try:
-        lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        lines = read_text(path, tree=tree_around(os.path.dirname(path)), errors="replace").splitlines()
+    except ReadError:
         return ignores
     own = Patterns(lines)
     return [*ignores, _Counted(own, "")] if own.lines else ignores

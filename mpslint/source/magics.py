@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mpslint.finding import Span
-from mpslint.record import record
+from mpslint.core.finding import Span
+from mpslint.core.record import record
 from mpslint.source.document import NEWLINE, Snippet, SnippetKind
 
 PLACEHOLDER = "_"

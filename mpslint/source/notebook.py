@@ -13,8 +13,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from mpslint.finding import Edit
-from mpslint.record import record
+from mpslint.core.finding import Edit
+from mpslint.core.record import record
 from mpslint.source.raw_cells import SOURCE_KEYS, skip_blanks
 
 _DECODER = json.JSONDecoder(strict=False)

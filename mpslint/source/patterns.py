@@ -15,6 +15,8 @@ _SPECIAL = re.compile(r"[*?\[\\]")
 _PLAIN_GLOB = re.compile(r"(?:[^\[\]\\]|\[\w+\])*")
 """Without escapes, and with no other sets than of letters (`*.py[cod]`)."""
 _PLAINLY_ONE = re.compile(r"[^\[\\]*\w[^\[\\]*")
+MOST_STARS = 4
+"""Stars in a part of a pattern, and `**` in all of it, from which on it counts for nothing."""
 _NO_PATTERN = (ValueError, re.error)
 """What `pathspec` raises for a line that it cannot read."""
 
@@ -24,7 +26,9 @@ class Patterns:
 
     def __init__(self, lines: Iterable[str]) -> None:
         """Take the lines; comments, empty ones and those without a name count for nothing."""
-        self.lines = tuple(line for line in lines if line.strip().strip("!/") and not line.startswith("#"))
+        meant = tuple(line for line in lines if line.strip().strip("!/") and not line.startswith("#"))
+        self.lines = tuple(line for line in meant if line.count("*") < MOST_STARS or not _explodes(line))
+        self._too_wild = next((line for line in meant if line not in self.lines), "") if len(meant) > len(self.lines) else ""
         texts = [text for line in self.lines for text in (line.rstrip(), line.strip())]  # as new and old versions of pathspec take them
         last = [text.removeprefix("!").rstrip("/").rpartition("/")[2] for text in texts]
         self._names = frozenset(part for part in last if not _SPECIAL.search(part))
@@ -40,7 +44,7 @@ class Patterns:
 
     def wrong(self) -> str:
         """Return the first line that is no pattern; '' where all are."""
-        return next((line for line in self.lines if not _is_pattern(line)), "")
+        return self._too_wild or next((line for line in self.lines if not _is_pattern(line)), "")
 
     @functools.cached_property
     def _looks(self) -> re.Pattern[str]:
@@ -66,6 +70,13 @@ def _regex(glob: str) -> str:
         return ""
     parts = (part if part[:1] == "[" else {"*": ".*", "?": "."}.get(part, re.escape(part)) for part in re.split(r"([*?]|\[\w+\])", glob))
     return rf"\A{''.join(parts)}\Z"
+
+
+def _explodes(line: str) -> bool:
+    """Return whether a pattern can take for ever: each star more, but for a last one, multiplies the time by the length of the name."""
+    parts = re.sub(r"(?:\*\*/)+", "**/", line.strip()).split("/")
+    stars = [len(re.findall(r"\*+", part.removesuffix("*"))) for part in parts if part != "**"]
+    return max(stars, default=0) >= MOST_STARS or parts[:-1].count("**") >= MOST_STARS
 
 
 def _is_pattern(line: str) -> bool:

@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from mpslint.finding import ReadError
-from mpslint.record import record
+from mpslint.core.finding import ReadError
+from mpslint.core.record import record
 
 SOURCE_KEYS = ("source", "input")
 """Under which the source of a cell stands: in format 4, and before."""
@@ -33,6 +33,8 @@ def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tupl
         data, starts = _with_starts(raw) or (json.loads(raw), ())
     except json.JSONDecodeError as error:
         raise ReadError(f"{path}:{error.lineno}:{error.colno}: not valid JSON: {error.msg}") from None
+    except ValueError as error:  # a number of 5,000 digits
+        raise ReadError(f"{path}: not a notebook: {str(error).partition(';')[0]}") from None
     except RecursionError:
         raise ReadError(f"{path}: not a notebook: its JSON is nested too deeply") from None
     cells = _cells_of(data)
@@ -108,16 +110,12 @@ def _cells_of(data: Any) -> list[Any] | None:
 
 
 def _explain(data: Any) -> str:
-    """Return in one line why nbformat would not take this JSON for a notebook."""
+    """Return in one line why this JSON is no notebook."""
     if not isinstance(data, dict):
         return f"the JSON holds a {type(data).__name__}, not an object with cells"
-    import nbformat
-
-    try:
-        nbformat.validate(data)
-    except nbformat.ValidationError as error:
-        return str(error).splitlines()[0]
-    return "it has no cells"
+    if "cells" in data:
+        return f"its `cells` are of type {type(data['cells']).__name__}, not a list"
+    return "it has no list of cells"
 
 
 def skip_blanks(raw: str, position: int) -> int:

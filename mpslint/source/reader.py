@@ -9,7 +9,7 @@ import re
 import tokenize
 from collections.abc import Sequence
 
-from mpslint.finding import Edit, ReadError
+from mpslint.core.finding import Edit, ReadError
 from mpslint.source.document import Document, Kind
 
 _SUFFIXES = {

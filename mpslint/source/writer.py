@@ -3,80 +3,150 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
+from mpslint.core.outside import leads_out, read_file, tree_around
+from mpslint.core.record import record
+from mpslint.source.metadata import OwnerLost, keep_metadata
+
+_REFUSES_FSYNC = frozenset([errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
+"""What a file system says that has no fsync; anything else means that the bytes may not be there."""
+_MOST_BACKUPS = 1_000
 
 
 class WriteError(ReadError):
     """A file could not be written; it is as it was, and the text says why (exit code 3)."""
 
 
-def write_file(path: str, before: bytes, after: bytes, backup: bool = False) -> str | None:
-    """Replace a file's bytes by others, if it still holds `before`; return the path of the backup, if one was asked for.
+@record(frozen=True, slots=True)
+class Written:
+    """A file that was written."""
+
+    backup: str = ""
+    """The path of its old text, where that was asked for."""
+    lost: tuple[str, ...] = ()
+    """What the file system did not take, each in one line: the text is written all the same."""
+
+
+def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> Written:
+    """Replace a file's bytes by others, if it still holds `before`.
 
     The new bytes go to a temporary file in the same folder, which then takes the file's place: nobody ever sees half a file. A symbolic
-    link is followed, the mode is kept. Raises WriteError.
+    link is followed inside of `tree`, the folder that the user named (by default the repository or folder around the link); owner, mode,
+    extended attributes and access lists are kept. Raises WriteError.
     """
     real = os.path.realpath(path)
-    try:
-        with open(real, "rb") as stream:
-            current = stream.read()
-        mode = stat.S_IMODE(os.stat(real).st_mode)
-    except OSError as error:
-        raise WriteError(f"{path}: cannot be read again: {error.strerror}; left as it is") from None
-    if current != before:
-        raise WriteError(f"{path}: changed while it was being fixed; left as it is, run mpslint fix again")
-    if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(real, os.W_OK):
+    tree = tree or tree_around(os.path.dirname(path))
+    if leads_out(path, tree):
+        raise WriteError(f"{path}: a link to {real}, outside of {tree}; left as it is (name {real} to change it)")
+    about = _unchanged(path, real, before)
+    if not about.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(real, os.W_OK):
         raise WriteError(f"{path}: is read-only; left as it is (chmod u+w lets mpslint change it)")
+    if about.st_nlink > 1:
+        raise WriteError(f"{path}: has {about.st_nlink} hard links, which a rewrite would part; left as it is")
     try:
-        kept = _backup(real, current, mode) if backup else None
-        _replace(real, after, mode)
+        kept = _backup(real, before, about) if backup else ""
+        return Written(kept, _replace(real, after, about, lambda: _unchanged(path, real, before)))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}; left as it is") from None
-    return kept
+
+
+def _unchanged(path: str, real: str, before: bytes) -> os.stat_result:
+    """Return what the file is, if it still holds what it held. Raises WriteError."""
+    try:
+        about = os.stat(real)
+        current = read_file(real)
+    except (OSError, ReadError) as error:
+        raise WriteError(f"{path}: cannot be read again: {getattr(error, 'strerror', None) or error}; left as it is") from None
+    if current != before:
+        raise WriteError(f"{path}: changed while it was being fixed; left as it is, run mpslint fix again")
+    return about
 
 
 def write_whole(path: str, data: bytes) -> None:
     """Write a file of our own, such as a report: nobody ever sees half of it. Raises WriteError.
 
-    A symbolic link is followed, and what is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    A symbolic link is followed where it stays in the repository or folder around it: a stranger may have committed `report.json` as a
+    link to `~/.bashrc`. What is no file (`/dev/stderr`, a pipe) is written to as it stands.
     """
     real = os.path.realpath(path)
+    if _is_led_out(path):
+        raise WriteError(f"{path}: a link to {real}, outside of the folder; not written (name {real} to write there)")
     try:
-        if os.path.exists(real) and not os.path.isfile(real):
-            with open(path, "wb") as stream:
-                stream.write(data)
+        if not os.path.exists(real):
+            _replace(real, data, None)
             return
-        _replace(real, data, stat.S_IMODE(os.stat(real).st_mode) if os.path.exists(real) else 0o666 & ~_umask())
+        if os.path.isfile(real):
+            with contextlib.suppress(OwnerLost):
+                _replace(real, data, os.stat(real))
+                return
+        with open(path, "wb") as stream:
+            stream.write(data)
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _is_led_out(path: str) -> bool:
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder == "/dev":  # /dev/stdout is a link to whatever that is
+        return False
+    is_below = folder.startswith(os.path.join(os.getcwd(), ""))
+    return leads_out(path, tree_around(folder)) or (is_below and leads_out(folder, os.getcwd()))
+
+
+def _backup(real: str, data: bytes, about: os.stat_result) -> str:
+    """Keep a file's old text beside it, under a name that nothing has yet: what is kept already is older, and worth more."""
+    for number in range(_MOST_BACKUPS):
+        kept = f"{real}.orig{number or ''}"
+        try:
+            handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), stat.S_IMODE(about.st_mode))
+        except FileExistsError:
+            continue
+        with open(handle, "wb") as stream:
+            stream.write(data)
+        keep_metadata(real, kept, about)
+        return kept
+    raise OSError(errno.EEXIST, f"{_MOST_BACKUPS} backups of it exist")
+
+
+def _replace(real: str, data: bytes, about: os.stat_result | None, is_unchanged: Callable[[], object] = object) -> tuple[str, ...]:
+    """Put data in the place of a file; return what could not be kept of it. `is_unchanged` is called last, and may raise."""
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real) or ".", prefix=".mpslint-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            lost = _flushed(stream.fileno())
+        if about is None:
+            os.chmod(temporary, 0o666 & ~_umask())
+        else:
+            lost += keep_metadata(real, temporary, about)
+        is_unchanged()
+        os.replace(temporary, real)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return lost
+
+
+def _flushed(handle: int) -> tuple[str, ...]:
+    """Bring a file's bytes to the disk; return in words that its file system has no way to. Raises OSError."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _REFUSES_FSYNC:
+            raise
+        return (f"its file system refuses fsync ({error.strerror}), so a power cut may lose it",)
+    return ()
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _backup(real: str, data: bytes, mode: int) -> str:
-    kept = real + ".orig"
-    _replace(kept, data, mode)
-    return kept
-
-
-def _replace(real: str, data: bytes, mode: int) -> None:
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real) or ".", prefix=".mpslint-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, mode)
-        os.replace(temporary, real)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from mpslint import __version__
-from mpslint.knowledge import rules_folder
+from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import rules_folder
+from mpslint.core.outside import parse_json, read_text
 from mpslint.verify.job import Job
 from mpslint.verify.record import to_json
+from mpslint.verify.spec import DataSource
 
 KEPT = 200
+MOST_FILES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,8 @@ class Cache:
     def get(self, job: Job) -> Mapping[str, Any] | None:
         """Return the kept result of a job, or None."""
         try:
-            data: Mapping[str, Any] = json.loads(self._path(job).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            data: Mapping[str, Any] = parse_json(read_text(self._path(job)))
+        except (ReadError, ValueError):
             return None
         return data
 
@@ -71,13 +75,31 @@ def _versions() -> list[str]:
 def _knowledge() -> str:
     """Return a digest of the tables and of the code that work the results out."""
     digest = hashlib.sha256()
-    paths = [*(rules_folder() / "platform").rglob("*.yaml"), *Path(__file__).parent.rglob("*.py")]
+    paths = [
+        *(rules_folder() / "platform").rglob("*.yaml"),
+        *Path(__file__).parents[1].glob("_catalogue.py"),
+        *Path(__file__).parent.rglob("*.py"),
+    ]
     for path in sorted(paths):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def _local(job: Job) -> list[str]:
-    """Return the content of the local configurations that the job's specs name."""
+    """Return the content of the local configurations that the job's specs name, and the state of their local data."""
     paths = (Path(spec.model) / "config.json" for spec in job.specs if spec.config is None)
-    return [path.read_text(encoding="utf-8") for path in paths if path.is_file()]
+    read = [read_text(path) for path in paths if path.is_file()]
+    return [*read, *(line for spec in job.specs if spec.data is not None for line in _state(spec.data))]
+
+
+def _state(data: DataSource) -> list[str]:
+    """Return name, size and time of change of each file of a data set and of its tokenizer; nothing for what is elsewhere."""
+    found = []
+    for named in (data.path, data.tokenizer):
+        place = Path(named)
+        files = sorted(place.rglob("*"))[:MOST_FILES] if named and place.is_dir() else [place] if named else []
+        for path in files:
+            if path.is_file():
+                about = path.stat()
+                found.append(f"{path} {about.st_size} {about.st_mtime_ns}")
+    return found

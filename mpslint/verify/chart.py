@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
+
+from mpslint.core.inert import html_text
 
 WIDTH, HEIGHT = 480, 240
 LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
@@ -30,7 +31,7 @@ class Unit:
 
 def unit_for(highest: float) -> Unit:
     """Return the unit in which bytes up to `highest` read well."""
-    for name, scale in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
+    for name, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if highest >= scale:
             return Unit(name, scale)
     return Unit("B", 1)
@@ -64,7 +65,7 @@ def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low))
 
-    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>']
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html_text(label)}"><title>{html_text(label)}</title>']
     for tick in ticks(low / unit.scale, high / unit.scale):
         at = y(tick * unit.scale)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
@@ -77,7 +78,7 @@ def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float
         parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
     for line in lines:
         points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in line.points)
-        parts.append(f'<polyline class="curve c{line.colour}" points="{points}"><title>{escape(line.name)}</title></polyline>')
+        parts.append(f'<polyline class="curve c{line.colour}" points="{points}"><title>{html_text(line.name)}</title></polyline>')
     if limit is not None:
         parts.append(_limit_name(limit[0], at, [(x(step), y(value)) for line in lines for step, value in line.points]))
     return "".join(parts) + "</svg>"
@@ -88,10 +89,10 @@ def _limit_name(name: str, at: float, points: Sequence[tuple[float, float]]) -> 
     middle = (LEFT + WIDTH - RIGHT) / 2
     room = {is_right: min((abs(y - at) for x, y in points if (x > middle) is is_right), default=HEIGHT) for is_right in (True, False)}
     place, anchor = (WIDTH - RIGHT, "end") if room[True] >= room[False] else (LEFT + 4, "start")
-    return f'<text class="limit" x="{place}" y="{at - 5:.1f}" text-anchor="{anchor}">{escape(name)}</text>'
+    return f'<text class="limit" x="{place}" y="{at - 5:.1f}" text-anchor="{anchor}">{html_text(name)}</text>'
 
 
 def legend(lines: Sequence[Line]) -> str:
     """Return the names of the curves beside their colours."""
-    items = "".join(f'<li><span class="swatch c{line.colour}"></span>{escape(line.name)}</li>' for line in lines)
+    items = "".join(f'<li><span class="swatch c{line.colour}"></span>{html_text(line.name)}</li>' for line in lines)
     return f'<ul class="legend">{items}</ul>'

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
 from mpslint.source.writer import write_whole
-from mpslint.target import default_target, with_mac
+from mpslint.target.target import default_target, with_mac
 from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import Asked, files, has_run, machine_for, verify_file
 from mpslint.verify.job import Backend
@@ -49,6 +49,8 @@ class Request:
     no_cache: bool = False
     timeout: float = 600.0
     memory_limit: float = 8.0
+    allow_read: tuple[Path, ...] = ()
+    pass_env: tuple[str, ...] = ()
 
     def machine(self, known: Machine) -> Machine:
         """Return the Mac that the verdict is about: what a spec says of it, and what the command line says instead."""
@@ -114,7 +116,16 @@ def _reports(request: Request) -> Iterator[Report]:
         yield report
     if request.script is not None:
         machine, said = machine_for(request.script, request.asked.session)
-        options = ScriptOptions(machine, request.backend, request.steps or SCRIPT_STEPS, request.arguments, request.limits, said)
+        options = ScriptOptions(
+            machine,
+            request.backend,
+            request.steps or SCRIPT_STEPS,
+            request.arguments,
+            request.limits,
+            said,
+            readable=tuple(path.absolute() for path in request.allow_read),
+            passed=request.pass_env,
+        )
         with Live(sys.stderr) as live:
             report = verify_script(request.script, options, live.progress)
         yield report

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mpslint.finding import ReadError
-from mpslint.macs import macs
+from mpslint.core.finding import ReadError
+from mpslint.target.macs import macs
 from mpslint.verify.cache import Cache
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Estimate

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mpslint.finding import MpslintError, ReadError
+from mpslint.core.finding import MpslintError, ReadError
 from mpslint.rewrite.apply import Fixed
-from mpslint.session import Options as Session
-from mpslint.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
+from mpslint.session.session import Options as Session
+from mpslint.session.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
+from mpslint.session.targeting import target_for
 from mpslint.source.files import Found as FoundFile
-from mpslint.targeting import target_for
 from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import Planned, machine_of
 from mpslint.verify.matrix import run_matrix

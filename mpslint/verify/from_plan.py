@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mpslint.finding import ReadError
-from mpslint.knowledge import platform_data
-from mpslint.program.facts import Call
-from mpslint.program.values import Known, is_weak
+from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import format_version
+from mpslint.facts.facts import Call
+from mpslint.facts.values import Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.target import Target
+from mpslint.target.target import Target
 from mpslint.verify.from_data import data_of
 from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
-from mpslint.versions import format_version
 
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
@@ -89,6 +89,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
     if said:
         source.assume(said)
     precision, asked_by = _precision(source)
+    rate = source.known("optimizer.learning_rate", (int, float))
     steps = source.known("training.steps", int)
     epochs = 0.0 if steps and steps > 0 else float(source.known("training.epochs", (int, float)) or 0)
     if not steps or steps <= 0:
@@ -112,7 +113,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
         precision_by=asked_by,
         weights_dtype=_weights(source),
         optimizer=_optimizer(source),
-        learning_rate=float(source.known("optimizer.learning_rate", (int, float)) or assumptions["learning_rate"]),
+        learning_rate=float(assumptions["learning_rate"] if rate is None else rate),
         max_grad_norm=_clipped(source),
         gradient_checkpointing=source.known("memory.checkpointing") is True,
         dropout=_dropout(source),

@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mpslint.core.finding import ReadError
+from mpslint.core.outside import parse_json, read_text
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import Cache
 
@@ -34,9 +36,9 @@ def keep(reports: Sequence[Report]) -> None:
 def last_runs() -> tuple[RunMemory, ...]:
     """Return what the runs of the last verify needed; empty where none is known."""
     try:
-        rows = json.loads((Cache.here().folder / NAME).read_text(encoding="utf-8"))
+        rows = parse_json(read_text(Cache.here().folder / NAME))
         return tuple(_run(row) for row in rows)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ReadError, ValueError, LookupError, TypeError):
         return ()
 
 

@@ -47,6 +47,17 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What a line of the user's code makes at each step that stays alive, and the statement that keeps it where one does."""
+
+    line: str
+    bytes_per_step: int
+    source: str = ""
+    holder: str = ""
+    held_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Composition:
     """What memory is made of at the highest peak, in bytes by category."""
 
@@ -74,6 +85,8 @@ class RunResult:
     """Graph keys by the end of the run that the user means to do."""
     shapes: int = 0
     troubles: tuple[Trouble, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    """What stays alive from step to step, by the line that makes it."""
     changes: tuple[str, ...] = ()
     """What was changed to shorten the run."""
     notes: tuple[str, ...] = ()
@@ -82,8 +95,10 @@ class RunResult:
     failure: str = ""
     """The exception that ended the run, with the user's line; empty when it went to its end."""
     failure_line: str = ""
-    failure_doubtful: str = ""
-    """An exception that the neutral values of an emulated run may have caused by themselves."""
+    is_raised_on_mps: bool = False
+    """Whether a Mac is known to raise the exception that ended an emulated run."""
+    stopped: str = ""
+    """What ended the run before it had shown enough, when it was neither an exception nor its own end."""
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     dropout: float = 0.0

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from pathlib import Path
 
 from mpslint import __version__
+from mpslint.core.inert import html_text
 from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
@@ -19,14 +19,14 @@ def as_page(reports: Sequence[Report]) -> str:
     """Return reports as one HTML page, with links to each where there are several."""
     title = f"mpslint verify: {reports[0].subject}" + (f" and {len(reports) - 1} more" if len(reports) > 1 else "")
     links = "".join(
-        f'<li><a href="#r{number}">{escape(report.subject)}</a> {badge(report.status)}</li>' for number, report in enumerate(reports)
+        f'<li><a href="#r{number}">{html_text(report.subject)}</a> {badge(report.status)}</li>' for number, report in enumerate(reports)
     )
     index = f'<nav><ul class="checks">{links}</ul></nav>' if len(reports) > 1 else ""
     body = "".join(f'<article id="r{number}">{_article(report)}</article>' for number, report in enumerate(reports))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width,initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{_style()}</style></head>'
+        f'<meta name="color-scheme" content="light dark"><title>{html_text(title)}</title><style>{_style()}</style></head>'
         f'<body><main>{index}{body}<p class="dim">Written by mpslint {__version__}.</p></main></body></html>\n'
     )
 
@@ -35,11 +35,11 @@ def _article(report: Report) -> str:
     """Return what one report says."""
     mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
-        f"<h1>{escape(report.subject)} {badge(report.status)}</h1>",
-        f'<p class="dim">{escape(report.basis)}</p><p class="dim">{escape(mac)}</p>',
+        f"<h1>{html_text(report.subject)} {badge(report.status)}</h1>",
+        f'<p class="dim">{html_text(report.basis)}</p><p class="dim">{html_text(mac)}</p>',
     ]
     if report.problem:
-        body.append(f"<p><strong>Not run:</strong> {escape(report.problem)}</p>")
+        body.append(f"<p><strong>Not run:</strong> {html_text(report.problem)}</p>")
     if report.verdicts:
         body.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in report.verdicts)}</div>')
     if report.comparison:
@@ -59,14 +59,14 @@ def _style() -> str:
 
 def _verdict(verdict: Verdict) -> str:
     checks = "".join(map(_check, verdict.checks))
-    return f'<section class="verdict"><h3>{escape(verdict.name)} {badge(verdict.status)}</h3><ul class="checks">{checks}</ul></section>'
+    return f'<section class="verdict"><h3>{html_text(verdict.name)} {badge(verdict.status)}</h3><ul class="checks">{checks}</ul></section>'
 
 
 def _check(check: Check) -> str:
-    line = f" <code>{escape(check.line)}</code>" if check.line else ""
-    rows = "".join(f"<tr><th>{escape(item.label)}</th><td>{escape(item.value)}</td></tr>" for item in check.evidence)
+    line = f" <code>{html_text(check.line)}</code>" if check.line else ""
+    rows = "".join(f"<tr><th>{html_text(item.label)}</th><td>{html_text(item.value)}</td></tr>" for item in check.evidence)
     more = f'<details><summary>evidence</summary><div class="scroll"><table>{rows}</table></div></details>' if rows else ""
-    return f"<li>{badge(check.status)} <strong>{escape(check.name)}</strong>: {escape(check.reason)}{line}{more}</li>"
+    return f"<li>{badge(check.status)} <strong>{html_text(check.name)}</strong>: {html_text(check.reason)}{line}{more}</li>"
 
 
 def _charts(report: Report) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_u
 
 
 def _figure(label: str, lines: list[Line], unit: Unit, limit: tuple[str, float] | None) -> str:
-    return f"<figure><h3>{escape(label)}</h3>{chart(lines, label, unit, limit)}{legend(lines)}</figure>"
+    return f"<figure><h3>{html_text(label)}</h3>{chart(lines, label, unit, limit)}{legend(lines)}</figure>"
 
 
 def _compositions(report: Report) -> Iterator[str]:
@@ -121,9 +121,10 @@ def _compositions(report: Report) -> Iterator[str]:
     if not runs:
         return
     names = list(dict.fromkeys(name for run in runs if run.composition for name in run.composition.parts))
-    head = "".join(f"<th>{escape(run.name)}</th>" for run in runs)
+    head = "".join(f"<th>{html_text(run.name)}</th>" for run in runs)
     rows = "".join(
-        f"<tr><th>{escape(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>" for name in names
+        f"<tr><th>{html_text(name)}</th>" + "".join(f'<td class="number">{_part(run, name)}</td>' for run in runs) + "</tr>"
+        for name in names
     )
     total = "".join(f'<td class="number"><strong>{size(run.largest_peak)}</strong></td>' for run in runs)
     yield (
@@ -141,7 +142,7 @@ def _notes(report: Report) -> Iterator[str]:
     lines = [(run, note) for run in report.runs for note in run.notes]
     changed = list(dict.fromkeys(change for run in report.runs for change in run.changes))
     if changed:
-        yield (f"<h2>Changed to shorten the run</h2><ul>{''.join(f'<li>{escape(change)}</li>' for change in changed)}</ul>")
+        yield (f"<h2>Changed to shorten the run</h2><ul>{''.join(f'<li>{html_text(change)}</li>' for change in changed)}</ul>")
     if lines:
-        items = "".join(f"<li>{escape(run.name)}, {escape(run.backend)}: {escape(note)}</li>" for run, note in lines)
+        items = "".join(f"<li>{html_text(run.name)}, {html_text(run.backend)}: {html_text(note)}</li>" for run, note in lines)
         yield f"<h2>Notes</h2><ul>{items}</ul>"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
-from mpslint.finding import Severity
+from mpslint.core.finding import Severity
+from mpslint.core.inert import html_text
 from mpslint.verify.reading import Found, Reading
 
 DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
@@ -13,7 +13,7 @@ DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
 
 def badge(status: str) -> str:
     """Return a status as a coloured word."""
-    return f'<span class="badge {status.replace(" ", "-")}">{escape(status)}</span>'
+    return f'<span class="badge {status.replace(" ", "-")}">{html_text(status)}</span>'
 
 
 def reading_sections(reading: Reading) -> Iterator[str]:
@@ -23,11 +23,11 @@ def reading_sections(reading: Reading) -> Iterator[str]:
     if reading.diff:
         yield f"<h2>What fix rewrites</h2>{''.join(_diff(name, lines) for name, lines in reading.diff)}"
     if reading.mended:
-        yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in reading.mended)}</ul>"
+        yield f"<ul>{''.join(f'<li>{html_text(line)}</li>' for line in reading.mended)}</ul>"
     if reading.left and reading.diff:
         yield f'<h2>Still found in the rewrite</h2><ul class="checks">{_findings(reading.left)}</ul>'
     rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]
-    cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
+    cells = "".join(f"<tr><th>{html_text(name)}</th><td>{html_text(text)}</td></tr>" for name, text in rows)
     yield f'<h2>The run</h2><div class="scroll"><table>{cells}</table></div>'
 
 
@@ -37,11 +37,11 @@ def _findings(found: Sequence[Found]) -> str:
 
 
 def _finding(one: Found) -> str:
-    fix = f' <span class="dim">{escape(one.fix)}</span>' if one.fix else ""
-    head = f"<strong>{escape(one.rule)} {escape(one.name)}</strong>, {escape(one.place)}"
-    return f"<li>{badge(one.severity)} {head}: {escape(one.message)}{fix}</li>"
+    fix = f' <span class="dim">{html_text(one.fix)}</span>' if one.fix else ""
+    head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(one.place)}"
+    return f"<li>{badge(one.severity)} {head}: {html_text(one.message)}{fix}</li>"
 
 
 def _diff(name: str, lines: tuple[str, ...]) -> str:
-    rows = "".join(f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{escape(line)}</span>\n' for line in lines)
-    return f"<h3>{escape(name)}</h3><pre>{rows}</pre>"
+    rows = "".join(f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{html_text(line)}</span>\n' for line in lines)
+    return f"<h3>{html_text(name)}</h3><pre>{rows}</pre>"

@@ -3,14 +3,14 @@ memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mpslint.finding import UsageError
-from mpslint.knowledge import platform_data
-from mpslint.macs import Limits, limits
+from mpslint.core.behaviours import behaviour_in
+from mpslint.core.finding import UsageError
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, VersionRange, format_version, parse_version
+from mpslint.target.macs import Limits, limits
 from mpslint.verify.spec import Machine
-from mpslint.versions import Version, VersionRange, parse_version
 
 
 def minor(text: str) -> Version:
@@ -67,22 +67,18 @@ def special_cases(torch: str) -> tuple[Case, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an asked-for precision really does: works, raises, ignored or unscaled, and the words for it."""
+    """What an asked-for precision does, in a word of `rules/platform/behaviours/` (works, raises, ignored, wrong), and its text."""
 
     does: str
     message: str
 
 
 def precision_outcome(kind: str, precision: str, machine: Machine) -> Outcome:
-    """Return what `precision` does on the machine; `kind` is trainer or autocast.
+    """Return what `precision` does on the machine; `kind` is how it is asked for: trainer, accelerator, autocast or grad_scaler.
     Unknown versions count as the newest."""
-    entries = platform_data("precision")[kind]
-    if isinstance(entries, Mapping):
-        entries = entries.get(precision, [])
-    for entry in entries:
-        if VersionRange.parse(entry["versions"]).matches(machine.versions()):
-            return Outcome(entry["does"], entry["message"])
-    return Outcome("works", "")
+    versions = machine.versions()
+    behaviour = behaviour_in(f"precision.{kind}.{precision}", versions)
+    return Outcome(behaviour.does, behaviour.text.format_map({name: format_version(version) for name, version in versions.items()}))
 
 
 def limits_of(machine: Machine, memory_gb: int = 0) -> Limits:

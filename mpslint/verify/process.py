@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import signal
 import subprocess
+import sys
 import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+
+from mpslint.verify import keeper
 
 MARK = "MPSLINT_RUN"
 KEPT_OUTPUT = 64 * 1024
 GRACE = 2.0
+LAST_READS = 64
+"""Chunks that are still taken once the command is over."""
+PATIENCE = 15.0
+"""Seconds that the keeper may take to end what it keeps."""
 HAS_PROC = Path("/proc/self/stat").is_file()
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -70,49 +77,127 @@ def run(
     environment: Mapping[str, str],
     limits: Limits,
     watch: Callable[[], None] | None = None,
+    *,
+    descriptors: Sequence[int] = (),
+    scratch: Sequence[Path] = (),
 ) -> Ended:
     """Run a command to its end or to its limits; call `watch` a few times a second meanwhile.
-    Nothing of it is left running."""
+
+    Nothing of it is left running, even when this process is killed; the folders `scratch` are removed then, which its own cleanup cannot.
+    The command inherits `descriptors`.
+    """
     mark = uuid.uuid4().hex
     start = time.monotonic()
-    process = subprocess.Popen(
-        list(command),
-        cwd=folder,
-        env={**environment, MARK: mark},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    output = Output()
-    assert process.stdout is not None
-    reader = threading.Thread(target=_drain, args=(process.stdout, output), daemon=True)
-    reader.start()
-    stopped, peak = "", 0
-    try:
-        while process.poll() is None:
-            stopped, peak = _over(process.pid, mark, output, limits, start, peak)
-            if stopped:
-                break
+    ours, theirs = os.pipe()
+    with _Keeper(ours, theirs, command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
+        stopped, peak = "", 0
+        try:
+            while keeper.process.poll() is None:
+                stopped, peak = _over(keeper.process.pid, mark, keeper.output, limits, start, peak)
+                if stopped or ENDING.is_set():
+                    break
+                if watch is not None:
+                    watch()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    keeper.process.wait(0.1)
             if watch is not None:
                 watch()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
-        if watch is not None:
-            watch()
-    finally:
-        end_tree(process.pid, mark)
-        process.wait()
-        reader.join(GRACE)
-        process.stdout.close()
-    return Ended(process.returncode, stopped, output.text(), time.monotonic() - start, peak)
+        finally:
+            keeper.end(mark)
+    code = keeper.process.returncode
+    return Ended(code, stopped, keeper.output.text(), time.monotonic() - start, peak)
 
 
-def _drain(pipe: IO[bytes], output: Output) -> None:
-    """Read a pipe to its end, so that the child never waits for us."""
-    with contextlib.suppress(ValueError, OSError):
-        while chunk := pipe.read1(65536):  # type: ignore[attr-defined]
-            output.add(chunk)
+ENDING = threading.Event()
+"""Set when the whole program is about to end: every run stops."""
+
+
+@contextlib.contextmanager
+def stopping_runs() -> Iterator[None]:
+    """Have runs in other threads stop when an exception, such as Ctrl-C or SIGTERM, ends what waits for them."""
+    ENDING.clear()
+    try:
+        yield
+    except BaseException:
+        ENDING.set()
+        raise
+
+
+class _Keeper:
+    """The keeper of a command (keeper.py), the pipe by which it knows that this process is alive, and what the command prints."""
+
+    def __init__(
+        self,
+        ours: int,
+        theirs: int,
+        command: Sequence[str],
+        folder: Path,
+        environment: Mapping[str, str],
+        descriptors: Sequence[int],
+        scratch: Sequence[Path],
+    ) -> None:
+        self.lifeline = theirs
+        arguments = [str(ours), str(len(scratch)), *map(str, scratch), *command]
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(Path(keeper.__file__)), *arguments],
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(ours, *descriptors),
+            )
+        except BaseException:
+            os.close(theirs)
+            raise
+        finally:
+            os.close(ours)
+        self.output = Output()
+        self._is_done = threading.Event()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> _Keeper:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let go of the pipe and of the output, whoever else still holds its other end."""
+        self._is_done.set()
+        self._reader.join()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+    def _drain(self) -> None:
+        """Read what the command prints, so that it never waits for us; an escaped process that holds the pipe is not waited for."""
+        assert self.process.stdout is not None
+        pipe = self.process.stdout.fileno()
+        last = LAST_READS
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(pipe, selectors.EVENT_READ)
+            while last:
+                last -= self._is_done.is_set()
+                if not waiting.select(0.1):
+                    if self._is_done.is_set():
+                        return
+                elif chunk := os.read(pipe, 65536):
+                    self.output.add(chunk)
+                else:
+                    return
+
+    def end(self, mark: str) -> None:
+        """Have the keeper end all that runs below it; where it was killed, do that here."""
+        with contextlib.suppress(OSError):
+            os.write(self.lifeline, keeper.STOP)
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        finally:
+            os.close(self.lifeline)
+            end_tree(self.process.pid, mark)
+            self.process.wait()
 
 
 def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, peak: int) -> tuple[str, int]:

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from mpslint.core.inert import inert
 from mpslint.verify.verdict import size
 
 
@@ -20,10 +21,10 @@ class Live:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, stderr=True)
         self._progress = Progress(
-            TextColumn("{task.description:<14}"),
+            TextColumn("{task.description:<14}", markup=False),
             BarColumn(20),
             TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-            TextColumn("{task.fields[seen]}"),
+            TextColumn("{task.fields[seen]}", markup=False),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
@@ -43,7 +44,7 @@ class Live:
         with self._lock:
             task = self._tasks.get(name)
             if task is None:
-                task = self._tasks[name] = self._progress.add_task(name, total=data["total"], seen="")
+                task = self._tasks[name] = self._progress.add_task(inert(name), total=data["total"], seen="")
             self._progress.update(task, completed=data["done"], total=data["total"], seen=_seen(data))
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mpslint.core.finding import Finding, ReadError, Safety, Severity, UsageError
+from mpslint.core.knowledge import platform_data
 from mpslint.engine import Checked
-from mpslint.finding import Finding, ReadError, Safety, Severity, UsageError
-from mpslint.knowledge import platform_data
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
+from mpslint.session.view import target_line
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.source.document import Document
 from mpslint.verify.from_plan import Planned, planned
 from mpslint.verify.outcome import Check
 from mpslint.verify.outcome import Evidence as Backing
-from mpslint.view import target_line
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from mpslint.finding import UsageError
+from mpslint.core.finding import UsageError
 
 T = TypeVar("T")
 

@@ -4,6 +4,7 @@ once emulated and once on the CPU for its values."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -12,6 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from mpslint.core.finding import UsageError
+from mpslint.core.inert import inert
+from mpslint.core.knowledge import platform_data
+from mpslint.verify.confinement import tools
+from mpslint.verify.confinement.choice import confinement
+from mpslint.verify.confinement.room import Room, environment_in, named_by, visible_children
 from mpslint.verify.job import Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import Limits
@@ -20,7 +27,7 @@ from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
 from mpslint.verify.values import alone
 from mpslint.verify.verdict import check_run, decide
-from mpslint.verify.work import Answer, Progress, do_job
+from mpslint.verify.work import Answer, Lodging, Progress, do_job
 
 EXTENDED = 3
 """A run that was too short to tell is done once more, so many times longer."""
@@ -40,14 +47,17 @@ LEFT_OUT = {
     "lightning_logs",
     "mlruns",
 }
-EMULATION_ERRORS = (
-    "ZeroDivisionError",
-    "OverflowError",
-    "AssertionError",
-    "IndexError",
-    "FloatingPointError",
-    "StopIteration",
+CERTAIN_ERRORS = (
+    "KeyboardInterrupt",
+    "NameError",
+    "UnboundLocalError",
+    "SyntaxError",
+    "IndentationError",
+    "FileNotFoundError",
+    "ModuleNotFoundError",
 )
+"""Exceptions that no missing value can cause."""
+ON_TWO_LAYERS = "has two layers on the CPU"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,10 @@ class ScriptOptions:
     assumptions: tuple[str, ...] = ()
     """What had to be assumed of the Mac."""
     evaluation_batches: int = 4
+    readable: tuple[Path, ...] = ()
+    """What the script may read beside its own folder."""
+    passed: tuple[str, ...] = ()
+    """Names of variables of the environment that it gets."""
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Report:
@@ -82,15 +96,21 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     problems: list[Answer] = []
     with tempfile.TemporaryDirectory(prefix="mpslint-script-") as scratch:
         for device in devices:
-            sandbox = Path(scratch) / device
-            copied = copy_beside(path, sandbox / "copy")
-            answer = _run(path, copied, sandbox, device, options, progress)
+            room = _room(path, Path(scratch) / device, device, options)
+            copied = copy_beside(path, room.folder / "copy")
+            answer = _explained(_run(path, copied, room, device, options, progress), room, options)
             if answer.problem:
                 problems.append(answer)
                 if answer.kind == "expected" or (device == "emulated" and answer.kind == "stopped"):
                     break
                 continue
-            results.append(from_data(RunResult, answer.data))
+            try:
+                results.append(from_data(RunResult, answer.data))
+            except UsageError as error:
+                problems.append(Answer(problem=f"the run gave a result that is none: {inert(str(error))[:200]}", kind="expected"))
+                break
+            if results[-1].stopped:
+                break
             why = unfit_for_cpu(results[-1], options)
             if why:
                 problems += [Answer(problem=why)] if "cpu" in devices[1:] else []
@@ -99,7 +119,16 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     if not results:
         return Report(str(path), options.machine, problem=_explain(problems), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
-    return Report(str(path), options.machine, tuple(results), (decide("as written", checks),), seconds=seconds)
+    verdict = decide("as written", checks)
+    problem = f"{verdict.reason} ({place})" if (place := results[-1].failure_line) else verdict.reason
+    return Report(
+        str(path),
+        options.machine,
+        tuple(results),
+        (verdict,),
+        problem=problem if verdict.status == "not run" else "",
+        seconds=seconds,
+    )
 
 
 def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
@@ -112,9 +141,16 @@ def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
     return ""
 
 
-def _run(path: Path, copied: Path, sandbox: Path, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
-    home = sandbox / "tmp"
-    home.mkdir(parents=True)
+def _room(path: Path, folder: Path, device: Device, options: ScriptOptions) -> Room:
+    """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
+    folders = [] if path.resolve().parent == Path.home().resolve() else visible_children(path.parent)
+    devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if device == "real" and options.backend == "cuda" else []
+    room = Room(folder, (*folders, *named_by(options.arguments), *options.readable), tuple(devices))
+    room.build()
+    return room
+
+
+def _run(path: Path, copied: Path, room: Room, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
     script = ScriptRun(
         str(copied),
         path.name,
@@ -122,29 +158,39 @@ def _run(path: Path, copied: Path, sandbox: Path, device: Device, options: Scrip
         device,
         options.steps,
         options.evaluation_batches,
-        str(sandbox),
+        str(room.folder),
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
     job = Job("script", options.machine, backend=backend, script=script)
-    environment = {
-        "TMPDIR": str(home),
-        "HF_DATASETS_CACHE": str(home / "datasets"),
-        "MPSLINT_SECONDS": str(options.limits.seconds),
-        **_caches(home),
-    }
-    return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, copied.parent, environment)
+    limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
+    environment = {**environment_in(room, options.passed), **limits}
+    lodging = Lodging(room, confinement(), environment, room.folder.parent)
+    return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, lodging)
 
 
-def _caches(home: Path) -> dict[str, str]:
-    """Return where libraries may write what they otherwise keep in the user's home."""
-    names = {
-        "MPLCONFIGDIR": "matplotlib",
-        "TORCHINDUCTOR_CACHE_DIR": "inductor",
-        "NUMBA_CACHE_DIR": "numba",
-        "TRITON_CACHE_DIR": "triton",
-    }
-    return {name: str(home / folder) for name, folder in names.items()}
+REFUSED = "verify "
+"""How the lines begin that say what verify does not let the code do (child/sandbox.py)."""
+ABSOLUTE = re.compile(r"(?<![\w.])/[^\s'\":,;)]+")
+OF_ENVIRONMENT = re.compile(r"^KeyError: '(\w+)'$")
+
+
+def _explained(answer: Answer, room: Room, options: ScriptOptions) -> Answer:
+    """Return an answer; a failure over what the confinement withholds is no verdict on the code: it says how to grant that."""
+    said = str(answer.data.get("failure") or "") if not answer.problem else answer.problem
+    variable = OF_ENVIRONMENT.match(said)
+    if variable and variable[1] in os.environ and variable[1] not in options.passed:
+        why = f"the code reads the environment variable {variable[1]}, which it does not get: --pass-env {variable[1]} passes it"
+        return Answer(problem=why, kind="expected", ended=answer.ended)
+    if said.startswith(REFUSED):
+        return answer
+    granted = (room.folder, *tools.readable(room))
+    for text in ABSOLUTE.findall(said):
+        path = Path(text)
+        if path.exists() and not any(path.is_relative_to(one) for one in granted):
+            why = f"the code reads {inert(text)}, which it may not: --allow-read {inert(text)} allows it"
+            return Answer(problem=why, kind="expected", ended=answer.ended)
+    return answer
 
 
 def _explain(problems: list[Answer]) -> str:
@@ -198,30 +244,45 @@ def _judge(results: list[RunResult], options: ScriptOptions) -> list[Check]:
     real = next((result for result in results if result.backend != "emulated"), None)
     checks: list[Check] = []
     if emulated is not None:
-        emulated = _doubtful(emulated, real)
-        horizon = emulated.settings_steps or USUAL_STEPS
-        checks += check_run(emulated, options.machine, None, horizon)
-        if emulated.failure_doubtful:
+        doubt = doubt_of(emulated, real)
+        told = replace(emulated, failure="") if doubt else emulated
+        checks += check_run(told, options.machine, None, emulated.settings_steps or USUAL_STEPS)
+        if doubt:
             checks = [check for check in checks if check.name != "starts"]
-            checks.append(
-                Check(
-                    "starts",
-                    "inconclusive",
-                    f"without values the code stops: {emulated.failure_doubtful}",
-                    line=emulated.failure_line,
-                )
-            )
+            checks.insert(0, Check("starts", "inconclusive", doubt, line=emulated.failure_line))
     if real is not None:
         if emulated is None:
             checks += check_run(real, options.machine, None, real.settings_steps or USUAL_STEPS)
-        elif real.failure and not emulated.failure:
-            checks.append(Check("values", "fail", f"on the CPU: {real.failure}", line=real.failure_line))
+        elif real.failure and not (emulated.failure and _kind(emulated) == _kind(real)):
+            checks.append(_failed_on_cpu(real))
         checks.append(alone(real))
     return checks
 
 
-def _doubtful(emulated: RunResult, real: RunResult | None) -> RunResult:
-    """Return the emulated run; an exception that only neutral values can have caused is marked as such."""
-    if not emulated.failure or real is None or real.failure or not emulated.failure.startswith(EMULATION_ERRORS):
-        return emulated
-    return replace(emulated, failure="", failure_doubtful=emulated.failure)
+def _kind(result: RunResult) -> str:
+    """Return the class of the exception that ended a run."""
+    return result.failure.partition(":")[0]
+
+
+def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
+    """Return why the exception of an emulated run says nothing about a Mac; empty when it does, or when there is none.
+
+    It does where MPS is known to raise it, or where the same code raises the same with values, on the CPU.
+    """
+    if not emulated.failure or emulated.is_raised_on_mps:
+        return ""
+    if real is not None and _kind(real) == _kind(emulated):
+        return ""
+    if real is None and emulated.failure.startswith(CERTAIN_ERRORS):
+        return ""
+    other = "on the CPU the code goes on" if real is not None and not real.failure else "without a run on the CPU its cause is open"
+    return f"only the emulation raises {emulated.failure}: its tensors carry no values, and {other}. This is a limit of mpslint"
+
+
+def _failed_on_cpu(real: RunResult) -> Check:
+    """Return what an exception means that only the run on the CPU raised."""
+    said = next((pattern for pattern in platform_data("raised")["of_the_stand_in"] if re.search(pattern, real.failure)), None)
+    if said is not None or any(change.endswith(ON_TWO_LAYERS) for change in real.changes):
+        why = f"the run on the CPU stops with {real.failure}, which comes from how mpslint shortens it: values are not known"
+        return Check("values", "inconclusive", why, line=real.failure_line)
+    return Check("values", "fail", f"on the CPU: {real.failure}", line=real.failure_line)

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
+from mpslint.core.outside import parse_json, read_text
 from mpslint.verify.record import from_data, to_json
 
 Task = Literal[
@@ -153,7 +153,7 @@ class Machine:
 
     def versions(self) -> dict[str, tuple[int, ...]]:
         """Return the versions that are known, as number tuples."""
-        from mpslint.versions import parse_version
+        from mpslint.core.versions import parse_version
 
         named = {
             "torch": self.torch,
@@ -177,8 +177,10 @@ class Pair:
 def read_pair(path: Path) -> Pair:
     """Return what a spec file describes. Raises ReadError when it is no JSON, UsageError when a key is wrong."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        data = parse_json(read_text(path))
+    except ReadError as error:
+        raise ReadError(f"{error} (as a run specification)") from None
+    except ValueError as error:
         raise ReadError(f"{path}: cannot be read as a run specification: {error}") from None
     if isinstance(data, dict) and "before" not in data:
         data = {"before": data}

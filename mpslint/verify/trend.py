@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
-from mpslint.series import mann_kendall, theil_sen
+from mpslint.core.series import mann_kendall, theil_sen
 
 Kind = Literal["flat", "growth", "slowing", "step", "short"]
 FLOOR = 256 * 2**20

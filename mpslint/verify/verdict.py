@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from mpslint.knowledge import platform_data
-from mpslint.macs import Limits
-from mpslint.verify.outcome import RANK, Check, Evidence, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.core.knowledge import platform_data
+from mpslint.target.macs import Limits
+from mpslint.verify.outcome import RANK, Check, Evidence, Kept, RunResult, Status, StepRecord, Verdict, worst
 from mpslint.verify.platform import is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
@@ -22,7 +22,7 @@ CHURN = 1.0
 
 def size(count: float) -> str:
     """Return bytes as people read them."""
-    for unit, name in ((2**30, "GB"), (2**20, "MB"), (2**10, "kB")):
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if abs(count) >= unit:
             return f"{count / unit:.1f} {name}"
     return f"{count:.0f} B"
@@ -45,6 +45,9 @@ def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon
     trained = [record for record in result.steps if record.what == "train"]
     if result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
+    elif result.stopped:
+        status: Status = "inconclusive" if trained else "not run"
+        yield Check("starts", status, f"the run was ended {result.stopped}, after {_steps(len(trained))}", line=result.failure_line)
     elif not trained and not result.steps:
         yield Check("starts", "not run", "no training step was seen")
     else:
@@ -64,6 +67,10 @@ def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon
     yield from _sure(result)
 
 
+def _steps(count: int) -> str:
+    return f"{count or 'no'} optimizer step{'' if count == 1 else 's'}"
+
+
 def _did(result: RunResult) -> str:
     return "emulated" if result.backend == "emulated" else f"run on {result.backend}"
 
@@ -81,12 +88,14 @@ def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Ch
     """Yield what the spec's settings lead to on the machine, where no operator shows it."""
     if spec.precision != "no":
         outcome = precision_outcome(spec.precision_by, spec.precision, machine)
+        if outcome.does == "works" and spec.precision == "fp16" and spec.optimizer.endswith("_fused") and spec.precision_by == "trainer":
+            fused = precision_outcome("scaled_fused_step", "any", machine)
+            outcome = outcome if fused.does == "works" else fused
         versions = ", ".join(f"{name} {text}" for name, text in _known(machine))
         if outcome.does == "works":
             yield Check("precision", "pass", f"{outcome.message} ({versions})")
         else:
-            said = "silently computes in float32: " if outcome.does == "ignored" else ""
-            yield Check("precision", "fail", f"{spec.precision} {said}{outcome.message} ({versions})")
+            yield Check("precision", "fail", f"{outcome.message} ({versions})")
     if spec.gradient_checkpointing and result.dropout > 0:
         yield Check(
             "gradients",
@@ -134,9 +143,10 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
         return Check(
             "live memory",
             "fail",
-            _leak(trend, horizon),
-            (*evidence, Evidence("growth a step", size(trend.slope))),
+            _leak(trend, horizon, result.kept),
+            (*evidence, Evidence("growth a step", size(trend.slope)), *_kept(result.kept)),
             _first_rise(values),
+            _keeper(result.kept),
         )
     if trend.kind == "slowing":
         return Check(
@@ -159,11 +169,23 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
     return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
 
 
-def _leak(trend: Trend, horizon: int) -> str:
-    return (
-        f"grows by {size(trend.slope)} a step: tensors are kept from step to step; "
-        f"that is {size(trend.projected)} more over the {horizon} steps of the run"
-    )
+def _kept(kept: Sequence[Kept]) -> Iterator[Evidence]:
+    """Yield what stays alive of each step, by the line that makes it."""
+    for one in kept:
+        yield Evidence("kept a step", f"{size(one.bytes_per_step)} made by `{one.source}` ({one.line})")
+
+
+def _keeper(kept: Sequence[Kept]) -> str:
+    """Return the line that keeps what stays alive, else the one that makes most of it."""
+    return (kept[0].held_at or kept[0].line) if kept else ""
+
+
+def _leak(trend: Trend, horizon: int, kept: Sequence[Kept]) -> str:
+    what = "tensors are kept from step to step"
+    if kept:
+        by = f"`{kept[0].holder}` keeps" if kept[0].holder else "something keeps"
+        what += f" ({by} what `{kept[0].source}` at {kept[0].line} makes)"
+    return f"grows by {size(trend.slope)} a step: {what}; that is {size(trend.projected)} more over the {horizon} steps of the run"
 
 
 def _first_rise(values: Sequence[float]) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from mpslint.verify.cache import Cache
 from mpslint.verify.job import Backend, Job, Kind
 from mpslint.verify.outcome import Check, Evidence, RunResult, Verdict
-from mpslint.verify.process import Limits
+from mpslint.verify.process import Limits, stopping_runs
 from mpslint.verify.record import from_data
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine, RunSpec
@@ -42,7 +42,7 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
     """Return the report on a run as written and, where there is one, as rewritten."""
     start = time.monotonic()
     specs = [spec for spec in (before, after) if spec is not None]
-    with ThreadPoolExecutor(max_workers=max(1, min(3, os.cpu_count() or 1))) as pool:
+    with ThreadPoolExecutor(max_workers=max(1, min(3, os.cpu_count() or 1))) as pool, stopping_runs():
         runs = [pool.submit(run_spec, spec, options, progress) for spec in specs]
         values = pool.submit(_values, specs, options, progress) if options.values else None
         done = [future.result() for future in runs]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -12,15 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import mpslint
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
+from mpslint.core.inert import inert
+from mpslint.verify.confinement.choice import Confinement
+from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job
 from mpslint.verify.process import Ended, Limits, run
 from mpslint.verify.record import to_json
 
 Progress = Callable[[str, Mapping[str, Any]], None]
-SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE|AUTH", re.IGNORECASE)
-HIDDEN = "hidden-by-mpslint"
+LARGEST_RESULT = 64 * 2**20
+"""Bytes of results that are read; foreign code may write there too."""
 OFFLINE = {
     "HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "disabled",
     "WANDB_DISABLED": "true",
@@ -42,13 +43,15 @@ class Answer:
     ended: Ended = field(default_factory=lambda: Ended(0, "", "", 0.0))
 
 
-def child_environment() -> dict[str, str]:
-    """Return this process's environment without the values of its secrets, offline, and able to find mpslint."""
-    environment = {name: HIDDEN if SECRET.search(name) and value else value for name, value in os.environ.items()}
-    place = str(Path(mpslint.__file__).parents[1])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [place, environment.get("PYTHONPATH", "")]))
-    environment.update(OFFLINE)
-    return environment
+@dataclass(frozen=True, slots=True)
+class Lodging:
+    """Where a job runs that executes foreign code."""
+
+    room: Room
+    confinement: Confinement
+    environment: Mapping[str, str] = field(default_factory=dict)
+    scratch: Path | None = None
+    """A folder of ours that is removed when this process is killed."""
 
 
 def hide_secrets(text: str) -> str:
@@ -71,25 +74,28 @@ def do_job(
     limits: Limits,
     progress: Progress | None = None,
     name: str = "",
-    folder: Path | None = None,
-    more: Mapping[str, str] | None = None,
+    lodging: Lodging | None = None,
 ) -> Answer:
-    """Have one job done in a process of its own. Raises ReadError when torch is not installed."""
+    """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
     if not has_torch():
         raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
-    with tempfile.TemporaryDirectory(prefix="mpslint-") as scratch:
-        asked, told = Path(scratch) / "job.json", Path(scratch) / "result.jsonl"
+    with tempfile.TemporaryDirectory(prefix="mpslint-") as place, Results(Path(place) / "result.jsonl", progress, name) as results:
+        scratch = Path(place)
+        asked = scratch / "job.json"
         asked.write_text(to_json(job), encoding="utf-8")
-        told.touch()
-        reader = Reader(told, progress, name)
-        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(told)]
-        ended = run(command, folder or Path(scratch), {**child_environment(), **(more or {})}, limits, reader.read)
-        reader.read()
+        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(results.theirs)]
+        environment = {**passed_environment(is_ours=True), **OFFLINE}
+        if lodging is not None:
+            command = lodging.confinement.command(lodging.room, command, scratch, scratch, [asked])
+            environment = {**OFFLINE, **lodging.environment}
+        kept = [scratch, *([lodging.scratch] if lodging is not None and lodging.scratch else [])]
+        ended = run(command, scratch, environment, limits, results.read, descriptors=[results.theirs], scratch=kept)
+        results.read()
     ended.output = hide_secrets(ended.output)
-    return _answer(reader, ended)
+    return _answer(results, ended)
 
 
-def _answer(reader: Reader, ended: Ended) -> Answer:
+def _answer(reader: Results, ended: Ended) -> Answer:
     if reader.result is not None:
         return Answer(reader.result, ended=ended)
     if ended.stopped:
@@ -105,35 +111,49 @@ def _answer(reader: Reader, ended: Ended) -> Answer:
     )
 
 
-class Reader:
-    """Reads the lines that a child writes, as they come."""
+class Results:
+    """The file that a child writes its lines to, read as they come.
+
+    Both ends stay open: foreign code can neither put another file in its place nor make us wait.
+    """
 
     def __init__(self, path: Path, progress: Progress | None, name: str) -> None:
-        self.path, self.progress, self.name = path, progress, name
-        self.place = 0
+        self.progress, self.name = progress, name
+        self.theirs = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        self._ours = os.open(path, os.O_RDONLY)
+        self._place = 0
         self.result: Mapping[str, Any] | None = None
         self.error: Mapping[str, Any] | None = None
 
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self.theirs)
+        os.close(self._ours)
+
     def read(self) -> None:
         """Take the whole lines written since the last call."""
-        with self.path.open("rb") as stream:
-            stream.seek(self.place)
-            lines = stream.read().splitlines(keepends=True)
-        for line in lines:
+        if self._place >= LARGEST_RESULT:
+            return
+        read = os.pread(self._ours, LARGEST_RESULT - self._place, self._place)
+        for line in read.splitlines(keepends=True):
             if not line.endswith(b"\n"):
                 break
-            self.place += len(line)
+            self._place += len(line)
             self._take(line)
 
     def _take(self, line: bytes) -> None:
         try:
             event = json.loads(line)
             kind, data = event["event"], event["data"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return
+        if not isinstance(data, Mapping):
             return
         if kind == "result":
             self.result = data
         elif kind == "error":
             self.error = data
-        elif self.progress is not None:
-            self.progress(self.name, data)
+        elif self.progress is not None and all(isinstance(data.get(key), int) for key in ("done", "total")):
+            self.progress(self.name, {key: value if isinstance(value, int) else inert(str(value)) for key, value in data.items()})

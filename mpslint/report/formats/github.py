@@ -5,9 +5,10 @@ A notebook's annotation stands on the line of the .ipynb file, as the diff shows
 
 from __future__ import annotations
 
+from mpslint.core.inert import inert_lines
 from mpslint.report.records import Report, advice, cell_words, notice_words, notices, records
+from mpslint.session.view import FindingView
 from mpslint.source.document import Place
-from mpslint.view import FindingView
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
@@ -42,7 +43,7 @@ def _command(command: str, path: str, start: Place, end: Place | None, title: st
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return inert_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from mpslint.core.inert import inert_lines, without_commands
 from mpslint.report.records import Notice, Record, Report, advice, cell_words, notices, path_from, records
 from mpslint.source.document import Place
 
@@ -63,5 +64,6 @@ def _where(path: str, place: Place) -> str:
 
 
 def _legal(text: str) -> str:
-    """Return a text without the characters that XML cannot hold."""
+    """Return a text without the characters that XML cannot hold, and with active ones as escapes."""
+    text = without_commands(inert_lines(text))
     return _NOT_XML.sub("\ufffd", text)

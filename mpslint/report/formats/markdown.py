@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from mpslint.core.inert import inert
 from mpslint.report.records import LEVELS, Notice, Record, Report, cell_words, notices, path_from, records
 from mpslint.report.text import counted
+from mpslint.session.view import FindingView, said_once
 from mpslint.source.document import Place
-from mpslint.view import FindingView, said_once
 
 MARK = "<!-- mpslint -->"
 """The first line, by which a workflow finds its own comment again."""
@@ -95,14 +96,14 @@ def _unread(notice: Notice) -> str:
 
 def _code(text: str) -> str:
     """Return a text as code inside a table."""
-    plain = " ".join(text.split()).replace("|", "\\|")
+    plain = inert(" ".join(text.split())).replace("|", "\\|")
     fence = "``" if "`" in plain else "`"
     return f"{fence} {plain} {fence}" if "`" in plain else f"{fence}{plain}{fence}"
 
 
 def _text(text: str) -> str:
     """Return prose with what Markdown would take for markup escaped outside code, and no mention of anybody."""
-    pieces = _CODE.split(" ".join(text.split()))
+    pieces = _CODE.split(inert(" ".join(text.split())))
     for index in range(0, len(pieces), 2):
         plain = re.sub(r"([\\*_\[\]~])", r"\\\1", pieces[index]).replace("&", "&amp;").replace("<", "&lt;")
         pieces[index] = plain.replace("@", "@\u200b").replace("`", "\\`")

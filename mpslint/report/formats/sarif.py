@@ -12,34 +12,47 @@ from typing import Any
 from urllib.parse import quote
 
 from mpslint import __version__
-from mpslint.report.records import Notice, Record, Report, advice, notice_words, notices, records, sentence
+from mpslint.core.inert import inert_json
+from mpslint.core.links import HOME, rule_url
+from mpslint.report.records import LEVELS, Notice, Record, Report, advice, notice_words, notices, records, sentence
 from mpslint.report.rule_page import FAMILIES, rule_page, worst_of
-from mpslint.rule import Rule
+from mpslint.rule.rule import Rule
+from mpslint.session.view import EditView
 from mpslint.source.document import Place
-from mpslint.view import EditView
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "mpslint/v1"
 NOTEBOOK = "notebook"
+MOST_RESULTS = 25_000
+"""GitHub refuses a run with more; the worst come first then."""
 KINDS_OF_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def render(report: Report) -> str:
     """Return one SARIF log with one run."""
     found, unread = list(records(report)), list(notices(report))
+    kept = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))[:MOST_RESULTS] if len(found) > MOST_RESULTS else found
+    left_out = [_left_out(len(found) - len(kept))] if len(kept) < len(found) else []
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
     run = {
-        "tool": {"driver": {"name": "mpslint", "semanticVersion": __version__, "rules": [_rule(rule) for rule in report.rules]}},
+        "tool": {
+            "driver": {
+                "name": "mpslint",
+                "semanticVersion": __version__,
+                "informationUri": HOME,
+                "rules": [_rule(rule) for rule in report.rules],
+            }
+        },
         "columnKind": "unicodeCodePoints",
         "invocations": [
             {
                 "executionSuccessful": not any(notice.is_whole_file for notice in unread),
-                "toolExecutionNotifications": [_notification(notice) for notice in unread],
+                "toolExecutionNotifications": [*(_notification(notice) for notice in unread), *left_out],
             }
         ],
-        "results": [_result(record, indexes) for record in found],
+        "results": [_result(record, indexes) for record in kept],
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+    return inert_json(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
@@ -49,6 +62,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "name": rule.name,
         "shortDescription": {"text": rule.title},
+        **({"helpUri": url} if (url := rule_url(rule.id)) else {}),
         "fullDescription": {"text": " ".join(rule.why.split())},
         "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": worst},
@@ -72,7 +86,7 @@ def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
     }
     if finding.related:
         result["relatedLocations"] = [
-            {"id": number, "message": {"text": message}, **_location(record.path, place, None)}
+            {"id": number, "message": {"text": message}, **_location(place.path or record.path, place, None)}
             for number, (message, place) in enumerate(finding.related)
         ]
     if finding.fix is not None and finding.fix.edits:
@@ -81,6 +95,12 @@ def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
         result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
         result["properties"] = {"fixSafety": finding.fix.safety}
     return result
+
+
+def _left_out(number: int) -> dict[str, Any]:
+    """Return the notification that says that not all results are here."""
+    text = f"{number} more findings are left out, the least severe: GitHub takes {MOST_RESULTS} results."
+    return {"level": "warning", "message": {"text": text}}
 
 
 def _notification(notice: Notice) -> dict[str, Any]:

@@ -1,20 +1,25 @@
-"""`python -m mpslint.verify.child JOB RESULT` does one job and writes its progress and its result as lines of JSON."""
+"""`python -m mpslint.verify.child JOB DESCRIPTOR` does one job and writes its progress and its result as lines of JSON."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from mpslint.finding import MpslintError
+from mpslint.core.finding import MpslintError
 from mpslint.verify.job import Job
-from mpslint.verify.outcome import StepRecord
+from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.record import from_data, to_data
+
+STARTED = time.monotonic()
+END = os._exit
+"""Kept before foreign code can put something else there."""
 
 
 class Channel:
@@ -22,12 +27,20 @@ class Channel:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self.started = STARTED
         self._last = 0.0
+        self._lock = threading.Lock()
 
     def send(self, event: str, data: Mapping[str, Any]) -> None:
         """Write one event."""
-        self.stream.write(json.dumps({"event": event, "data": data}) + "\n")
-        self.stream.flush()
+        with self._lock:
+            self.stream.write(json.dumps({"event": event, "data": data}) + "\n")
+            self.stream.flush()
+
+    def leave(self, result: RunResult) -> None:
+        """Write a result and end the process at once, from whatever thread."""
+        self.send("result", to_data(result))
+        END(0)
 
     def progress(self, number: int, total: int, record: StepRecord) -> None:
         """Write how far the work is, a few times a second."""
@@ -42,6 +55,9 @@ class Channel:
 
 def do(job: Job, channel: Channel) -> Any:
     """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
+    from mpslint.verify.child.dynamo import leave_compiler_out
+
+    leave_compiler_out()
     if job.kind == "emulate":
         from mpslint.verify.child.emulate import emulate
 
@@ -60,13 +76,14 @@ def do(job: Job, channel: Channel) -> Any:
         return measure(job.specs[0], job.backend, job.steps, channel.progress)
     from mpslint.verify.child.script import run_script
 
-    return run_script(job, channel.progress)
+    return run_script(job, channel)
 
 
 def main() -> int:
     """Do the job named on the command line; return the exit code."""
     job = from_data(Job, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    with Path(sys.argv[2]).open("w", encoding="utf-8") as stream:
+    os.set_inheritable(int(sys.argv[2]), False)
+    with os.fdopen(int(sys.argv[2]), "w", encoding="utf-8") as stream:
         channel = Channel(stream)
         try:
             channel.send("result", to_data(do(job, channel)))
@@ -92,4 +109,4 @@ if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
     # Threads and exit handlers of foreign libraries have nothing to add.
-    os._exit(code)
+    END(code)

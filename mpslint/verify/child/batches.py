@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.spec import Lengths, RunSpec
 
 Shape = tuple[int, ...]

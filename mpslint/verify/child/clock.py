@@ -43,6 +43,8 @@ class Clock:
     losses: list[float] = field(default_factory=list)
     norm: float | None = None
     stopped: str = ""
+    leave: Callable[[], None] = lambda: None
+    """Ends the process with what was seen, for code that goes on although it was told to stop."""
     host: Callable[[], int] = lambda: 0
     turns: Counter[str] = field(default_factory=Counter)
     user_line: Callable[[], str] = lambda: ""
@@ -56,6 +58,10 @@ class Clock:
     batches: list[tuple[int, int]] = field(default_factory=list)
     whole: int = 0
     """How many batches the evaluation in hand would have, had it not been cut."""
+    births: list[int] = field(default_factory=list)
+    """How many buffers had been made by the end of each step."""
+    look: Callable[[], None] = lambda: None
+    """Looks at what is alive, once enough was seen and while the user's frames still are."""
     _first: Any = None
     _seen: tuple[int, int] = (0, 0)
     _started: float = field(default_factory=time.perf_counter)
@@ -83,6 +89,8 @@ class Clock:
             return
         record = self.record("train")
         self.records.append(record)
+        if self.memory is not None:
+            self.births.append(self.memory.count)
         self.progress(self.done, self.steps, record)
         self.shapes.clear()
         self.losses.clear()
@@ -157,8 +165,11 @@ class Clock:
             self.stop("in a loop that ends only by a value of the device")
 
     def stop(self, why: str) -> None:
-        """End the user's code."""
+        """End the user's code; the second time without asking it."""
+        if self.stopped:
+            self.leave()
         self.stopped = why
+        self.look()
         raise StopRun(0)
 
     def watch_weights(self, optimizer: torch.optim.Optimizer) -> None:

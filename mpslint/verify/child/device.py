@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
 from mpslint.verify.child.batches import samples, train_shapes, worst_shape
 from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.lengths import with_own_lengths

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes, worst_shape
 from mpslint.verify.child.evaluate import play_evaluation, record_forward, record_token
 from mpslint.verify.child.installed import versions

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock
@@ -36,7 +38,7 @@ def library_changes(
         "lightning.pytorch.trainer.trainer": lightning,
         "pytorch_lightning.trainer.trainer": lightning,
         "huggingface_hub": no_login,
-        "datasets": transformed_in_scratch,
+        "datasets": lambda module: transformed_in_scratch(module, shortened),
     }
     if is_emulated:
         found["transformers.generation.utils"] = generation
@@ -50,6 +52,25 @@ def no_login(module: ModuleType) -> None:
             setattr(module, name, lambda *args, **kwargs: None)
 
 
-def transformed_in_scratch(module: ModuleType) -> None:
-    """Have transformed data kept in a scratch folder instead of beside the user's own data set."""
+def transformed_in_scratch(module: ModuleType, shortened: Shortened) -> None:
+    """Have transformed data kept in a scratch folder instead of beside the user's own data set, and transformed in this process.
+
+    A confined process has neither the shared memory nor the sockets of a pool of processes.
+    """
     module.disable_caching()
+    for kind, name in ((kind, name) for kind in ("Dataset", "DatasetDict") for name in ("map", "filter")):
+        if hasattr(getattr(module, kind, None), name):
+            _in_one_process(getattr(module, kind), name, shortened)
+
+
+def _in_one_process(kind: Any, name: str, shortened: Shortened) -> None:
+    original = getattr(kind, name)
+
+    @functools.wraps(original)
+    def transform(*args: Any, **kwargs: Any) -> Any:
+        if (kwargs.get("num_proc") or 0) > 1:
+            shortened.note(f"num_proc {kwargs['num_proc']} → 1")
+            kwargs["num_proc"] = None
+        return original(*args, **kwargs)
+
+    setattr(kind, name, transform)

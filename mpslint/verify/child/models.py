@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from mpslint.finding import ReadError
-from mpslint.knowledge import knowledge_files, platform_data, read_yaml
+from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import knowledge_files, platform_data, read_yaml
 from mpslint.verify.spec import RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is

@@ -7,15 +7,14 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from mpslint.finding import ReadError
-from mpslint.knowledge import platform_data
+from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
 from mpslint.verify.emulator.breakdown import Classes, classify
@@ -256,8 +255,3 @@ def allow_fused() -> None:
     original = module._get_fused_kernels_supported_devices
     if "meta" not in original():
         module._get_fused_kernels_supported_devices = lambda: [*original(), "meta"]
-
-
-def with_batch(spec: RunSpec, batch: int) -> RunSpec:
-    """Return the run with another micro-batch, nothing else changed."""
-    return replace(spec, train_batch=batch)

@@ -1,5 +1,8 @@
-"""Bounds for foreign code inside its own process: nothing written outside one folder, no questions, no installing,
-no network logins."""
+"""The last line of defence, inside the process of foreign code: no writes outside one folder, no network, no questions, no installing.
+
+Python's audit hook sees what Python code does, and nothing that goes around Python. It explains in one line what the operating system
+would refuse with an error (mpslint.verify.confinement), and is the only guard where the system offers none.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +38,10 @@ CHANGING = {
 }  # fmt: skip
 
 
+LOCAL = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
+NETWORK = (*LOCAL, "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+
+
 class Refused(PermissionError):
     """The code wants to change something outside of its copy."""
 
@@ -42,7 +49,7 @@ class Refused(PermissionError):
 def guard(folder: Path) -> None:
     """Refuse writes outside `folder` and the system's scratch devices, and commands that install or upload.
     There is no way back."""
-    root = os.path.realpath(folder)
+    root, parent = os.path.realpath(folder), os.getppid()
 
     def inside(path: Any) -> bool:
         if isinstance(path, int) or path is None:
@@ -60,6 +67,12 @@ def guard(folder: Path) -> None:
             raise Refused(f"verify runs on a copy and changes nothing outside of it: {event} {args[0]!r}")
         elif event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
             _refuse_commands(event, args)
+        elif event in NETWORK:
+            address = args[1] if event in LOCAL else args[0]
+            if not (event in LOCAL and isinstance(address, (str, bytes)) and inside(address)):
+                raise Refused(f"verify does not use the network: {event} {str(address)[:80]}")
+        elif event in ("os.kill", "os.killpg") and args[0] in (-1, 0, 1, parent):
+            raise Refused(f"verify lets no signal out: {event} {args[0]}")
 
     sys.addaudithook(hook)
 

@@ -14,18 +14,19 @@ import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.utils.checkpoint
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from mpslint.finding import MpslintError, ReadError
-from mpslint.knowledge import platform_data
+from mpslint.core.finding import MpslintError, ReadError
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
+from mpslint.verify.child.kept import kept_by_line
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
@@ -36,7 +37,10 @@ from mpslint.verify.child.torch_patches import (
     Precision,
     Shortened,
     count_steps,
+    generators_for_mps,
+    no_checks_of_values,
     no_compile,
+    no_pinning,
     no_saving,
     note_checkpoints,
     note_precision,
@@ -45,26 +49,30 @@ from mpslint.verify.child.torch_patches import (
     serve_default_device,
     short_loaders,
 )
+from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.child.workers import check_workers
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.intercept import Interceptor
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
+from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import Job
-from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.outcome import Kept, RunResult, StepRecord
 from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits_of
 
 SHARE_OF_TIME = 0.6
+EXIT = os._exit
 SECONDS_ON_CPU = 60.0
-Progress = Callable[[int, int, StepRecord], None]
 
 
 class Stage:
     """Everything that stands around the user's code while it runs."""
 
-    def __init__(self, job: Job, progress: Progress, seconds: float) -> None:
+    def __init__(
+        self, job: Job, progress: Callable[[int, int, StepRecord], None], seconds: float, leave: Callable[[RunResult], None]
+    ) -> None:
         assert job.script is not None
         self.job, self.script = job, job.script
         self.code = pieces(Path(self.script.file), self.script.shown)
@@ -84,7 +92,13 @@ class Stage:
         self.lines = shown
         self.precision = Precision()
         self.checkpoints = Checkpoints()
-        self.failure = self.failure_line = ""
+        self.failure = self.failure_line = self.stopped = ""
+        self.is_raised_on_mps = False
+        self.started = time.perf_counter()
+        self.leave_with = leave
+        self.clock.leave, self.clock.look = self.leave, self.look
+        self.memory.line_of = self.coverage.user_line
+        self.kept: tuple[Kept, ...] = ()
 
     def prepare(self) -> None:
         """Change torch and the libraries that the code may import."""
@@ -93,6 +107,7 @@ class Stage:
             pretend_mps(lambda: self.memory.live, lambda: self.allocator.driver, self.recommended)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
+            no_checks_of_values()
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended)
             on_empty_cache(lambda: None)
@@ -100,8 +115,12 @@ class Stage:
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()
         else:
             serve_default_device("meta" if self.is_emulated else "cpu")
+            generators_for_mps()
+            no_pinning()
         self.precision = note_precision(self.job.machine, self.report, is_served=self.script.device != "real")
         self.checkpoints = note_checkpoints()
+        self.process = os.getpid()
+        os._exit = self.exit_now  # type: ignore[assignment]
         no_compile(self.shortened)
         no_saving(self.shortened)
         count_steps(self.clock)
@@ -187,22 +206,45 @@ class Stage:
         except StopRun:
             pass
         except SystemExit as error:
-            self.ended(error)
-        except (KeyboardInterrupt, MemoryError):
-            raise
+            self.ended("sys.exit", error.code, self.line_of(error))
+        except MemoryError as error:
+            self.stop("when this machine ran out of memory", self.line_of(error))
         except MpslintError:
             raise
         except BaseException as error:  # the user's code may raise anything at all
             self.failed(error)
 
-    def ended(self, error: SystemExit) -> None:
-        """Explain an exit of the user's own."""
-        if error.code not in (None, 0):
-            raise ReadError(
-                f"the code left with sys.exit({error.code!r}); if it needs arguments, give them after --: --script FILE -- --data x"
-            )
-        if not self.clock.done:
-            raise ReadError("the code left with sys.exit() before the first training step")
+    def ended(self, by: str, code: object, line: str) -> None:
+        """Explain an exit of the user's own. Raises ReadError where no step was taken before it."""
+        if self.clock.done:
+            if code not in (None, 0):
+                self.stop(f"by {by}({code!r})", line)
+            return
+        given = repr(code) if code is not None else ""
+        hint = f"; if it needs arguments, give them after --: --script {self.script.shown} -- --data x" if code not in (None, 0) else ""
+        raise ReadError(f"{by}({given}) at {line or self.script.shown} ends the code before the first training step{hint}")
+
+    def stop(self, why: str, line: str) -> None:
+        """Note what ended the run before it had shown enough, and where."""
+        self.stopped, self.failure_line = why, line
+
+    def look(self) -> None:
+        """Find what is kept from step to step."""
+        if self.is_emulated and not self.kept:
+            with torch._C.DisableTorchFunction():
+                self.kept = kept_by_line(self.memory, self.clock.births, self.lines)
+
+    def leave(self) -> None:
+        """End the process at once, with what was seen."""
+        self.leave_with(self.result(time.perf_counter() - self.started))
+
+    def exit_now(self, code: int = 0) -> None:
+        """Stand for os._exit() in the user's own process."""
+        if os.getpid() != self.process:
+            EXIT(code)
+        if code or not self.clock.done:
+            self.stop(f"by os._exit({code!r})", self.coverage.user_line())
+        self.leave()
 
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""
@@ -220,15 +262,22 @@ class Stage:
             raise ReadError(
                 f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}"
             ) from None
-        self.failure = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:400] if str(error).strip() else ''}"
+        message = in_the_words_of_mps(str(error).strip().splitlines()[0][:400]) if str(error).strip() else ""
+        self.failure = f"{type(error).__name__}: {message}".removesuffix(": ")
+        self.is_raised_on_mps = is_raised_on_mps(error)
+        self.failure_line = self.line_of(error)
+
+    def line_of(self, error: BaseException) -> str:
+        """Return `file:line` of the innermost place of the user's code that an exception went through."""
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename in self.lines:
-                self.failure_line = f"{self.lines[frame.filename]}:{frame.lineno}"
-                break
+                return f"{self.lines[frame.filename]}:{frame.lineno}"
+        return ""
 
     def result(self, seconds: float) -> RunResult:
         """Return all that the run showed."""
         self.clock.finish()
+        self.look()
         if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:
             self.report(
                 "unscaled-fp16",
@@ -251,15 +300,18 @@ class Stage:
             graph_keys=len(self.keys.graph_keys),
             shapes=len({record.shapes for record in self.clock.records if record.what == "train"}),
             troubles=tuple(self.coverage.troubles.values()),
+            kept=self.kept,
             changes=tuple(self.shortened.changes),
             notes=tuple(self.notes()),
             uncertain=tuple(uncertain),
             failure=self.failure,
             failure_line=self.failure_line,
+            is_raised_on_mps=self.is_raised_on_mps,
+            stopped=self.stopped,
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
-            is_complete=not self.clock.stopped,
+            is_complete=not (self.clock.stopped or self.stopped),
             settings_steps=self.clock.planned,
         )
 
@@ -284,19 +336,34 @@ def _execute(code: Any, namespace: dict[str, Any]) -> None:
         exec(code, namespace)
 
 
-def run_script(job: Job, progress: Progress) -> RunResult:
+class Parent(Protocol):
+    """Where a run is told of."""
+
+    started: float
+    """When the process began, by time.monotonic()."""
+
+    def progress(self, number: int, total: int, record: StepRecord) -> None:
+        """Take a step."""
+
+    def leave(self, result: RunResult) -> None:
+        """Take the result, and end the process."""
+
+
+def run_script(job: Job, parent: Parent) -> RunResult:
     """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
     assert job.script is not None
-    start = time.perf_counter()
-    stage = Stage(job, progress, seconds=float(os.environ.get("MPSLINT_SECONDS", "600")))
+    seconds = float(os.environ.get("MPSLINT_SECONDS", "600"))
+    stage = Stage(job, parent.progress, seconds, parent.leave)
     stage.prepare()
+    memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
+    Watchdog(stage, parent.started, seconds, memory).start()
     keep_signals()
     no_questions(lambda why: _stop(why))
     if job.script.sandbox:
         os.chdir(Path(job.script.file).parent)
         guard(Path(job.script.sandbox))
     stage.run()
-    return stage.result(time.perf_counter() - start)
+    return stage.result(time.perf_counter() - stage.started)
 
 
 def _stop(why: str) -> None:

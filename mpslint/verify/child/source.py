@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
 
 MAGICS = ("!", "%", "?")
 

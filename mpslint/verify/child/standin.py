@@ -13,6 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from mpslint.verify.emulator.neutral import neutral_number, to_host
+from mpslint.verify.emulator.raised import as_on_mps
 
 MPS = "mps"
 CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
@@ -20,10 +21,10 @@ PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
 
 
 def is_mps(value: Any) -> bool:
-    """Return whether a value names the MPS device."""
+    """Return whether a value names the MPS device, as an object or as text."""
     if isinstance(value, torch.device):
         return value.type == MPS
-    return isinstance(value, str) and value.partition(":")[0] == MPS and value[3:] in ("", ":0")
+    return isinstance(value, str) and value in (MPS, f"{MPS}:0")
 
 
 class StandIn(TorchFunctionMode):
@@ -38,6 +39,8 @@ class StandIn(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if func is torch.device:
+            return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if self.is_emulated:
             special = SPECIAL.get(name)
@@ -52,9 +55,9 @@ class StandIn(TorchFunctionMode):
         return func(*self.inward(args), **self.inward_named(kwargs))
 
     def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments with the device replaced where one stands by itself."""
-        if any(isinstance(value, torch.device) and value.type == MPS for value in args):
-            return tuple(self.served if isinstance(value, torch.device) and value.type == MPS else value for value in args)
+        """Return arguments with the device replaced, however it is written: `x.to("mps")` gets here as a string."""
+        if any(is_mps(value) for value in args):
+            return tuple(self.served if is_mps(value) else value for value in args)
         return args
 
     def inward_named(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +70,7 @@ class StandIn(TorchFunctionMode):
     def refuse_float64(self, dtype: torch.dtype | None, what: str, target: str) -> None:
         """Raise what MPS raises when a float64 or complex128 tensor is asked of it."""
         if dtype in (torch.float64, torch.complex128):
-            raise TypeError(CONVERT.format(what=what, target=target))
+            raise as_on_mps(TypeError(CONVERT.format(what=what, target=target)))
 
     def on_device(self, value: Any) -> bool:
         """Return whether a value is a tensor that stands for one on the Mac's GPU."""
@@ -131,7 +134,8 @@ def _cpu(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _numpy(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     if mode.on_device(args[0]):
-        raise TypeError("can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.")
+        said = "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        raise as_on_mps(TypeError(said))
     return NotImplemented
 
 
@@ -142,15 +146,22 @@ def _list(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     return torch.full(tuple(args[0].shape), neutral_number(args[0].dtype), dtype=args[0].dtype).tolist()
 
 
+def _format(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer f"{loss:.4f}": what a number of its dtype gives."""
+    if mode.on_device(args[0]) and args[0].dim() == 0:
+        return format(args[0].item(), args[1])
+    return NotImplemented
+
+
 def _double(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
     if mode.on_device(args[0]):
         mode.refuse_float64(torch.float64, "MPS Tensor", "float64 dtype")
     return NotImplemented
 
 
-def _move(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
-    """Answer `tensor.mps()`-like moves by name; only `cuda()` is left to fail as it does on a Mac."""
-    return NotImplemented
+def _index(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
+    """Answer `tensor.get_device()`: the number of the one GPU."""
+    return 0 if mode.on_device(args[0]) else NotImplemented
 
 
 def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
@@ -166,7 +177,7 @@ def _factory(mode: StandIn, func: Any, args: Any, kwargs: Any) -> Any:
 
 SPECIAL: dict[str, Callable[[StandIn, Any, Any, Any], Any]] = {
     "__get__": _get, "to": _to, "cpu": _cpu, "numpy": _numpy, "__array__": _numpy, "tolist": _list, "double": _double,
-    "tensor": _factory, "as_tensor": _factory,
+    "tensor": _factory, "as_tensor": _factory, "get_device": _index, "__format__": _format,
 }  # fmt: skip
 
 

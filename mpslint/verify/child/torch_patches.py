@@ -4,6 +4,8 @@ and settings that mislead are noted."""
 from __future__ import annotations
 
 import functools
+import inspect
+import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,12 +60,82 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
         setattr(mps, name, lambda *args, **kwargs: None)
     mps.seed = lambda: 0
     mps.get_rng_state = lambda: torch.zeros(16, dtype=torch.uint8)
+    mps.Event = Event
+    # Lightning and Fabric ask the processor's name before they offer MPS.
+    platform.processor = lambda: "arm"
     accelerator: Any = torch.accelerator
     accelerator.is_available = lambda: True
     accelerator.device_count = lambda: 1
     accelerator.current_accelerator = lambda *args, **kwargs: torch.device("mps")
     accelerator.synchronize = lambda *args, **kwargs: None
     allow_fused()
+
+
+class Event:
+    """Stands for torch.mps.Event: nothing is timed where there is no GPU."""
+
+    def __init__(self, enable_timing: bool = False) -> None:
+        self.enable_timing = enable_timing
+
+    def record(self) -> None:
+        """Do nothing."""
+
+    def wait(self) -> None:
+        """Do nothing."""
+
+    def synchronize(self) -> None:
+        """Do nothing."""
+
+    def query(self) -> bool:
+        """Return that all work is done."""
+        return True
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Return a time that no code divides by zero with, in milliseconds."""
+        return 1.0
+
+
+class _AnyGenerator(type(torch._C.Generator)):  # type: ignore[misc]
+    """Has `isinstance(x, torch.Generator)` stay true for torch's own generators."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return type.__instancecheck__(torch._C.Generator, value)
+
+
+class Generator(torch._C.Generator, metaclass=_AnyGenerator):
+    """Stands for torch.Generator: one for MPS is one of the CPU that says it is on MPS."""
+
+    is_mps: bool
+
+    def __new__(cls, device: Any = "cpu") -> Generator:
+        """Return a generator for a device."""
+        is_mps = str(device).partition(":")[0] == "mps"
+        made: Generator = super().__new__(cls, "cpu" if is_mps else device)  # type: ignore[call-arg]
+        made.is_mps = is_mps
+        return made
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        """The device that it was asked for."""
+        return torch.device("mps", 0) if self.is_mps else torch.device("cpu")
+
+
+def generators_for_mps() -> None:
+    """Let `torch.Generator(device="mps")` be made."""
+    module: Any = torch
+    module.Generator = Generator
+
+
+def no_checks_of_values() -> None:
+    """Have torch.distributions not check arguments that carry no values."""
+    torch.distributions.Distribution.set_default_validate_args(False)
+
+
+def no_pinning() -> None:
+    """Let `tensor.pin_memory()` copy without pinning: there is no accelerator to pin for."""
+    tensor: Any = torch.Tensor
+    tensor.pin_memory = lambda self, device=None: self.clone()
+    tensor.is_pinned = lambda self, device=None: False
 
 
 def serve_default_device(served: str) -> None:
@@ -126,16 +198,21 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
     init, iterate = loader.__init__, loader.__iter__
     epoch = max(4, -(-clock.steps // 2))
 
+    signature = inspect.signature(init)
+
     @functools.wraps(init)
     def short_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        if kwargs.get("num_workers"):
-            self.asked_workers = kwargs["num_workers"]
-            shortened.note(f"DataLoader workers {kwargs['num_workers']} → 0")
-            kwargs.update(num_workers=0, prefetch_factor=None, persistent_workers=False)
-            kwargs.pop("multiprocessing_context", None)
-        if kwargs.get("pin_memory"):
-            kwargs["pin_memory"] = False
-        init(self, *args, **kwargs)
+        given = signature.bind(self, *args, **kwargs).arguments
+        if given.get("num_workers"):
+            forks = _start_method(given.pop("multiprocessing_context", None)) == "fork"
+            self.asked_workers = 0 if forks else given["num_workers"]
+            shortened.note(f"DataLoader workers {given['num_workers']} → 0")
+            given.update(num_workers=0, prefetch_factor=None, persistent_workers=False)
+        if given.get("pin_memory"):
+            given["pin_memory"] = False
+        more = given.pop("kwargs", {})
+        given.pop("self")
+        init(self, **given, **more)
 
     def short_iter(self: Any) -> Iterator[Any]:
         if getattr(self, "asked_workers", 0):
@@ -164,6 +241,11 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
     loader.__iter__ = short_iter
 
 
+def _start_method(context: Any) -> str | None:
+    """Return how a loader's workers are started: the name that it was given, or that of its context."""
+    return context if isinstance(context, str) or context is None else str(context.get_start_method())
+
+
 def number_of_batches(loader: Any) -> int:
     """Return how many batches a loader has; 0 when it does not know."""
     try:
@@ -174,9 +256,9 @@ def number_of_batches(loader: Any) -> int:
 
 def shape_of(batch: Any) -> str:
     """Return the shapes of the tensors of a batch as text."""
-    values = batch.values() if isinstance(batch, dict) or hasattr(batch, "values") else batch
-    if isinstance(values, torch.Tensor):
-        return "x".join(map(str, values.shape))
+    if isinstance(batch, torch.Tensor):
+        return "x".join(map(str, batch.shape))
+    values = batch.values() if hasattr(batch, "values") else batch
     try:
         found = ["x".join(map(str, value.shape)) for value in values if isinstance(value, torch.Tensor)]
     except TypeError:
@@ -220,7 +302,7 @@ def _judge_autocast(device_type: str, half: str, machine: Machine, report: Repor
     if outcome.does == "raises":
         report("autocast", "error", outcome.message)
     elif outcome.does == "ignored":
-        report("silent-float32", "error", f"{half} autocast silently computes in float32: {outcome.message}")
+        report("silent-float32", "error", outcome.message)
     else:
         asked.half = half
 
@@ -232,7 +314,7 @@ def _note_scaler(machine: Machine, report: Report, asked: Precision) -> None:
     def noted(self: Any, outputs: Any) -> Any:
         if self.is_enabled() and getattr(self, "_device", "") == "mps":
             asked.is_scaled = True
-            outcome = precision_outcome("grad_scaler", "", machine)
+            outcome = precision_outcome("grad_scaler", "any", machine)
             if outcome.does == "raises":
                 report("grad-scaler", "error", outcome.message)
         return scale(self, outputs)

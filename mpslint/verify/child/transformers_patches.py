@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from mpslint.finding import ReadError
+from mpslint.core.finding import ReadError
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.models import DEPTHS, config_values
 from mpslint.verify.child.torch_patches import Report, Shortened
@@ -24,9 +24,7 @@ HUB = (
     "_from_auto", "_commit_hash", "gguf_file", "user_agent",
 )  # fmt: skip
 OFF: dict[str, Any] = {
-    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_num_workers": 0,
-    "dataloader_prefetch_factor": None,
-    "dataloader_persistent_workers": False, "dataloader_pin_memory": False, "torch_compile": False,
+    "push_to_hub": False, "load_best_model_at_end": False, "dataloader_pin_memory": False, "torch_compile": False,
     "logging_nan_inf_filter": False,
     "disable_tqdm": True, "report_to": [], "save_only_model": True, "auto_find_batch_size": False,
 }  # fmt: skip
@@ -173,8 +171,12 @@ def models_without_weights(module: ModuleType, shortened: Shortened, *, is_emula
             config._attn_implementation = attention
         with torch.device("meta" if is_emulated else "cpu"):
             model = cls(config)
+        if isinstance(dtype, str):
+            dtype = getattr(torch, dtype, None)
         if isinstance(dtype, torch.dtype):
             model = model.to(dtype)
+        # Libraries look up a tokenizer by the name that the model was loaded by.
+        model.config.name_or_path = model.name_or_path = str(name)
         return model.eval()
 
     def saved_nothing(self: Any, *args: Any, **kwargs: Any) -> None:

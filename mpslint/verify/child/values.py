@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import dimensions, has_targets, pad, samples
 from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.models import make_config, make_model, set_dropout

@@ -10,7 +10,6 @@ Birth = tuple[str, str, tuple[int, ...]]
 
 WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer"
 ACTIVATIONS, LOGITS, SCORES, BATCH = "activations", "logits", "attention scores", "batch"
-CATEGORIES = (WEIGHTS, GRADIENTS, OPTIMIZER, ACTIVATIONS, LOGITS, SCORES, BATCH)
 
 
 @dataclass(frozen=True, slots=True)

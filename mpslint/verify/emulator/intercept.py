@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from mpslint.verify.emulator.neutral import to_host
+from mpslint.verify.emulator.raised import as_on_mps
 
 MIXES = (
     "copy_",
@@ -23,6 +24,12 @@ MIXES = (
     "is_same_size",
     "record_stream",
     "_ctc_loss",
+    "_pack_padded_sequence",
+    "_pad_packed_sequence",
+    "lstm.data",
+    "gru.data",
+    "rnn_tanh.data",
+    "rnn_relu.data",
 )
 SMALL = 64
 
@@ -82,9 +89,8 @@ class Interceptor:
                     elif tensor.dim() and tensor.device.type == "cpu":
                         other = tensor
         if has_device and other is not None:
-            raise RuntimeError(
-                f"Placeholder storage has not been allocated on MPS device! (aten::{name} gets tensors on mps:0 and on the CPU)"
-            )
+            said = f"Placeholder storage has not been allocated on MPS device! (aten::{name} gets tensors on mps:0 and on the CPU)"
+            raise as_on_mps(RuntimeError(said))
 
 
 def _is_lengths(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,8 @@ class LiveMemory:
     keeps_log: bool = True
     allocator: AllocatorModel | None = None
     """A model that takes every birth and death as it comes; runs that are replayed later have none here."""
+    line_of: Callable[[], str] | None = None
+    """What tells the line of the user's code that is running."""
     _blocks: dict[int, Block] = field(default_factory=dict)
     _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
     _count: int = 0
@@ -64,6 +66,7 @@ class LiveMemory:
                 self.events.append((number, -size))
 
         self._known[address] = (weakref.ref(storage, dies), number)
+        line = line or (self.line_of() if self.line_of is not None else "")
         self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, self.phase, line)
         self.live += size
         self.peak = max(self.peak, self.live)
@@ -75,6 +78,11 @@ class LiveMemory:
             self.events.append((number, size))
             self.births[number] = (op, self.phase, tuple(tensor.shape))
         return number
+
+    @property
+    def count(self) -> int:
+        """How many storages were seen so far."""
+        return self._count
 
     def number_of(self, tensor: torch.Tensor) -> int | None:
         """Return the number of a tensor's storage, or None when it was never seen."""

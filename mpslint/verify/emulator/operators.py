@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from mpslint.knowledge import platform_data
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.emulator.cases import PREDICATES
 from mpslint.verify.outcome import Trouble
 from mpslint.verify.platform import Case, missing_operators, special_cases

@@ -1,0 +1,75 @@
+"""An environment in which no run can reach the Mac's GPU, or that pip refuses to install."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version, format_version
+from mpslint.rule.judge import Match
+from mpslint.settings.evidence import Evidence
+from mpslint.source.document import Document, Kind
+from mpslint.target.availability import unavailable_with
+from mpslint.target.packages import needs_of
+from mpslint.target.requirement import PYTHON
+from mpslint.target.resolve import NEWEST
+from mpslint.target.target import Target
+
+WORDS = ("import", "python", "python3", "torchrun", "accelerate")
+"""One of these stands in every file in which it finds something: an import, or a command that starts a run."""
+FILE_WORDS = tuple(platform_data("environment")["import_torch"] + platform_data("environment")["import_torch_by_name"])
+_IMPORT = re.compile(rf"^[ \t]*((?:import|from)[ \t]+(?:{'|'.join(FILE_WORDS)})\b[^\n#]*)", re.MULTILINE)
+
+
+def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+    """Return whether versions can be incompatible in the way that is asked about."""
+    if options["kind"] == "macos":
+        return unavailable_with(target.versions) is not None
+    return bool(target.conflicts) if options["kind"] == "conflict" else not _python_fits(target.versions)
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the first import of PyTorch, or of what imports it. Option `kind`: macos, python or conflict."""
+    values = dict(_values(evidence.target, options["kind"]))
+    place = _place(evidence) if values else None
+    if place is not None:
+        yield Match(place, values)
+
+
+def _place(evidence: Evidence) -> Span | None:
+    if evidence.document.kind in (Kind.PYTHON, Kind.NOTEBOOK):
+        match = _IMPORT.search(evidence.document.python)
+        return Span(match.start(1), match.start(1) + len(match.group(1).rstrip())) if match is not None else None
+    text = evidence.document.text
+    first = re.search(r"\S[^\r\n]*", text) if evidence.plans else None
+    return Span(first.start(), first.end()) if first is not None else None
+
+
+def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
+    """Yield what the message is filled with; nothing where the versions go together."""
+    versions = target.versions
+    if kind == "macos":
+        found = unavailable_with(versions)
+        if found is not None:
+            yield from (("change", found.change), ("effect", found.effect))
+    elif kind == PYTHON and target.choices[PYTHON].source != NEWEST and not _python_fits(versions):
+        need = next(need for need in needs_of("torch", versions["torch"]) if need.name == PYTHON)
+        torch, python = target.choices["torch"], target.choices[PYTHON]
+        yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"
+        yield "spec", _spoken(need.spec)
+    elif kind == "conflict" and target.conflicts:
+        yield "written", "; ".join(target.conflicts)
+
+
+def _python_fits(versions: Mapping[str, Version]) -> bool:
+    needs = needs_of("torch", versions["torch"]) if "torch" in versions else ()
+    return PYTHON not in versions or all(need.admits(versions[PYTHON]) for need in needs if need.name == PYTHON)
+
+
+def _spoken(spec: str) -> str:
+    """Return `3.9 to 3.12` for `<3.13,>=3.9`."""
+    match = re.fullmatch(r"<(\d+)\.(\d+),>=([\d.]+)", spec)
+    return f"{match.group(3)} to {format_version((int(match.group(1)), int(match.group(2)) - 1))}" if match is not None else spec

@@ -1,0 +1,3 @@
+"""The words that every part speaks, and how knowledge files are read."""
+
+from __future__ import annotations

@@ -1,0 +1,172 @@
+"""Where the knowledge lies (`rules/`), and how one file of it is read.
+
+A checkout reads the YAML files. A wheel holds them compiled instead (`_catalogue.py`, written when it was built), which starts faster.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpslint.core.finding import ReadError, RuleError
+from mpslint.core.outside import read_text
+
+DEEPEST = 100
+"""Levels of a YAML file."""
+_PACKAGE = Path(__file__).parents[1]
+
+
+@functools.lru_cache(maxsize=1)
+def rules_folder() -> Path:
+    """Return the folder of the rules: the checkout's own when mpslint runs from one, else where the names of the compiled files lie."""
+    checkout = _PACKAGE.parent / "rules"
+    if (checkout / "platform").is_dir() and (_PACKAGE.parent / "pyproject.toml").is_file():
+        return checkout
+    return _PACKAGE / "rules"
+
+
+@functools.lru_cache(maxsize=1)
+def _catalogue() -> Mapping[str, Any]:
+    """Return the compiled knowledge by path below `rules/`; nothing in a checkout."""
+    if rules_folder() != _PACKAGE / "rules":
+        return {}
+    try:
+        data: Mapping[str, Any] = importlib.import_module("mpslint._catalogue").DATA
+    except ModuleNotFoundError:
+        return {}
+    return data
+
+
+@functools.lru_cache(maxsize=1)
+def shipped_words() -> Mapping[str, Any]:
+    """Return the words of the shipped rules as `gate.compiled_words` derives them when a wheel is built; nothing in a checkout."""
+    if rules_folder() != _PACKAGE / "rules":
+        return {}
+    try:
+        data: Mapping[str, Any] = importlib.import_module("mpslint._words").DATA
+    except ModuleNotFoundError:
+        return {}
+    return data
+
+
+def compiled(folder: Path) -> dict[str, Any]:
+    """Return what every YAML file below a folder holds, by its path there."""
+    return {path.relative_to(folder).as_posix(): parse_yaml_file(path) for path in sorted(folder.rglob("*.yaml"))}
+
+
+def read_yaml(path: Path) -> Any:
+    """Return what a knowledge file holds. Raises RuleError naming the file and the line when it is not YAML."""
+    catalogue = _catalogue()
+    if catalogue and path.is_relative_to(rules_folder()):
+        name = path.relative_to(rules_folder()).as_posix()
+        if name in catalogue:
+            return catalogue[name]
+    return parse_yaml_file(path)
+
+
+def compiled_id(path: Path) -> str | None:
+    """Return the id of a rule that the wheel holds compiled, without reading more of it; None for any other file."""
+    catalogue = _catalogue()
+    if not catalogue or not path.is_relative_to(rules_folder()):
+        return None
+    data = catalogue.get(path.relative_to(rules_folder()).as_posix())
+    return data["id"] if data is not None else None
+
+
+def parse_yaml_file(path: Path) -> Any:
+    """Return what a YAML file holds. Raises RuleError naming the file and the line when it is not YAML."""
+    try:
+        return parse_yaml(read_text(path), str(path), is_ours=path.is_relative_to(rules_folder()))
+    except ReadError as error:
+        raise RuleError(str(error)) from None
+
+
+def parse_yaml(text: str, path: str, is_ours: bool = False) -> Any:
+    """Return what a YAML text holds. Raises RuleError naming its file and the line when it is not YAML."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if not is_ours and _nests_too_deeply(yaml.parse(text, Loader=loader)):
+            raise RuleError(f"{path}: not valid YAML: it nests too deeply")
+        return yaml.load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f":{mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise RuleError(f"{path}{line}: not valid YAML: {problem}") from None
+    except ValueError as error:  # a number of 5,000 digits, the 31st of February
+        raise RuleError(f"{path}: not valid YAML: {error}") from None
+    except RecursionError:
+        raise RuleError(f"{path}: not valid YAML: it nests too deeply") from None
+
+
+def _nests_too_deeply(events: Iterable[Any]) -> bool:
+    """Return whether collections stand in collections so deeply that libyaml, which counts nothing, would end the process."""
+    depth = 0
+    for event in events:
+        name = type(event).__name__
+        depth += name.endswith("StartEvent") - name.endswith("EndEvent")
+        if depth > DEEPEST:
+            return True
+    return False
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return what a TOML text holds. Raises ValueError, which says where, when it is not TOML."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        data: dict[str, Any] = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it nests too deeply") from None
+    return data
+
+
+def knowledge_files(folder: str) -> Iterator[Path]:
+    """Yield the YAML files of one folder below `rules/`, by name."""
+    catalogue = _catalogue()
+    if not catalogue:
+        yield from sorted((rules_folder() / folder).glob("*.yaml"))
+        return
+    for name in catalogue:
+        parent, _, _ = name.rpartition("/")
+        if parent == folder:
+            yield rules_folder() / name
+
+
+def rule_files() -> Iterator[Path]:
+    """Yield the files of the shipped rules, `rules/<subject>/<ID>-<name>.yaml`: only their names begin with an id."""
+    catalogue = _catalogue()
+    paths = [rules_folder() / name for name in catalogue] if catalogue else sorted(rules_folder().glob("*/*.yaml"))
+    yield from (path for path in paths if path.name[:3].isupper() and path.name[3:4].isdigit())
+
+
+@functools.lru_cache(maxsize=1)
+def knowledge_digest() -> str:
+    """Return a digest of every knowledge file: what was found under one may not hold under another.
+
+    An installed mpslint changes with its version; of a checkout the code counts too.
+    """
+    import hashlib
+
+    files = sorted(_PACKAGE.glob("_catalogue.py"))
+    if rules_folder() != _PACKAGE / "rules" or not files:
+        files = sorted([*rules_folder().rglob("*.yaml"), *_PACKAGE.rglob("*.py")])
+    digest = hashlib.blake2b(digest_size=16)
+    for path in files:
+        stat = path.stat()
+        digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+@functools.lru_cache(maxsize=64)
+def platform_data(name: str) -> Any:
+    """Return what `rules/platform/NAME.yaml` holds. Raises RuleError when there is no such file or it is not YAML."""
+    return read_yaml(rules_folder() / "platform" / f"{name}.yaml")

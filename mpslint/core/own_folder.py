@@ -1,0 +1,109 @@
+"""Folders that mpslint makes for itself: written to only while they are its own, and emptied only of what it wrote.
+
+A folder is its own when it holds the tag that mpslint writes as it makes one, belongs to this user, and is reached without a link below
+the folder that the user named. What somebody else put there, or under the same name, is neither written over nor deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from mpslint.core.finding import ReadError
+from mpslint.core.outside import read_file
+from mpslint.core.record import record
+
+TAG = "CACHEDIR.TAG"
+_TAG_TEXT = "Signature: 8a477f597d28d172789f06886806bc55\n# This is a cache of mpslint (`mpslint clean` removes it).\n"
+"""The first line is the one by which backups know caches: https://bford.info/cachedir/"""
+_TEMPORARY = ".mpslint-"
+
+
+def user_caches() -> Path:
+    """Return the folder of this user's caches. Raises OSError where there is no home."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        return Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+    except RuntimeError as error:
+        raise OSError(None, str(error)) from None
+
+
+@record(frozen=True, slots=True)
+class OwnFolder:
+    """A folder `parts` below a base that the user chose."""
+
+    base: Path
+    parts: tuple[str, ...]
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return self.base.joinpath(*self.parts)
+
+    def is_ours(self) -> bool:
+        """Return whether mpslint made it."""
+        try:
+            return not self._has_link() and _is_mine(self.path) and is_own_tag(self.path / TAG)
+        except OSError:
+            return False
+
+    def make(self) -> None:
+        """Make it, if there is none. Raises OSError where that cannot be, or where something else has its place."""
+        self.base.mkdir(parents=True, exist_ok=True)
+        for number in range(1, len(self.parts) + 1):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self.base.joinpath(*self.parts[:number]), 0o700)
+        if self.is_ours():
+            return
+        if self._has_link() or not os.path.isdir(self.path) or os.listdir(self.path):
+            raise OSError(None, "it exists, and mpslint did not make it", str(self.path))
+        handle = os.open(self.path / TAG, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        with open(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(_TAG_TEXT)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file in it, whole or not at all. Raises OSError."""
+        self.make()
+        handle, temporary = tempfile.mkstemp(dir=self.path, prefix=_TEMPORARY)
+        try:
+            with open(handle, "wb") as stream:
+                stream.write(data)
+            os.replace(temporary, self.path / name)  # takes the place of a link, and does not follow it
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def remove(self, is_written: Callable[[str], bool]) -> tuple[str, ...] | None:
+        """Delete what was written by name, and the folder if nothing else is in it; return what was left, None where it is not ours."""
+        if not self.is_ours():
+            return None
+        names = os.listdir(self.path)
+        ours = [name for name in names if name.startswith(_TEMPORARY) or is_written(name)]
+        left = tuple(sorted(set(names) - {TAG, *ours}))
+        for name in (*ours, *([] if left else [TAG])):
+            os.unlink(self.path / name)
+        if not left:
+            for number in range(len(self.parts), 0, -1):
+                with contextlib.suppress(OSError):  # another project's lies beside it
+                    os.rmdir(self.base.joinpath(*self.parts[:number]))
+        return left
+
+    def _has_link(self) -> bool:
+        return any(os.path.islink(self.base.joinpath(*self.parts[:number])) for number in range(1, len(self.parts) + 1))
+
+
+def is_own_tag(path: Path | str) -> bool:
+    """Return whether a file is the tag that mpslint writes."""
+    try:
+        return read_file(path, 1_000) == _TAG_TEXT.encode()
+    except ReadError:
+        return False
+
+
+def _is_mine(path: Path) -> bool:
+    """Return whether something belongs to whoever runs mpslint; on Windows, where that is not asked, it does."""
+    return not hasattr(os, "geteuid") or os.lstat(path).st_uid == os.geteuid()

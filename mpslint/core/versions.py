@@ -1,0 +1,77 @@
+"""Versions, and the ranges of them that rules speak about: `torch >= 2.8, accelerate < 1.11`.
+
+Numbers are compared on as many parts as the range writes: 2.13.1 is `<= 2.13`, is `== 2.13` and is not `> 2.13`.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+
+from mpslint.core.finding import RuleError
+from mpslint.core.record import record
+
+Version = tuple[int, ...]
+
+_RELEASE = re.compile(r"\s*v?(\d{1,18}(?:\.\d{1,18}){0,9})(?!\.?\d)")
+"""Bounded, as a stranger may write a million digits."""
+_TERM = re.compile(r"\s*([A-Za-z][\w.-]*)\s*(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+)*)\s*")
+_COMPARE: dict[str, Callable[[Version, Version], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+def parse_version(text: str) -> Version | None:
+    """Return the release numbers at the start of `text` (`2.13.0+cpu` is (2, 13, 0)), or None when there are none."""
+    match = _RELEASE.match(text)
+    return tuple(int(part) for part in match.group(1).split(".")) if match else None
+
+
+def format_version(version: Version) -> str:
+    """Return `2.13.0` for (2, 13, 0)."""
+    return ".".join(map(str, version))
+
+
+@record(frozen=True, slots=True)
+class VersionRange:
+    """A conjunction of comparisons such as `torch >= 2.8, accelerate < 1.11`; no comparison matches everything."""
+
+    terms: tuple[tuple[str, str, Version], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> VersionRange:
+        """Return the range that `text` writes. Raises RuleError, naming the part that is wrong."""
+        terms = []
+        for part in filter(str.strip, text.split(",")):
+            match = _TERM.fullmatch(part)
+            if match is None:
+                raise RuleError(f"bad version range {part.strip()!r}: write it as 'torch >= 2.8, accelerate < 1.11'")
+            package, compare, number = match.groups()
+            terms.append((package.lower(), compare, tuple(int(n) for n in number.split("."))))
+        return cls(tuple(terms))
+
+    def matches(self, versions: Mapping[str, Version]) -> bool:
+        """Return whether every comparison holds; a package without a version never matches."""
+        return all(
+            package in versions and _COMPARE[compare](_cut(versions[package], len(number)), number)
+            for package, compare, number in self.terms
+        )
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Return the packages that the range compares, in the order written."""
+        return tuple(dict.fromkeys(package for package, _, _ in self.terms))
+
+    def __str__(self) -> str:
+        return ", ".join(f"{package} {compare} {format_version(number)}" for package, compare, number in self.terms)
+
+
+def _cut(version: Version, length: int) -> Version:
+    """Return the first `length` numbers of a version, zeros added where it is shorter."""
+    return (version + (0,) * length)[:length]

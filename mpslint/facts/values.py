@@ -1,0 +1,282 @@
+"""What an expression can be known to be on the Target, and where that was decided."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mpslint.core.record import record
+
+if TYPE_CHECKING:
+    from mpslint.facts.facts import Call
+
+MOST_ALTERNATIVES = 4
+"""A value that could be more things than these is Unknown."""
+
+Slots: TypeAlias = dict[Any, "Value"]
+
+
+class Names(dict[Any, "Value"]):
+    """The slots of a frame. A name that only one path sets has that path's value wherever it can be read at all."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Known:
+    """A constant: None, bool, int, float, complex, str, bytes or Ellipsis."""
+
+    value: Any
+    origin: ast.AST | None = None
+    """The expression that decided it."""
+    weak: bool = False
+    """It is a default that the command line, or a caller elsewhere, may change."""
+    source: str = ""
+    """The platform question it answers, such as the qualified name of a function that was asked."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Unknown:
+    """Anything; `reason` says why, for people (`command line`, `another file`, `loop`)."""
+
+    reason: str = ""
+
+
+@record(frozen=True, slots=True, eq=False)
+class OneOf:
+    """One of a few values, by a path that is not known."""
+
+    values: tuple[Value, ...]
+
+
+@record(frozen=True, slots=True, eq=False)
+class Symbol:
+    """A name of an outside module, by its full dotted name."""
+
+    name: str
+    origin: ast.AST | None = None
+
+
+@record(frozen=True, slots=True, eq=False)
+class Entry:
+    """A value in a dict or list, and the expression that wrote it there."""
+
+    value: Value
+    node: ast.AST | None = None
+
+
+@record(eq=False, slots=True)
+class Items:
+    """A list, tuple or set display: its values, or an unknown number of unknown ones when `open` is set."""
+
+    kind: str
+    slots: Slots
+    origin: ast.AST | None = None
+    open: bool = False
+
+    def values(self) -> list[Value]:
+        """The values, in order."""
+        return [self.slots[index] for index in sorted(self.slots)]
+
+
+@record(eq=False, slots=True)
+class Mapping:
+    """A dict: what is known of its entries; `open` when it may hold others, or other values for unknown keys."""
+
+    slots: dict[Any, Any]
+    """Key -> Entry."""
+    origin: ast.AST | None = None
+    is_open: bool = False
+
+
+@record(eq=False, slots=True)
+class Instance:
+    """An object: what a call returned, or an attribute of such an object. `name` is the qualified name of what was called."""
+
+    name: str
+    call: Call | None = None
+    slots: Slots = field(default_factory=dict)
+    cls: Class | None = None
+    owner: Instance | None = None
+    """The object that it is an attribute of."""
+    fallback: str = ""
+    """Why an attribute that is not in `slots` is Unknown (`command line`)."""
+
+    def written_slots(self) -> Slots:
+        """Return the slots that the program wrote, those that only remember an attribute that was read left out."""
+        return {key: value for key, value in self.slots.items() if not _is_read(self, key, value)}
+
+
+def _is_read(owner: Instance, key: Any, value: Value) -> bool:
+    """Return whether a slot holds the object that reading an attribute of an outside object made."""
+    return isinstance(value, Instance) and value.owner is owner and value.call is None and value.name == f"{owner.name}.{key}"
+
+
+@record(eq=False, slots=True)
+class Module:
+    """A module of the program: its names, and the outside modules of which it imports everything."""
+
+    name: str
+    """As `__name__` says: `__main__` for the file that is started."""
+    path: str
+    """The absolute path of its file; '' for a folder without `__init__.py`."""
+    slots: Names
+    folder: str = ""
+    """The folder that its submodules lie in, for a package."""
+    stars: list[str] = field(default_factory=list)
+
+
+@record(eq=False, slots=True)
+class Frame:
+    """The names of a module, class body or function call."""
+
+    slots: Names
+    parent: Frame | None = None
+    declared_global: set[str] = field(default_factory=set)
+    home: Module | None = None
+    """For the frame of a module: the module, unless it is the file that is started."""
+
+
+@record(eq=False, slots=True)
+class Function:
+    """A function or lambda of the program."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    frame: Frame
+    decorators: tuple[Value, ...] = ()
+    defaults: tuple[Value, ...] = ()
+    keyword_defaults: tuple[Value | None, ...] = ()
+    cls: Class | None = None
+
+    @property
+    def name(self) -> str:
+        """The name it was defined by."""
+        return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
+
+
+@record(eq=False, slots=True)
+class Class:
+    """A class of the program."""
+
+    node: ast.ClassDef
+    slots: Slots
+    bases: tuple[Value, ...] = ()
+    decorators: tuple[Value, ...] = ()
+    fields: tuple[str, ...] = ()
+    """The annotated names of its body, in order: the fields if it is a dataclass."""
+
+    def outside_bases(self) -> tuple[str, ...]:
+        """The qualified names of the classes of other modules that it derives from, nearest first."""
+        names: list[str] = []
+        for base in self.bases:
+            if isinstance(base, Symbol):
+                names.append(base.name)
+            elif isinstance(base, Class):
+                names += base.outside_bases()
+        return tuple(names)
+
+    def all_fields(self) -> tuple[str, ...]:
+        """The fields if it is a dataclass, those of its bases in the file first."""
+        inherited = [name for base in self.bases if isinstance(base, Class) for name in base.all_fields()]
+        return tuple(dict.fromkeys([*inherited, *self.fields]))
+
+    def lookup(self, name: str) -> Value | None:
+        """Return an attribute of the class or of its bases in the file, or None."""
+        if name in self.slots:
+            return self.slots[name]
+        for base in self.bases:
+            found = base.lookup(name) if isinstance(base, Class) else None
+            if found is not None:
+                return found
+        return None
+
+
+@record(frozen=True, slots=True, eq=False)
+class Bound:
+    """A method of the program with its object, or a named method of an outside object."""
+
+    receiver: Value
+    name: str
+    function: Function | None = None
+
+
+Value: TypeAlias = Known | Unknown | OneOf | Symbol | Items | Mapping | Instance | Function | Class | Bound | Module
+
+UNKNOWN = Unknown()
+LOOP = Unknown("loop")
+COMMAND_LINE = Unknown("command line")
+
+
+def origin_of(value: Value) -> ast.AST | None:
+    """Return the expression that decided a value, where there is one."""
+    return getattr(value, "origin", None)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Return whether two values are known to be equal."""
+    if a is b:
+        return True
+    if isinstance(a, Known) and isinstance(b, Known):
+        return type(a.value) is type(b.value) and bool(a.value == b.value)
+    if isinstance(a, Symbol) and isinstance(b, Symbol):
+        return a.name == b.name
+    return False
+
+
+def join(a: Value, b: Value) -> Value:
+    """Return what is known when a value is either `a` or `b`."""
+    if same(a, b):
+        return a if not (isinstance(b, Known) and b.weak) else b
+    if isinstance(a, Unknown):
+        return a
+    if isinstance(b, Unknown):
+        return b
+    alternatives: list[Value] = []
+    for value in (*alternatives_of(a), *alternatives_of(b)):
+        if not any(same(value, other) for other in alternatives):
+            alternatives.append(value)
+    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else UNKNOWN
+
+
+def alternatives_of(value: Value) -> tuple[Value, ...]:
+    """Return the values that a value can be: itself, unless it is a OneOf."""
+    return value.values if isinstance(value, OneOf) else (value,)
+
+
+def join_all(values: list[Value]) -> Value:
+    """Return what is known when a value is one of several; of none, Unknown."""
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+def truth(value: Value) -> bool | None:
+    """Return whether a value counts as true, or None when that is not known."""
+    if isinstance(value, Known):
+        return bool(value.value)
+    if isinstance(value, OneOf):
+        answers = {truth(alternative) for alternative in value.values}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, Items):
+        return True if value.slots else None if value.open else False
+    if isinstance(value, Mapping):
+        return True if value.slots else None if value.is_open else False
+    if isinstance(value, (Function, Class, Bound, Module)):
+        return True
+    return None
+
+
+def is_weak(value: Value) -> bool:
+    """Return whether a value rests on a default that may be changed from outside."""
+    return (isinstance(value, Known) and value.weak) or (isinstance(value, OneOf) and any(is_weak(v) for v in value.values))
+
+
+def weakened(value: Value) -> Value:
+    """Return the value, marked as a default that may be changed from outside."""
+    if isinstance(value, Known) and not value.weak:
+        return Known(value.value, value.origin, True, value.source)
+    if isinstance(value, OneOf):
+        return OneOf(tuple(weakened(alternative) for alternative in value.values))
+    return value

@@ -1,0 +1,3 @@
+"""Which files and rules can matter at all, found without parsing."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""mpslint inside a notebook: the IPython extension."""
+
+from __future__ import annotations

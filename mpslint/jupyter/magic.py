@@ -1,0 +1,185 @@
+"""The IPython extension: `%load_ext mpslint`, then `%mpslint` checks the notebook so far, and `%%mpslint` a cell before it runs."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mpslint.core.finding import MpslintError, Severity
+from mpslint.core.record import record
+from mpslint.jupyter.cells import NAME, Cells, Ran, as_written
+from mpslint.jupyter.page import Shown, diff_page, findings_page
+
+if TYPE_CHECKING:
+    from mpslint.session.session import Options
+
+VERBS = ("check", "fix", "plan", "on", "off")
+
+
+@record()
+class Session:
+    """One kernel: its cells, and whether each cell is checked before it runs."""
+
+    ipython: Any
+    cells: Cells
+    is_on: bool = False
+
+
+def register(ipython: Any) -> None:
+    """Give a running IPython the magics `%mpslint` and `%%mpslint`."""
+    session = Session(ipython, Cells())
+    history = ipython.history_manager.input_hist_raw
+    for count, text in enumerate(history[1:], start=1):
+        session.cells.add(text, count)
+
+    def before_run(info: Any) -> None:
+        if not info.store_history or not info.raw_cell.strip():
+            return
+        count = len(history)  # what this run will be called; execution_count is one more already in newer releases of IPython
+        ran = session.cells.add(info.raw_cell, count, getattr(info, "cell_id", None) or "")
+        if session.is_on and ran is not None and not info.raw_cell.lstrip().startswith("%%mpslint"):
+            _guarded(session, lambda: _check(session, _options((), None, (), (), {}), ran))
+
+    def mpslint(line: str, cell: str | None = None) -> None:
+        """Check the notebook so far (%mpslint), or this cell before it runs (%%mpslint); --help lists what else there is."""
+        is_run = _asked(session, line, cell)
+        if cell is not None and is_run:
+            ipython.run_cell(cell)
+
+    ipython.events.register("pre_run_cell", before_run)
+    ipython.register_magic_function(mpslint, "line_cell", "mpslint")
+
+
+@click.command("%mpslint", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("verb", type=click.Choice(VERBS), default="check")
+@click.argument("number", type=int, required=False)
+@click.option("--severity", type=click.Choice([one.value for one in Severity]), help="Minimum severity to report.")
+@click.option("--select", multiple=True, metavar="RULE", help="Rules to check: ids, names or prefixes. Repeatable.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Rules to leave out. Repeatable.")
+@click.option("--memory", metavar="SIZE", help="The Mac's memory, such as 16GB.")
+@click.option("--chip", metavar="CHIP", help="The Mac's chip, such as m2.")
+@click.option("--torch", metavar="VERSION", help="The version of torch to check for.")
+@click.option("--unsafe", is_flag=True, help="With fix: also what changes the run.")
+def _parser(**values: Any) -> dict[str, Any]:
+    """Check the cells that have run so far, each as it ran last; nothing of them is run again.
+
+    \b
+    %mpslint                 check the notebook so far
+    %mpslint fix [NUMBER]    show the fix of In [NUMBER], and put the fixed cell below
+    %mpslint plan            show the training run as mpslint understands it
+    %mpslint on, %mpslint off   check each cell before it runs
+    %%mpslint                check this cell, then run it
+    %%mpslint fix            put the fix in place of this cell, and don't run it
+    """
+    return values
+
+
+def _asked(session: Session, line: str, cell: str | None) -> bool:
+    """Do what a line asks for; return whether the cell, where there is one, is to be run."""
+    try:
+        values = _parser.main(shlex.split(line), standalone_mode=False)
+    except (click.ClickException, ValueError) as error:
+        said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        print(f"%mpslint: {said}; %mpslint --help lists the options")
+        return False
+    if not isinstance(values, dict):
+        return False  # the help was shown
+    mac = {name: values[name] for name in ("memory", "chip", "torch") if values[name]}
+    options = _options(session.cells.ran, values["severity"], values["select"], values["ignore"], mac)
+    this = session.cells.ran[-1] if cell is not None and session.cells.ran else None
+    if this is not None:
+        this = max(session.cells.ran, key=lambda ran: ran.count)
+    verb = values["verb"]
+    if verb in ("on", "off"):
+        session.is_on = verb == "on"
+        print(f"Each cell is checked before it runs: {verb}.")
+    elif verb == "plan":
+        _guarded(session, lambda: _plan(session, options))
+    elif verb == "fix":
+        _guarded(session, lambda: _fix(session, options, values["number"], this, values["unsafe"]))
+        return False
+    else:
+        _guarded(session, lambda: _check(session, options, this))
+    return True
+
+
+def _guarded(session: Session, action: Any) -> None:
+    """Do something; what stands in its way is one line, never a traceback into the user's notebook."""
+    try:
+        action()
+    except MpslintError as error:
+        print(f"mpslint: {error}")
+
+
+def _options(cells: Any, severity: str | None, select: Any, ignore: Any, mac: dict[str, str]) -> Options:
+    from mpslint.session.session import Options
+    from mpslint.source.document import Kind
+
+    words = [tuple(part.strip() for word in given for part in word.split(",") if part.strip()) for given in (select, ignore)]
+    level = Severity(severity) if severity else None
+    return Options(words[0], words[1], level, target=mac, stdin_filename=NAME, stdin_kind=Kind.NOTEBOOK)
+
+
+def _with_cells(session: Session, options: Options) -> Options:
+    return replace(options, stdin=session.cells.notebook())
+
+
+def _check(session: Session, options: Options, only: Ran | None) -> None:
+    """Show what is found: in one cell, or in all of them."""
+    from mpslint.session.session import check_file
+    from mpslint.session.view import view
+    from mpslint.source.files import STANDARD_INPUT, Found
+
+    file = view(check_file(Found(STANDARD_INPUT), _with_cells(session, options)))
+    if only is not None:
+        number = session.cells.ran.index(only) + 1
+        kept = tuple(finding for finding in file.findings if finding.place.cell == number)
+        unread = tuple(part for part in file.unread if part[0].cell == number)
+        file = replace(file, findings=kept, unread=unread)
+        if session.is_on and not kept:
+            return
+    _show(session, findings_page(file, session.cells.ran))
+
+
+def _fix(session: Session, options: Options, number: int | None, this: Ran | None, unsafe: bool) -> None:
+    """Show the fix of one cell, and put it into the next cell, or in place of the cell that asked."""
+    from mpslint.session.session import fix_file
+    from mpslint.source.files import STANDARD_INPUT, Found
+
+    fixed = fix_file(Found(STANDARD_INPUT), _with_cells(session, options), unsafe)
+    after = fixed.after.document
+    texts = [after.text[cell.span.start : cell.span.end] for cell in after.cells]
+    changed = [(ran, text) for ran, text in zip(session.cells.ran, texts, strict=True) if ran.text != text]
+    wanted = [pair for pair in changed if (pair[0] is this if this is not None else number in (None, pair[0].count))]
+    if not wanted:
+        print("Nothing to fix." if not changed else f"Nothing to fix there; {_names(changed)} can be fixed.")
+        return
+    ran, text = wanted[0]
+    _show(session, diff_page(as_written(ran.text), as_written(text), f"In [{ran.count}], fixed"))
+    session.ipython.set_next_input(as_written(text), replace=this is not None)
+    left = [pair for pair in changed if pair[0] is not ran]
+    if left:
+        print(f"{_names(left)} can be fixed too: %mpslint fix {left[0][0].count}")
+
+
+def _names(changed: list[tuple[Ran, str]]) -> str:
+    return ", ".join(f"In [{ran.count}]" for ran, _ in changed)
+
+
+def _plan(session: Session, options: Options) -> None:
+    """Print each training run of the notebook."""
+    from mpslint.report.console import console
+    from mpslint.report.plan import print_plans
+    from mpslint.session.session import check_file
+    from mpslint.source.files import STANDARD_INPUT, Found
+
+    result = check_file(Found(STANDARD_INPUT), replace(_with_cells(session, options), with_plans=True))
+    print_plans(console(), [result], with_defaults=False)
+
+
+def _show(session: Session, shown: Shown) -> None:
+    """Show one display, as HTML where the frontend can."""
+    session.ipython.display_pub.publish({"text/plain": shown.text, "text/html": shown.html})

@@ -1,0 +1,78 @@
+"""The modules of the project that a run imports: each walked once, when it is first imported, as Python does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import field
+
+from mpslint.core.record import record
+from mpslint.facts.facts import Context
+from mpslint.facts.values import Frame, Module, Names
+from mpslint.program.machine import Machine
+from mpslint.project.resolve import Located, submodule
+from mpslint.project.run import Run
+
+MOST_NESTED = 30
+"""Imports within imports that are followed."""
+
+
+@record(eq=False)
+class Modules:
+    """What loads the modules of a run. `body_of` gives the statements of a file, numbered by the lines of the joined text."""
+
+    run: Run
+    body_of: Callable[[str], Sequence[ast.stmt]]
+    loaded: dict[str, Module] = field(default_factory=dict)
+    """By file, or by folder for a package without `__init__.py`."""
+    depth: int = 0
+
+    def load(self, m: Machine, name: str, level: int) -> Module | None:
+        """Return the module that an import means, with the packages that it lies in; None for one outside the project."""
+        home = m.home
+        importer = home.path or f"{home.folder}/" if home is not None else self.run.script
+        if not name:
+            located = self.run.locate("", level, importer)
+            return self._walked(m, located, ".") if located is not None else None
+        located = self.run.locate(name, level, importer)
+        if located is None:
+            return None
+        head, _, rest = name.partition(".")
+        first = self.run.locate(head, level, importer)
+        module = self._walked(m, first, head) if first is not None else None
+        for part in rest.split(".") if rest else ():
+            module = self.submodule(m, module, part) if module is not None else None
+        return module if module is not None else self._walked(m, located, name)
+
+    def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
+        """Return a module in a package, bound to its name there."""
+        located = submodule(Located(module.path, module.folder), name)
+        if located is None or (located.file and located.file not in self.run.parts):
+            return None
+        found = self._walked(m, located, f"{module.name}.{name}")
+        module.slots.setdefault(name, found)
+        return found
+
+    def _walked(self, m: Machine, located: Located, name: str) -> Module:
+        key = located.file or located.folder
+        if key not in self.loaded:
+            module = self.loaded[key] = Module(name, located.file, Names(), located.folder)
+            if located.file and located.file != self.run.script and self.depth < MOST_NESTED:
+                self._walk(m, module)
+            elif located.file == self.run.script:
+                module.slots = m.module.slots  # the script itself, imported again by what it imports
+        return self.loaded[key]
+
+    def _walk(self, m: Machine, module: Module) -> None:
+        """Walk the code of a module apart from where it is imported: whatever path led there, it runs as a whole, and once."""
+        before = m.frame, m.context, m.store.journals, m.is_silent
+        frame = Frame(module.slots, None, home=module)
+        m.facts.frames.append(frame)
+        m.frame, m.context, m.store.journals, m.is_silent = frame, Context(), [], False
+        self.depth += 1
+        try:
+            m.execute_block(m, self.body_of(module.path))
+        finally:
+            self.depth -= 1
+            m.frame, m.context, m.store.journals, m.is_silent = before
+        m.relevance.note_names(module.slots.items())

@@ -1,0 +1,121 @@
+"""The file of the project that an import means, found as Python finds it: by names in folders, without importing anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from mpslint.core.folders import absolute, folder_of, names_in, remembered
+from mpslint.core.record import record
+
+DEEPEST = 8
+"""Folders above a script that are looked at."""
+MARKS = frozenset("pyproject.toml setup.py setup.cfg requirements.txt environment.yml README.md README.rst .gitignore".split())
+SOURCES = ("src", "lib")
+"""Folders of a project that hold its packages."""
+
+
+@record(frozen=True, slots=True)
+class Located:
+    """A module of the project: its file, '' for a folder without `__init__.py`, and the folder that holds its submodules."""
+
+    file: str
+    folder: str
+
+
+@remembered(maxsize=4096)
+def project_folder(folder: str) -> str:
+    """Return the outermost folder that a script's imports may come from: the repository's, else the last that looks like one."""
+    found, here = folder, folder
+    for _ in range(DEEPEST):
+        names = names_in(here)
+        if ".git" in names or ".hg" in names:
+            return here
+        if not MARKS.isdisjoint(names):
+            found = here
+        above = os.path.dirname(here)
+        if above == here:
+            break
+        here = above
+    working = os.getcwd()
+    if found == folder and folder.startswith(os.path.join(working, "")):
+        return working
+    return found
+
+
+def folders_above(folder: str, outermost: str) -> Iterator[str]:
+    """Yield a folder and those above it, up to the outermost."""
+    here = folder
+    for _ in range(DEEPEST + 1):
+        yield here
+        if here == outermost or os.path.dirname(here) == here:
+            return
+        here = os.path.dirname(here)
+
+
+def search_folders(script: str, written: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the folders in which a script's absolute imports are looked for, in order.
+
+    First its own, then those that it puts on `sys.path` (`written`), then the folders above it up to the project's, and `src` in them:
+    where scripts of a project are started with `python -m`, or after `pip install -e .`.
+    """
+    own = os.path.normpath(absolute(folder_of(script)))
+    outermost = project_folder(own)
+    above = list(folders_above(own, outermost))
+    added = [os.path.normpath(os.path.join(base, path)) for path in written for base in above if not os.path.isabs(path)]
+    inside = [path for path in added if path == outermost or path.startswith(os.path.join(outermost, ""))]
+    sources = [os.path.join(folder, name) for folder in above for name in SOURCES if name in names_in(folder)]
+    return tuple(dict.fromkeys([own, *inside, *above, *sources]))
+
+
+def locate(module: str, folders: Sequence[str], known: frozenset[str] = frozenset()) -> Located | None:
+    """Return where an absolute import leads, or None when it is no module of the project.
+
+    A package of a `known` name (`datasets`) is the outside one, unless it lies beside the script itself, which Python looks at first.
+    """
+    head = module.partition(".")[0]
+    for folder in folders[:1] if head in known else folders:
+        found = _below(folder, module)
+        if found is not None:
+            return found
+    return None
+
+
+def locate_relative(module: str, level: int, importer: str) -> Located | None:
+    """Return where a relative import leads, seen from the file that writes it."""
+    folder = os.path.normpath(absolute(folder_of(importer)))
+    for _ in range(level - 1):
+        folder = os.path.dirname(folder)
+    return _below(folder, module) if module else _package(folder)
+
+
+def submodule(package: Located, name: str) -> Located | None:
+    """Return a module in a package, or None."""
+    return _below(package.folder, name) if package.folder else None
+
+
+def _below(folder: str, module: str) -> Located | None:
+    """Return a dotted module below a folder: a package comes before a module of the same name, as in Python."""
+    here = folder
+    *packages, last = module.split(".")
+    for name in packages:
+        if name not in names_in(here):
+            return None
+        here = os.path.join(here, name)
+    names = names_in(here)
+    inner = os.path.join(here, last)
+    if last in names and "__init__.py" in names_in(inner):
+        return _package(inner)
+    if f"{last}.py" in names:
+        return Located(os.path.join(here, f"{last}.py"), "")
+    if last in names and _holds_python(inner):
+        return _package(inner)
+    return None
+
+
+def _package(folder: str) -> Located:
+    return Located(os.path.join(folder, "__init__.py") if "__init__.py" in names_in(folder) else "", folder)
+
+
+def _holds_python(folder: str) -> bool:
+    return any(name.endswith(".py") for name in names_in(folder))

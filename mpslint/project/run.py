@@ -1,0 +1,181 @@
+"""The files that one run reads: the one that is started and what it imports of its own project, joined into one Document."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import field
+from typing import Any
+
+from mpslint.core.finding import Span
+from mpslint.core.folders import absolute, folder_of
+from mpslint.core.record import record
+from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
+from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
+from mpslint.source.document import Document, Part
+
+MOST_FILES = 60
+"""Files of one run that are read; what it imports beyond is not known."""
+MOST_CHARACTERS = 2_000_000
+"""Characters of all the files of one run."""
+
+
+def full_path(path: str) -> str:
+    """Return the absolute path of a file, by which it is known in a project."""
+    return os.path.normpath(os.path.join(absolute(folder_of(path)), os.path.basename(path)))
+
+
+@record(eq=False)
+class Project:
+    """The Python files of a project, each read once. `read` returns the Document of a file, None for one that cannot be read."""
+
+    read: Callable[[str], Document | None]
+    known: frozenset[str] = frozenset()
+    """Outside packages that a folder of the same name does not stand for, unless it lies beside the script."""
+    documents: dict[str, Document | None] = field(default_factory=dict)
+    imports: dict[str, tuple[Imported, ...]] = field(default_factory=dict)
+    folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    behind: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
+    """The files that a file imports, by the file and the folders that are searched."""
+    located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
+    trees: dict[str, Any] = field(default_factory=dict)
+    """The statements of each file, once some run parsed it; they have the same lines in every run."""
+    first_lines: dict[str, int] = field(default_factory=dict)
+    next_line: int = 1
+
+    def first_line(self, path: str, lines: int) -> int:
+        """Return the line on which a file begins in the joined text of every run."""
+        if path not in self.first_lines:
+            self.first_lines[path] = self.next_line
+            self.next_line += lines
+        return self.first_lines[path]
+
+    def document(self, path: str) -> Document | None:
+        """Return the Document of a file by its absolute path."""
+        if path not in self.documents:
+            self.documents[path] = self.read(path)
+        return self.documents[path]
+
+    def imports_in(self, path: str) -> tuple[Imported, ...]:
+        """Return what a file imports."""
+        if path not in self.imports:
+            document = self.document(path)
+            self.imports[path] = tuple(imports_of(document.python)) if document is not None else ()
+        return self.imports[path]
+
+    def search_folders(self, path: str) -> tuple[str, ...]:
+        """Return the folders in which the absolute imports of a script are looked for."""
+        if path not in self.folders:
+            document = self.document(path)
+            written = search_paths_of(document.python) if document is not None else ()
+            self.folders[path] = search_folders(path, written)
+        return self.folders[path]
+
+    def locate(self, module: str, level: int, importer: str, script: str) -> Located | None:
+        """Return where an import of a file leads, in a run that begins with a script; None outside the project."""
+        folders = self.search_folders(script)
+        key = module, level, os.path.dirname(importer), folders
+        if key not in self.located:
+            found = locate_relative(module, level, importer) if level else locate(module, folders, self.known)
+            if found is None and not level and importer != script:
+                found = locate(module, self.search_folders(importer)[1:], self.known)
+            self.located[key] = found
+        return self.located[key]
+
+    def files_behind(self, path: str, script: str) -> Iterator[str]:
+        """Yield the files that a file imports, packages before what is in them."""
+        for one in self.imports_in(path):
+            parts = one.module.split(".") if one.module else [""]
+            for length in range(1, len(parts) + 1):
+                located = self.locate(".".join(parts[:length]), one.level, path, script)
+                if located is None:
+                    break
+                if located.file:
+                    yield located.file
+                if length == len(parts):
+                    inner = (submodule(located, name) for name in one.names if name != "*")
+                    yield from (module.file for module in inner if module is not None and module.file)
+        document = self.document(path) if path.endswith(".ipynb") else None
+        for name in run_files_of(document.text) if document is not None else ():
+            helper = os.path.normpath(os.path.join(os.path.dirname(path), name))
+            if os.path.isfile(helper):
+                yield helper
+
+    def closure(self, script: str) -> tuple[str, ...]:
+        """Return the files that a run of a script reads, by their absolute paths, the script first and the nearest next."""
+        found = {script: None}
+        for path in (waiting := [script]):
+            key = path, self.search_folders(script)
+            if key not in self.behind:
+                self.behind[key] = tuple(self.files_behind(path, script))
+            for file in self.behind[key]:
+                if file not in found and len(found) < MOST_FILES:
+                    found[file] = None
+                    waiting.append(file)
+        return tuple(found)
+
+
+@record(eq=False)
+class Run:
+    """One run: the Document of all its files joined, and what leads from an import to one of them."""
+
+    project: Project
+    script: str
+    """The absolute path of the file that is started."""
+    document: Document
+    parts: dict[str, Part]
+    """By absolute path."""
+
+    def locate(self, module: str, level: int, importer: str) -> Located | None:
+        """Return where an import leads; None for what is no module of the run."""
+        found = self.project.locate(module, level, importer, self.script)
+        return found if found is not None and (not found.file or found.file in self.parts) else None
+
+    @functools.cached_property
+    def paths(self) -> dict[int, str]:
+        """The absolute path of each file, by the line of the joined text on which it begins."""
+        return {part.first_line: path for path, part in self.parts.items()}
+
+
+def run_of(project: Project, script: str) -> Run | None:
+    """Return the run of a script; None when the script cannot be read."""
+    entry = project.document(script)
+    if entry is None:
+        return None
+    found: dict[str, tuple[int, int, Document]] = {}
+    size = 0
+    for path in project.closure(script):
+        document = project.document(path)
+        if document is not None and size <= MOST_CHARACTERS:
+            lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
+            first = 1 if document.cells else project.first_line(path, lines)
+            found[path] = first, lines, document
+            size += len(document.text)
+    parts: dict[str, Part] = {}
+    texts: list[str] = []
+    pythons: list[str] = []
+    start = 0
+    for path, (first, lines, document) in sorted(found.items(), key=lambda item: item[1][0]):
+        end = "" if document.text.endswith("\n") else "\n"
+        span = Span(start, start + len(document.text) + len(end))
+        parts[path] = Part(document, span, first, lines)
+        texts += [document.text, end]
+        pythons += [document.python, end]
+        start = span.end
+    joined = Document(
+        entry.path,
+        entry.kind,
+        "".join(texts),
+        "".join(pythons),
+        (),
+        entry.snippets,
+        entry.cells,
+        entry.unread,
+        None,
+        entry.physical,
+        entry.physical_end,
+        tuple(parts.values()),
+        parts[script],
+    )
+    return Run(project, script, joined, parts)

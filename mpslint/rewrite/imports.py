@@ -1,0 +1,87 @@
+"""Names that a fix writes, bound as the file binds them: `torch` under the file's own alias, or imported where nothing binds it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from mpslint.core.finding import Edit, Span
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.spell import Written, import_edits
+from mpslint.source.document import Kind
+
+MODULE = "torch"
+"""The module whose functions fixes call."""
+_USE = re.compile(rf"(?<![\w.\"']){MODULE}(?=\.)")
+
+
+def with_bound_names(written: Written, evidence: Evidence) -> Written:
+    """Return a rewrite in which every use of the module is by a name that the file binds before the place, or that the rewrite imports."""
+    used = [edit for edit in written.edits if _USE.search(edit.text) and not edit.text.lstrip().startswith(("import ", "from "))]
+    if not used or evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return written
+    first = min((edit.span for edit in used), key=lambda span: span.start)
+    names = list(_names_before(first, evidence))
+    if MODULE in names:
+        return written
+    if names:
+        edits = [Edit(edit.span, _USE.sub(names[0], edit.text)) for edit in written.edits if edit.text.strip() != f"import {MODULE}"]
+        return Written(tuple(edits), _USE.sub(names[0], written.shown), written.added, written.reason)
+    has_import = any(re.search(rf"\bimport {MODULE}\b(?!\.)", edit.text) for edit in written.edits)
+    if has_import or _is_used_unseen(evidence):
+        return written
+    return Written((*written.edits, *import_edits(evidence, MODULE, first)), written.shown, written.added, written.reason)
+
+
+def _names_before(place: Span, evidence: Evidence) -> Sequence[str]:
+    """Return the names that the module's own imports give the module before a place; its own name first."""
+    first = evidence.document.part_at(place.start).span.start
+    found = [
+        alias.asname or MODULE
+        for node in _imports(evidence)
+        if first <= evidence.span_of(node).start < place.start
+        for alias in node.names
+        if _binds(node, alias)
+    ]
+    return sorted(found, key=lambda name: name != MODULE)
+
+
+def _imports(evidence: Evidence) -> Sequence[ast.Import | ast.ImportFrom]:
+    """Return the imports of the module's scope, found once for all of its findings."""
+    if "imports" not in evidence.memo:
+        evidence.memo["imports"] = tuple(_found_imports(evidence))
+    found: Sequence[ast.Import | ast.ImportFrom] = evidence.memo["imports"]
+    return found
+
+
+def _found_imports(evidence: Evidence) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports of the module's scope; those in functions and classes bind nothing outside them."""
+    for node in evidence.nodes_beside(MODULE):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            above = evidence.parents.get(node)
+            while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                above = evidence.parents.get(above)
+            if above is None:
+                yield node
+
+
+def _binds(node: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+    """Return whether an import binds the module itself: `import torch.nn` does, `import torch.nn as nn` does not."""
+    if isinstance(node, ast.ImportFrom):
+        return alias.name == MODULE
+    return alias.name == MODULE or (alias.asname is None and alias.name.startswith(f"{MODULE}."))
+
+
+def _is_used_unseen(evidence: Evidence) -> bool:
+    """Return whether the file uses the module by a name that a star import, a function or an earlier program binds."""
+    if "used unseen" not in evidence.memo:
+        evidence.memo["used unseen"] = _looks_used_unseen(evidence)
+    return bool(evidence.memo["used unseen"])
+
+
+def _looks_used_unseen(evidence: Evidence) -> bool:
+    binders = (ast.Import, ast.ImportFrom)
+    nodes = list(evidence.nodes_beside(MODULE))
+    imported = any(isinstance(node, binders) and any(_binds(node, alias) for alias in node.names) for node in nodes)
+    return not imported and any(isinstance(node, ast.Name) and node.id == MODULE for node in nodes)

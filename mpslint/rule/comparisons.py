@@ -1,0 +1,126 @@
+"""Hold what a file says to the comparisons of a condition: settings, calls, arguments and plain values."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mpslint.facts.facts import Argument, Call
+from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.rule.rule import Condition
+from mpslint.settings.setting import Setting
+
+LONGEST_VALUE = 1_000
+"""Characters of a value that a pattern looks at."""
+
+
+def setting_holds(setting: Setting, condition: Condition) -> bool:
+    """Return whether a setting is as a condition asks; a value that is not known passes no comparison."""
+    if condition.written is not None and setting.is_written is not condition.written:
+        return False
+    if condition.roles and setting.role not in condition.roles:
+        return False
+    if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
+        return False
+    if condition.missing is not None:
+        is_missing = setting.is_known and setting.constant is None
+        return is_missing is condition.missing and (is_missing or compare_all(setting.constants, condition.comparisons))
+    return bool(setting.constants) and compare_all(setting.constants, condition.comparisons)
+
+
+def default_holds(value: Any, condition: Condition) -> bool:
+    """Return whether a setting that nobody wrote, and that is this value by default, may be as a condition asks."""
+    if condition.written:
+        return False
+    if condition.missing is not None and (value is None) is not condition.missing:
+        return False
+    return bool(condition.missing) or compare_all((value,), condition.comparisons)
+
+
+def combined(condition: Condition, factors: Sequence[Setting | None]) -> float | None:
+    """Return the product, or the ratio, of several settings; None when one is not a known number."""
+    if condition.subject == "product":
+        return _product(factors)
+    first, second = _product(factors[:1]), _product(factors[1:2])
+    return first / second if first is not None and second else None
+
+
+def _product(factors: Sequence[Setting | None]) -> float | None:
+    product: float = 1
+    for factor in factors:
+        if factor is None or not factor.is_known or not isinstance(factor.constant, (int, float)) or factor.constant is True:
+            return None
+        product *= factor.constant
+    return product
+
+
+def call_holds(call: Call, condition: Condition) -> bool:
+    """Return whether a call has the name, the receiver, the place and the arguments that a condition asks for."""
+    if condition.subject == "method":
+        if call.method not in condition.names:
+            return False
+        if condition.receiver and not _is_named(call.receiver, condition.receiver):
+            return False
+    elif not any(fits_any(name, condition.names) for name in call.names):
+        return False
+    if condition.in_loop is not None and bool(call.context.loops) is not condition.in_loop:
+        return False
+    given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
+    return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
+
+
+def _is_named(value: Value | None, glob: str) -> bool:
+    return any(
+        isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, glob)
+        for one in (alternatives_of(value) if value is not None else ())
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def fits_any(name: str, globs: tuple[str, ...]) -> bool:
+    """Return whether a qualified name fits one of some patterns (`torch.nn.BatchNorm*`)."""
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any], ...], is_open: bool) -> bool:
+    """Return whether an argument compares as asked. `any: true` asks for its presence, `any: false` for its absence."""
+    wanted = dict(comparisons).get("any")
+    if wanted is not None:
+        return (argument is not None) is wanted and not (argument is None and is_open)
+    if argument is None:
+        return False
+    constants = []
+    for value in alternatives_of(argument.value):
+        if isinstance(value, Known):
+            constants.append(value.value)
+        elif isinstance(value, Symbol):
+            constants.append(value.name)
+        else:
+            return False
+    return compare_all(tuple(constants), comparisons)
+
+
+def compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
+    """Return whether every value that something may have passes every comparison; for `may_be`, whether one does."""
+    return bool(constants) and all(
+        (any if op == "may_be" else all)(_compare(constant, op, value) for constant in constants) for op, value in comparisons
+    )
+
+
+def _compare(constant: Any, op: str, value: Any) -> bool:
+    if op in ("is", "may_be"):
+        return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op == "not":
+        return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op == "matches":
+        return isinstance(constant, str) and re.search(str(value), constant[:LONGEST_VALUE]) is not None
+    if not isinstance(constant, (int, float)) or isinstance(constant, bool):
+        return False
+    return bool({"at_least": constant >= value, "at_most": constant <= value, "above": constant > value, "below": constant < value}[op])
+
+
+def _equals(a: Any, b: Any) -> bool:
+    return a == b and isinstance(a, bool) is isinstance(b, bool)

@@ -1,0 +1,345 @@
+"""Ask a program's evidence what a rule asks, and return the places where the answer is yes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import fnmatch
+import functools
+import importlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from mpslint.core.finding import Related, RuleError, Span
+from mpslint.core.knowledge import shipped_words
+from mpslint.core.record import record
+from mpslint.core.versions import VersionRange
+from mpslint.facts.facts import Call, Context
+from mpslint.facts.values import Known
+from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.rule import Condition, Rule
+from mpslint.settings.arguments import exists
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.setting import Setting
+from mpslint.source.files import is_beside
+
+
+@record(frozen=True, slots=True, eq=False)
+class Peers:
+    """Every place of a program where a rule's conditions hold; equal only to itself, so that what all share is found once."""
+
+    matches: tuple[Match, ...] = ()
+
+
+@record(frozen=True, slots=True, eq=False)
+class Match:
+    """A place where all conditions of a rule hold."""
+
+    span: Span
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What messages may speak of: `{value}`, `{written}`, and whatever a check adds."""
+    setting: Setting | None = None
+    call: Call | None = None
+    plan: TrainingPlan | None = None
+    context: Context | None = None
+    related: tuple[Related, ...] = ()
+    node: ast.AST | None = None
+    peers: Peers = Peers()
+    """The places of the same rule, once they are all known."""
+
+
+CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
+
+
+def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
+    """Yield the places where a rule's conditions hold, each place once."""
+    seen: set[Span] = set()
+    first, *rest = rule.when
+    for match in _candidates(first, evidence):
+        if rule.at_origin:
+            match = _at_origin(match)
+        if rule.once and seen:
+            return
+        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
+            continue
+        if rule.certain and not is_certain(match.context):
+            continue
+        if conditions_hold(rest, rule.unless, match, evidence):
+            seen.add(match.span)
+            yield match
+
+
+def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:
+    """Return whether all conditions of `when` and none of `unless` hold for a match."""
+    if not all(_holds(condition, match, evidence) for condition in when):
+        return False
+    return not any(_holds(condition, match, evidence) for condition in unless)
+
+
+def _at_origin(match: Match) -> Match:
+    """Return the match at the expression that decided the value."""
+    origin = match.setting.origin if match.setting is not None else None
+    if origin is None or (match.setting is not None and not match.setting.is_written):
+        return match
+    return dataclasses.replace(match, span=origin, related=())
+
+
+def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
+    if context is None:
+        return False
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not guards and not catches and not context.in_handler
+
+
+def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the places where the first condition of a rule holds."""
+    return _SUBJECTS[condition.subject](condition, evidence)
+
+
+def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for plan in evidence.plans:
+        if condition.plan and plan.kind not in condition.plan:
+            continue
+        for name in condition.names:
+            for setting in plan.settings.get(name, ()):
+                if setting_holds(setting, condition) and _is_taken(setting, evidence):
+                    match = match_of(setting, plan, evidence)
+                    if match is not None:
+                        yield match
+
+
+def _is_taken(setting: Setting, evidence: Evidence) -> bool:
+    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    call, pattern = setting.call, setting.pattern
+    if call is None or pattern is None or not setting.is_written:
+        return True
+    return exists(pattern.role, call.names, setting.spelling, evidence.target.versions)
+
+
+def match_of(setting: Setting, plan: TrainingPlan, evidence: Evidence) -> Match | None:
+    """Return the place of a setting: where it is written, else the name of the call whose default it is."""
+    span = setting.span
+    if span is None and setting.call is not None:
+        span = evidence.span_of(setting.call.node.func)
+    span = span or setting.place
+    if span is None:
+        return None
+    value = setting.constant if setting.is_known else None
+    written = evidence.document.text[setting.value_span.start : setting.value_span.end] if setting.value_span else ""
+    related: tuple[Related, ...] = ()
+    if setting.origin is not None and setting.span is not None and setting.origin not in setting.span and setting.is_written:
+        line = evidence.document.text[setting.origin.start : setting.origin.end]
+        related = (Related(setting.origin, f"{written or setting.spelling} is {line} here"),)
+    values = {"value": value, "written": written, "spelling": setting.spelling}
+    return Match(span, values, setting, setting.call, plan, setting.context, related, setting.node)
+
+
+def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for plan in evidence.plans:
+        if condition.plan and plan.kind not in condition.plan:
+            continue
+        factors = [plan.get(name) for name in condition.names]
+        product = combined(condition, factors)
+        if product is None or not compare_all((product,), condition.comparisons):
+            continue
+        place = factors[0]
+        match = match_of(place, plan, evidence) if place is not None else None
+        if match is not None:
+            more = [match_of(factor, plan, evidence) for factor in factors[1:] if factor is not None]
+            related = [Related(other.span, f"{other.values['spelling']} is {other.values['value']} here") for other in more if other]
+            values = {**match.values, "product": product}
+            yield Match(
+                match.span, values, match.setting, match.call, plan, match.context, (*match.related, *related), match.node
+            )  # fmt: skip
+
+
+def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Yield the calls that a condition is about."""
+    for call in _named_calls(condition, evidence):
+        if call_holds(call, condition):
+            span = evidence.span_of(call.node)
+            name = call.name or call.method
+            shown = ast.unparse(call.node.func)
+            values = {"value": name, "written": shown, "spelling": shown}
+            yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+
+
+def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:
+    """Yield the calls whose name or method a condition may be about, in order."""
+    if condition.subject == "method":
+        found = [call for name in condition.names for call in evidence.calls_of_method.get(name, ())]
+    else:
+        names = [name for name in condition.names if name in evidence.calls_of_name]
+        if any("*" in name for name in condition.names):
+            names = [name for name in evidence.calls_of_name if fits_any(name, condition.names)]
+        found = [call for name in names for call in evidence.calls_of_name[name]]
+    yield from sorted({id(call): call for call in found}.values(), key=lambda call: evidence.call_order[id(call)])
+
+
+def _plan_with(call: Call, evidence: Evidence) -> TrainingPlan | None:
+    for plan in evidence.plans:
+        if any(call is other for calls in plan.calls.values() for other in calls):
+            return plan
+    return evidence.plans[0] if evidence.plans else None
+
+
+def _environment(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for write in evidence.facts.environment:
+        if any(fnmatch.fnmatchcase(write.name, glob) for glob in condition.names):
+            constants = (write.value.value,) if isinstance(write.value, Known) else ()
+            if condition.comparisons and not compare_all(constants, condition.comparisons):
+                continue
+            if condition.styles and write.style not in condition.styles:
+                continue
+            values = {"value": constants[0] if constants else None, "written": write.name, "spelling": write.name}
+            yield Match(Span(write.start, write.end), values, context=write.context)
+
+
+def _handlers(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for handler in evidence.facts.handlers:
+        if any(name in condition.names for name in handler.names) and handler.node.type is not None:
+            span = evidence.span_of(handler.node.type)
+            values = {"value": ", ".join(handler.names), "written": ast.unparse(handler.node.type)}
+            yield Match(span, values, context=handler.context, node=handler.node)
+
+
+def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for fact in evidence.facts.imports:
+        if any(fact.name == name or fact.name.startswith(f"{name}.") for name in condition.names):
+            package = fact.name.split(".")[0]
+            if is_beside(package, evidence.document.path):
+                continue  # the program's own, which only bears the name
+            values = {"value": fact.name, "written": fact.name, "package": package}
+            yield Match(evidence.span_of(fact.node), values, context=fact.context, node=fact.node)
+
+
+def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for name in condition.names:
+        if _has_word(name, condition, evidence):
+            yield from check_function(name)(evidence, condition.options)
+
+
+def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
+    """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
+    document = evidence.document
+    words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
+    if words is None and not hasattr(check_module(name), "words"):
+        words = getattr(check_module(name), "WORDS", ("",))
+    if words is not None:
+        return any(map(document.holds, words))
+    names, pieces = _last_words(check_module(name), condition)
+    return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
+
+
+@functools.lru_cache(maxsize=256)
+def _last_words(module: Any, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
+    lasts = {word.rsplit(".", 1)[-1] for word in module.words(condition.options)}
+    return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
+
+
+@functools.lru_cache(maxsize=256)
+def check_module(name: str) -> Any:
+    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
+    try:
+        return importlib.import_module(f"mpslint.checks.{name}")
+    except ModuleNotFoundError:
+        raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
+
+
+def check_function(name: str) -> CheckFunction:
+    """Return the function `find` of a check."""
+    found: CheckFunction = check_module(name).find
+    return found
+
+
+def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about the whole file have no place of their own."""
+    raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
+
+
+def _after_the_others(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    """Conditions about what the other rules found are judged by the engine."""
+    return iter(())
+
+
+_SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
+    "setting": _settings,
+    "product": _products,
+    "ratio": _products,
+    "call": calls,
+    "method": calls,
+    "environment": _environment,
+    "handler": _handlers,
+    "import": _imports,
+    "check": _checks,
+    "role": _nowhere,
+    "trains": _nowhere,
+    "mentions": _nowhere,
+    "chip": _nowhere,
+    "versions": _nowhere,
+    "suppression": _after_the_others,
+    "runs_on": _nowhere,
+    "program": _nowhere,
+}
+
+
+def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
+    """Return whether a condition other than the first holds for the run that a place belongs to."""
+    subject = condition.subject
+    if subject == "setting":
+        return any(_holds_for(name, condition, match) for name in condition.names)
+    if subject in ("product", "ratio"):
+        factors = [match.plan.get(name) for name in condition.names] if match.plan is not None else []
+        product = combined(condition, factors) if factors else None
+        return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
+    if subject == "trains":
+        return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "program":
+        return evidence.is_program is (condition.names[0].lower() == "true")
+    if subject == "runs_on":
+        return any(evidence.runs_on(name) for name in condition.names)
+    if subject == "mentions":
+        return any(re.search(name, evidence.document.text) for name in condition.names)
+    if subject == "chip":
+        return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
+    if subject == "versions":
+        return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
+    if subject == "role":
+        return match.plan is not None and any(name in match.plan.roles for name in condition.names)
+    return any(True for _ in _candidates(condition, evidence))
+
+
+def _holds_for(name: str, condition: Condition, match: Match) -> bool:
+    """Return whether a setting compares as asked: that of the same call, where it has one, else that of the run.
+
+    A default of the call counts less than what is written for the run elsewhere than in a call (`model.config.max_length = 64`).
+    """
+    if match.plan is None:
+        return bool(condition.missing)
+    if condition.plan and match.plan.kind not in condition.plan:
+        return False
+    own = [s for s in match.plan.settings.get(name, ()) if match.call is not None and s.call is match.call]
+    counts = match.plan.get(name)
+    is_overruled = counts is not None and counts.is_written and counts.call is None
+    setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts
+    if setting is None:
+        return bool(condition.missing)
+    return setting_holds(setting, condition)

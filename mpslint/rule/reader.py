@@ -1,0 +1,286 @@
+"""Reads rule files, and says exactly what is wrong with one.
+
+The vocabulary of `when` and `unless` is closed. Each condition is a mapping with one subject and its comparisons:
+
+    {setting: precision.mixed, is: fp16}              a canonical setting of a run
+    {product: [batch.train, length.source], at_least: 16384}
+    {ratio: [batch.eval, batch.train], above: 1}
+    {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
+    {method: cuda, arguments: {device: {is: 0}}}      a method, whatever the object's type
+    {environment: PYTORCH_MPS_FOO}                    an environment variable that is set
+    {handler: torch.cuda.OutOfMemoryError}            an `except` clause
+    {import: xformers}                                an import
+    {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {chip: [m1, m2]}                                  which Mac the Target is
+    {program: true}                                   it is started by itself, not imported
+    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
+    {check: retained_graph}                           a Python check in `mpslint/checks/`
+    {suppression: unused}                             a comment that silences nothing, judged after all other rules
+
+All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
+where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
+only, `once: run` the first one of all files of a check, and `unless_guarded` is a regular expression: a place under an undecided test that
+it matches is left alone. `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
+that catches, in a function that nothing calls.
+`beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it alone.
+
+An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
+may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
+
+`{behaviour: precision.trainer.fp16}` among the outcomes stands for the outcomes of `rules/platform/behaviours/`: raises and wrong are
+errors, ignored is a warning, what works is no outcome. `does` takes some of them only, `message` says more around `{text}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mpslint.core.behaviours import load_behaviours
+from mpslint.core.finding import RuleError, Safety, Severity
+from mpslint.core.record import record
+from mpslint.core.versions import VersionRange
+from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
+from mpslint.settings.roles import check_role, closest
+from mpslint.settings.vocabulary import load_vocabulary
+
+COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be")
+SUBJECTS = (
+    "setting",
+    "product",
+    "ratio",
+    "call",
+    "method",
+    "environment",
+    "handler",
+    "import",
+    "role",
+    "trains",
+    "mentions",
+    "chip",
+    "check",
+    "versions",
+    "suppression",
+    "runs_on",
+    "program",
+)
+_CONDITION_KEYS = {
+    *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
+    "styles", "direct",
+}  # fmt: skip
+_RULE_KEYS = {
+    "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
+    "since", "versions", "at", "once", "certain", "beside_others",
+}  # fmt: skip
+_FIX_KEYS = {
+    "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
+    "remove_statement", "argument", "rewrite", "statement", "when", "unless",
+}  # fmt: skip
+_OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
+_BEHAVIOUR_KEYS = {"behaviour", "does", "versions", "severity", "message", "when", "unless"}
+SEVERITY_OF = {"raises": "error", "wrong": "error", "ignored": "warning"}
+_EXAMPLE_KEYS = {"bad", "good", "ok", "file", "target", "known_miss", "unsafe"}
+
+
+@record(frozen=True, slots=True)
+class RuleReader:
+    """Turns the YAML of one rule file into a Rule, and says exactly what is wrong with it."""
+
+    path: Path
+
+    def fail(self, message: str) -> RuleError:
+        """Return the error to raise."""
+        return RuleError(f"{self.path}: {message}")
+
+    def only(self, data: Mapping[str, Any], allowed: set[str], where: str) -> None:
+        """Raise for a key that is not in the vocabulary, naming the nearest that is."""
+        for key in data:
+            if key not in allowed:
+                hint = closest(key, allowed) or f"; known keys: {', '.join(sorted(allowed))}"
+                raise self.fail(f"{where}: unknown key {key!r}{hint}")
+
+    def rule(self, data: Mapping[str, Any]) -> Rule:
+        """Return the Rule."""
+        self.only(data, _RULE_KEYS, "rule")
+        for key in ("id", "name", "title", "when", "why", "examples", "sources"):
+            if not data.get(key):
+                raise self.fail(f"rule: {key!r} is missing")
+        if not re.fullmatch(r"[A-Z]{3,8}\d{3}", str(data["id"])):
+            raise self.fail(f"rule: the id {data['id']!r} is not of the form MPS101")
+        outcomes = tuple(outcome for row in data.get("outcomes") or [data] for outcome in self.outcomes(row))
+        fixes = data.get("fix") or []
+        return Rule(
+            data["id"],
+            data["name"],
+            data["title"],
+            self.conditions(data["when"], "when"),
+            self.conditions(data.get("unless", []), "unless"),
+            re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
+            self.place(data.get("at", "setting")),
+            bool(data.get("once", False)),
+            data.get("once") == "run",
+            bool(data.get("certain", False)),
+            bool(data.get("beside_others", False)),
+            outcomes,
+            tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
+            str(data["why"]).strip(),
+            tuple(self.example(row) for row in data["examples"]),
+            tuple(data["sources"]),
+            str(data.get("since", "0.1")),
+            self.path,
+        )
+
+    def place(self, at: str) -> bool:
+        """Return whether findings are placed where the value was decided."""
+        if at not in ("setting", "origin"):
+            raise self.fail(f"rule: `at` is setting or origin, not {at!r}")
+        return at == "origin"
+
+    def versions(self, data: Mapping[str, Any]) -> VersionRange:
+        """Return the version range of a mapping; everything when it has none."""
+        try:
+            return VersionRange.parse(str(data.get("versions", "")))
+        except RuleError as error:
+            raise self.fail(str(error)) from None
+
+    def outcomes(self, data: Mapping[str, Any]) -> tuple[Outcome, ...]:
+        """Return the outcome of an entry, or those that a behaviour stands for: one for each range of versions in which it doesn't work."""
+        if "behaviour" not in data:
+            return (self.outcome(data),)
+        self.only(data, _BEHAVIOUR_KEYS, "outcomes")
+        wanted = _as_tuple(data.get("does", tuple(SEVERITY_OF)))
+        for does in wanted:
+            if does not in SEVERITY_OF:
+                raise self.fail(f"outcomes: `does` is one of {', '.join(SEVERITY_OF)}, not {does!r}")
+        ours, message = self.versions(data), data.get("message", "{text}")
+        when, unless = self.own_conditions(data, "outcomes")
+        try:
+            rows = load_behaviours(data["behaviour"])
+        except RuleError as error:
+            raise self.fail(f"outcomes: {error}") from None
+        return tuple(
+            Outcome(
+                VersionRange(ours.terms + row.versions.terms),
+                Severity(data.get("severity", SEVERITY_OF[row.does])),
+                " ".join(message.replace("{text}", row.text).split()),
+                when,
+                unless,
+            )
+            for row in rows
+            if row.does in wanted
+        )
+
+    def outcome(self, data: Mapping[str, Any]) -> Outcome:
+        """Return one outcome."""
+        if "outcomes" not in data and data.get("id") is None:
+            self.only(data, _OUTCOME_KEYS, "outcomes")
+        if "message" not in data or data.get("severity") not in [severity.value for severity in Severity]:
+            raise self.fail("outcomes: each needs a message and a severity (error, warning or note)")
+        when, unless = self.own_conditions(data, "outcomes") if "id" not in data else ((), ())
+        return Outcome(self.versions(data), Severity(data["severity"]), " ".join(str(data["message"]).split()), when, unless)
+
+    def own_conditions(self, data: Mapping[str, Any], where: str) -> tuple[tuple[Condition, ...], tuple[Condition, ...]]:
+        """Return the `when` and the `unless` of an outcome or a fix."""
+        return self.conditions(data.get("when", []), f"{where}: when"), self.conditions(data.get("unless", []), f"{where}: unless")
+
+    def conditions(self, data: Any, where: str) -> tuple[Condition, ...]:
+        """Return a list of conditions."""
+        return tuple(self.condition(row, where) for row in (data if isinstance(data, list) else [data]))
+
+    def condition(self, data: Any, where: str) -> Condition:
+        """Return one condition."""
+        if not isinstance(data, dict):
+            raise self.fail(f"{where}: a condition is a mapping such as {{setting: precision.mixed, is: fp16}}")
+        self.only(data, _CONDITION_KEYS, where)
+        subjects = [key for key in SUBJECTS if key in data]
+        if len(subjects) != 1:
+            raise self.fail(f"{where}: a condition has exactly one subject of: {', '.join(SUBJECTS)}")
+        subject = subjects[0]
+        names = data[subject] if isinstance(data[subject], list) else [data[subject]]
+        if subject in ("setting", "product", "ratio"):
+            for name in names:
+                if name not in load_vocabulary():
+                    raise self.fail(f"{where}: unknown setting {name!r}{closest(name, load_vocabulary())}")
+        for role in (*_as_tuple(data.get("roles", ())), *(names if subject == "role" else ())):
+            check_role(str(role), f"{self.path}: {where}")
+        return Condition(
+            subject,
+            tuple(map(str, names)),
+            self.comparisons(data, where),
+            data.get("written"),
+            data.get("missing"),
+            {name: self.comparisons(row, where) for name, row in data.get("arguments", {}).items()},
+            tuple(data.get("positional", ())),
+            _as_tuple(data.get("plan", ())),
+            data.get("in_loop"),
+            data.get("receiver", ""),
+            _as_tuple(data.get("roles", ())),
+            _as_tuple(data.get("styles", ())),
+            data.get("direct"),
+            data.get("options", {}),
+        )
+
+    def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
+        """Return the comparisons of a condition or an argument."""
+        found = []
+        for key in COMPARISONS:
+            if key in data:
+                value = data[key]
+                found.append((key, tuple(value) if isinstance(value, list) else value))
+        if "any" in data:
+            found.append(("any", data["any"]))
+        return tuple(found)
+
+    def fix(self, data: Mapping[str, Any]) -> FixRecipe:
+        """Return one fix recipe."""
+        self.only(data, _FIX_KEYS, "fix")
+        if data.get("safety") not in [safety.value for safety in Safety]:
+            raise self.fail("fix: safety is one of safe, unsafe, manual")
+        for name in data.get("set", {}):
+            if name not in load_vocabulary():
+                raise self.fail(f"fix: unknown setting {name!r}{closest(name, load_vocabulary())}")
+        return FixRecipe(
+            Safety(data["safety"]),
+            self.versions(data),
+            data.get("summary", ""),
+            " ".join(str(data.get("advice", "")).split()),
+            " ".join(str(data.get("reason", "")).split()),
+            data.get("set", {}),
+            bool(data.get("remove_argument", False)),
+            data.get("rename_argument", ""),
+            bool(data.get("remove_statement", False)),
+            data.get("replace", ""),
+            data.get("argument", {}),
+            data.get("compute", ""),
+            data.get("rewrite", ""),
+            _as_tuple(data.get("imports", ())),
+            data.get("statement", {}),
+            *self.own_conditions(data, "fix"),
+        )
+
+    def example(self, data: Mapping[str, Any]) -> Example:
+        """Return one example."""
+        self.only(data, _EXAMPLE_KEYS, "examples")
+        if ("bad" in data) == ("ok" in data):
+            raise self.fail("examples: each has either `bad` (with `good`, where there is a fix) or `ok`")
+        return Example(
+            data.get("bad", ""),
+            data.get("good", ""),
+            data.get("ok", ""),
+            data.get("file", "train.py"),
+            {name: str(version) for name, version in data.get("target", {}).items()},
+            bool(data.get("known_miss", False)),
+            bool(data.get("unsafe", False)),
+        )
+
+
+def _as_tuple(data: Any) -> tuple[str, ...]:
+    return (data,) if isinstance(data, str) else tuple(data)
+
+
+def rule_keys() -> Mapping[str, frozenset[str]]:
+    """Return the keys of a rule file by the part of it that they stand in."""
+    keys = {"rule": _RULE_KEYS, "condition": _CONDITION_KEYS, "fix": _FIX_KEYS, "example": _EXAMPLE_KEYS}
+    return {part: frozenset(names) for part, names in keys.items()}

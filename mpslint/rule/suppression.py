@@ -1,0 +1,305 @@
+"""Comments that silence findings: `# mpslint: ignore[MPS101] reason`, `# mpslint: ignore-file[...]`, `# noqa: MPS101`, cell tags."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator, Mapping, Sequence
+
+from mpslint.core.finding import Edit, Finding, Span
+from mpslint.core.record import record
+from mpslint.program.walk import walk
+from mpslint.source.document import Document, Kind
+
+CELL_TAG = "mpslint-ignore"
+_COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
+_NOQA = re.compile(r"#[ \t]*noqa[ \t]*:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
+CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
+_CODE = re.compile(r"[A-Z]{3,8}\d{3}")
+_BEGINNING = re.compile(r"[A-Z]{3,8}\d{1,3}")
+
+
+@record(frozen=True, slots=True)
+class Suppression:
+    """One comment or tag: what it silences, and where."""
+
+    rules: tuple[str, ...]
+    """Ids, beginnings of ids, or names, in capitals; nothing for every rule."""
+    lines: tuple[int, int]
+    """The first and last line of `Document.text` that it covers; the whole file for `ignore-file`."""
+    span: Span
+    """The comment itself; for a tag, where its cell begins."""
+    written: str
+    """The comment or the tag."""
+    is_own: bool = True
+    """Written for mpslint alone, so that mpslint may take it away (a `noqa` may be another tool's)."""
+
+    def covers(self, finding: Finding, first: int, last: int) -> bool:
+        """Return whether it silences a finding that begins on line `first` and ends on line `last`."""
+        low, high = self.lines
+        is_near = low <= first <= high or low <= last <= high
+        return is_near and (not self.rules or any(is_meant(rule, finding.rule, finding.name) for rule in self.rules))
+
+
+def is_meant(word: str, rule: str, name: str) -> bool:
+    """Return whether a word of a comment means a rule with this id and this name."""
+    return rule.startswith(word) or name.upper() == word
+
+
+@record(frozen=True, slots=True)
+class Unused:
+    """A comment or tag that silences nothing, or some of whose rules do not."""
+
+    suppression: Suppression
+    rules: tuple[str, ...]
+    """The rules of it that silence nothing: all of them, or nothing where it names none."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of it silences anything."""
+        return len(self.rules) == len(self.suppression.rules)
+
+
+@record(frozen=True, slots=True)
+class Silenced:
+    """The findings of a file, sorted by whether a comment silences them, and what of the comments silences nothing."""
+
+    kept: tuple[Finding, ...]
+    silenced: tuple[Finding, ...]
+    unused: tuple[Unused, ...]
+    used: frozenset[int] = frozenset()
+    """Where the comments begin that silence something."""
+
+
+Programs = Sequence[tuple[str, Sequence[ast.stmt]]]
+"""The text and the statements of each program of a Document."""
+
+
+def silence(document: Document, programs: Programs, findings: Sequence[Finding]) -> Silenced:
+    """Return the findings of a Document, those that its comments silence set apart."""
+    suppressions = list(_suppressions(document, programs))
+    if not suppressions:
+        return Silenced(tuple(findings), (), ())
+    everywhere, by_line = _indexed(suppressions, len(document.line_starts))
+    kept: list[Finding] = []
+    silenced: list[Finding] = []
+    used: set[tuple[int, str]] = set()
+    for finding in findings:
+        first, last = document.line_at(finding.span.start), document.line_at(max(finding.span.start, finding.span.end - 1))
+        near = {id(s): s for s in (*everywhere, *by_line.get(first, ()), *by_line.get(last, ()))}.values()
+        covering = [s for s in near if s.covers(finding, first, last)]
+        used.update((id(s), rule) for s in covering for rule in s.rules or ("",) if is_meant(rule, finding.rule, finding.name))
+        (silenced if covering else kept).append(finding)
+    left = ((s, tuple(rule for rule in s.rules or ("",) if (id(s), rule) not in used)) for s in suppressions if s.is_own)
+    unused = tuple(Unused(s, rules if s.rules else ()) for s, rules in left if rules)
+    places = frozenset(s.span.start for s in suppressions if any(key == id(s) for key, _ in used))
+    return Silenced(tuple(kept), tuple(silenced), unused, places)
+
+
+def _indexed(suppressions: Sequence[Suppression], lines: int) -> tuple[list[Suppression], dict[int, list[Suppression]]]:
+    """Return those that cover the whole file, and the others by each line that they cover."""
+    everywhere: list[Suppression] = []
+    by_line: dict[int, list[Suppression]] = {}
+    for suppression in suppressions:
+        low, high = suppression.lines
+        if high - low >= lines - 1:
+            everywhere.append(suppression)
+        else:
+            for line in range(low, high + 1):
+                by_line.setdefault(line, []).append(suppression)
+    return everywhere, by_line
+
+
+def _suppressions(document: Document, programs: Programs) -> Iterator[Suppression]:
+    for cell in document.cells:
+        for tag in cell.tags:
+            rules = _tagged(tag)
+            if rules is not None:
+                lines = document.line_at(cell.span.start), document.line_at(cell.span.end)
+                yield Suppression(rules, lines, Span(cell.span.start, cell.span.start), tag)
+    lowered = document.text.lower()
+    if "mpslint:" not in lowered and not ("noqa" in lowered and "mps" in lowered):
+        return
+    for text, body in programs:
+        ends = _ends_of_statements(body)
+        for span in _comments(document, text):
+            yield from _of_comment(document, ends, span, document.text[span.start : span.end])
+
+
+def _tagged(tag: str) -> tuple[str, ...] | None:
+    """Return the rules that a tag silences (none for all): `mpslint-ignore-MPS101-MPS3`, or a name; None for another tag."""
+    if tag == CELL_TAG:
+        return ()
+    words = tag.removeprefix(f"{CELL_TAG}-").upper()
+    if words == tag.upper():
+        return None
+    parts = words.split("-")
+    return tuple(parts) if all(_BEGINNING.fullmatch(part) for part in parts) else (words,)
+
+
+def _of_comment(document: Document, ends: Mapping[int, int], span: Span, text: str) -> Iterator[Suppression]:
+    last_line = len(document.line_starts)
+    for match in _COMMENT.finditer(text):
+        rules = tuple(part.strip().upper() for part in (match.group(2) or "").split(",") if part.strip())
+        place = Span(span.start + match.start(), span.start + match.end())
+        if match.group(1).lower() == "ignore-file":
+            yield Suppression(rules, (1, last_line), place, match.group())
+        else:
+            yield Suppression(rules, _covered(document, ends, span), place, match.group())
+    for match in _NOQA.finditer(text):
+        rules = tuple(code for code in _CODE.findall(match.group(1).upper()) if code.startswith("MPS"))
+        if rules:
+            place = Span(span.start + match.start(), span.start + match.end())
+            yield Suppression(rules, _covered(document, ends, span), place, match.group(), is_own=False)
+
+
+def _covered(document: Document, ends: Mapping[int, int], comment: Span) -> tuple[int, int]:
+    """Return the lines that a comment speaks for.
+
+    Beside code: its line, and the whole statement where the statement begins on it. On a line of its own: the statement that follows.
+    """
+    line = document.line_at(comment.start)
+    start = document.line_starts[line - 1]
+    if document.text[start : comment.start].strip():
+        return line, ends.get(line, line)
+    following = line + 1
+    while following <= len(document.line_starts) and document.line_text(following).lstrip().startswith("#"):
+        following += 1
+    if document.kind in CONTINUED_BY_BACKSLASH:
+        return line, last_line_of_command(document, following)
+    return line, ends.get(following, following)
+
+
+def last_line_of_command(document: Document, line: int) -> int:
+    """Return the last line of the shell command or Dockerfile instruction that a line is part of."""
+    while line < len(document.line_starts) and document.line_text(line).endswith("\\"):
+        line += 1
+    return line
+
+
+def _first_line_of_command(document: Document, line: int) -> int:
+    while line > 1 and document.line_text(line - 1).endswith("\\"):
+        line -= 1
+    return line
+
+
+def _ends_of_statements(body: Sequence[ast.stmt]) -> dict[int, int]:
+    """Return, for each line that a statement begins on, the last line of that statement, or of the head of its block."""
+    ends: dict[int, int] = {}
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.stmt):
+            inner = getattr(node, "body", None)
+            end = (inner[0].lineno - 1 if inner else None) or node.end_lineno
+            for line in (node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ())[:1])):
+                ends.setdefault(line, end or line)
+        parts = [part for name in ("body", "orelse", "finalbody", "handlers", "cases") for part in getattr(node, name, None) or ()]
+        waiting += reversed(parts)
+    return ends
+
+
+def _comments(document: Document, python: str) -> Iterator[Span]:
+    """Yield the place of every comment. In Python only real comments count, not text in strings that looks like one."""
+    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        for match in re.finditer(r"#[^\r\n]*", document.text):
+            yield Span(match.start(), match.end())
+        return
+    for part in [cell.span for cell in document.cells] or [Span(0, len(document.text))]:
+        text = python[part.start : part.end]
+        if "#" in text:
+            yield from _python_comments(document, text, part.start)
+
+
+def _python_comments(document: Document, text: str, offset: int) -> Iterator[Span]:
+    first = document.line_at(offset)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                start = document.line_starts[first + token.start[0] - 2] + token.start[1]
+                start = offset + token.start[1] if token.start[0] == 1 else start
+                yield Span(start, start + len(token.string))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return
+
+
+def removal_of(document: Document, unused: Unused) -> Edit | None:
+    """Return the edit that takes a comment away, with its line where nothing else is on it, or rules out of it; None for a tag."""
+    span = unused.suppression.span
+    if span.end == span.start:
+        return None
+    if not unused.is_whole:
+        return _without_rules(document, unused)
+    line = document.line_at(span.start)
+    start = document.line_starts[line - 1]
+    before = document.text[start : span.start]
+    after = document.line_text(line)[span.end - start :]
+    if not before.strip() and not after.strip():
+        end = document.line_starts[line] if line < len(document.line_starts) else len(document.text)
+        cell = document.cell_at(span.start)
+        if cell is not None and end > cell.span.end:
+            return Edit(Span(start, cell.span.end), "")
+        return Edit(Span(start, end), "")
+    return Edit(Span(start + len(before.rstrip()), span.end), "")
+
+
+def _without_rules(document: Document, unused: Unused) -> Edit | None:
+    match = _COMMENT.match(document.text, unused.suppression.span.start)
+    if match is None:
+        return None
+    kept = [part.strip() for part in match.group(2).split(",") if part.strip() and part.strip().upper() not in unused.rules]
+    return Edit(Span(match.start(2), match.end(2)), ", ".join(kept))
+
+
+def ignores_for(document: Document, programs: Programs, findings: Sequence[Finding], reason: str) -> list[Edit]:
+    """Return the edits that write a comment for each finding: beside its line, or above it where nothing may stand beside.
+
+    JSON has no comments, so nothing is written there.
+    """
+    if document.kind is Kind.JSON:
+        return []
+    rules_of_line: dict[int, list[str]] = {}
+    for finding in findings:
+        line = document.line_at(finding.span.start)
+        line = _first_line_of_command(document, line) if document.kind in CONTINUED_BY_BACKSLASH else line
+        rules_of_line.setdefault(line, []).append(finding.rule)
+    commented = {document.line_at(span.start): span for text, _ in programs for span in _comments(document, text)}
+    edits = []
+    for line, rules in rules_of_line.items():
+        text = document.line_text(line)
+        start = document.line_starts[line - 1]
+        existing = _COMMENT.search(document.text, commented[line].start, commented[line].end) if line in commented else None
+        if existing is not None and existing.group(2):
+            edits.append(Edit(Span(existing.end(2), existing.end(2)), "".join(f", {rule}" for rule in sorted(set(rules)))))
+        elif _may_stand_beside(document, programs, line):
+            edits.append(Edit(Span(start + len(text.rstrip()), start + len(text)), f"  {comment_for(rules, reason)}"))
+        else:
+            indent = text[: len(text) - len(text.lstrip())]
+            edits.append(Edit(Span(start, start), f"{indent}{comment_for(rules, reason)}\n"))
+    return edits
+
+
+def _may_stand_beside(document: Document, programs: Programs, line: int) -> bool:
+    """Return whether a comment may follow on a line: not after a backslash, in a string or a magic."""
+    text = document.line_text(line).rstrip()
+    if text.endswith("\\") or document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        return False
+    start = document.line_starts[line - 1]
+    masked = any(program[start : start + len(text)].rstrip() == text for program, _ in programs)
+    return masked and not any(_string_ends_later(statement, line) for _, body in programs for statement in body)
+
+
+def _string_ends_later(statement: ast.stmt, line: int) -> bool:
+    if not statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+        return False
+    return any(
+        isinstance(node, (ast.Constant, ast.JoinedStr)) and node.lineno <= line < (node.end_lineno or node.lineno)
+        for node in walk(statement)
+    )
+
+
+def comment_for(rules: Sequence[str], reason: str) -> str:
+    """Return the comment that silences some rules."""
+    return f"# mpslint: ignore[{', '.join(sorted(set(rules)))}]{' ' + reason if reason else ''}"

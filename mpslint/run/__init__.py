@@ -1,0 +1,3 @@
+"""Watching a real training run."""
+
+from __future__ import annotations

@@ -1,0 +1,127 @@
+"""Start the user's command as it is, with the probe in its environment, and watch it until it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mpslint.core.finding import UsageError
+from mpslint.run.events import EventFolder, Observed
+from mpslint.run.system import resident_bytes, swap_bytes
+from mpslint.run.watcher import Watcher
+
+POLL_SECONDS = 0.25
+SYSTEM_SECONDS = 5.0
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the command ended: its exit code as a shell gives it (128 + the signal's number), and what was observed."""
+
+    exit_code: int
+    observed: Observed
+
+
+def command_line(words: Sequence[str]) -> list[str]:
+    """Return the command to start: `train.py ...` and `-m module ...` run under this Python, anything else as it is.
+
+    Raises UsageError for a notebook, for a file that isn't there, and for a command that isn't found.
+    """
+    first = words[0]
+    if first.endswith(".ipynb"):
+        raise UsageError(
+            f"{first}: a notebook runs in Jupyter; write `from mpslint.run.monitor import watch` in it instead (docs/verify.md)"
+        )
+    if first.endswith(".py"):
+        if not Path(first).is_file():
+            raise UsageError(f"{first}: no such file")
+        return [sys.executable, *words]
+    if first == "-m":
+        return [sys.executable, *words]
+    found = shutil.which(first)
+    if found is None:
+        raise UsageError(f"{first}: no such command; name a script (train.py), -m MODULE, or a command such as accelerate launch")
+    return [found, *words[1:]]
+
+
+def script_of(words: Sequence[str]) -> str | None:
+    """Return the Python script that a command names, so that it can be checked; None where it names none."""
+    return next((word for word in words if word.endswith(".py") and Path(word).is_file()), None)
+
+
+def environment(events: str) -> dict[str, str]:
+    """Return the environment of the command: the user's own, with the probe in front of PYTHONPATH."""
+    path = os.pathsep.join(filter(None, [str(HERE / "startup"), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": path, "MPSLINT_RUN_PROBE": str(HERE / "probe.py"), "MPSLINT_RUN_EVENTS": events}
+
+
+def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Callable[[Observed], None]) -> Ended:
+    """Run a command to its end; `keep` is called with what was observed whenever there is more of it.
+
+    Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on.
+    """
+    command = command_line(words)
+    with tempfile.TemporaryDirectory(prefix="mpslint-run-") as folder:
+        events = EventFolder(Path(folder))
+        watcher.swap_at_start = swap_bytes()
+        start = time.monotonic()
+        process = subprocess.Popen(command, env=environment(folder))
+        with _signals_passed_to(process):
+            _watch(process, events, watcher, start, stop_before_swap, keep)
+        observed = events.poll()
+        keep(observed)
+    code = process.returncode
+    return Ended(code if code >= 0 else 128 - code, observed)
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    events: EventFolder,
+    watcher: Watcher,
+    start: float,
+    stop_before_swap: bool,
+    keep: Callable[[Observed], None],
+) -> None:
+    """Poll until the process ends."""
+    asked_system = 0.0
+    is_stopped = False
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(POLL_SECONDS)
+            return
+        now = time.monotonic()
+        if now - asked_system > SYSTEM_SECONDS:
+            asked_system, watcher.resident, watcher.swap = now, resident_bytes(process.pid), swap_bytes()
+        observed = events.poll()
+        watcher.look(observed, now - start)
+        keep(observed)
+        if stop_before_swap and watcher.is_swapping and not is_stopped:
+            is_stopped = True
+            watcher.say("stopping the run (--stop-before-swap): sent Ctrl-C, so that the trainer can save")
+            process.send_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Leave Ctrl-C to the command, which gets it from the terminal itself, and pass SIGTERM and SIGHUP on to it."""
+
+    def passed(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    previous = {number: signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else passed) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,155 @@
+"""Judges a run while it goes on: status lines at a calm pace, and each warning once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+from mpslint.core.knowledge import platform_data
+from mpslint.run.events import Observed, Step
+from mpslint.verify.trend import Trend, judge
+
+LEAST_STEPS = 40
+"""Steps before a trend is judged."""
+HORIZON = 10_000
+"""Growth that reaches the limit within so many steps is warned of."""
+RECENT = 20
+MANY_SHAPES = 100
+SWAPPED = 2**30
+
+
+@dataclass(slots=True)
+class Watcher:
+    """The state of one watched run. `say` prints one line."""
+
+    say: Callable[[str], None]
+    explain: Callable[[str], str]
+    """Returns a sentence on what check finds in the script about a verdict of a memory log, or ''."""
+    pause: float = 60.0
+    """Seconds between status lines; the first comes after a sixth of that."""
+    told: set[str] = field(default_factory=set)
+    swap_at_start: int | None = None
+    swap: int | None = None
+    resident: int | None = None
+    is_swapping: bool = False
+    _next_status: float = 0.0
+    _judged: int = 0
+
+    def look(self, observed: Observed, seconds: float) -> None:
+        """Say what is new: `seconds` is the time since the command was started."""
+        self._warn(observed)
+        if self._next_status == 0.0:
+            self._next_status = self.pause / 6
+        if seconds >= self._next_status and observed.steps:
+            self._next_status = seconds + self.pause
+            self.say(self.status(observed))
+
+    def once(self, key: str, text: str) -> None:
+        """Say something that is said at most once a run."""
+        if key not in self.told:
+            self.told.add(key)
+            self.say(text)
+
+    def _warn(self, observed: Observed) -> None:
+        if observed.blind:
+            self.once("blind", f"steps aren't watched: {observed.blind}")
+        if observed.device == "cpu" and observed.has_mps:
+            self.once("cpu", "warning: the model is trained on the CPU although MPS is available (see mpslint check, MPS503)")
+        for operator, file, line in observed.fallbacks:
+            where = f", called at {os.path.relpath(file)}:{line}" if file else ""
+            self.once(f"fallback {operator}", f"warning: {operator} runs on the CPU because MPS doesn't support it{where}")
+        if observed.not_finite:
+            self.once("values", f"warning: gradients are NaN or infinite at step {observed.not_finite[0]} (every 50th step is looked at)")
+        if len(observed.steps) >= 2 * MANY_SHAPES and observed.steps[-1].shapes >= MANY_SHAPES:
+            shapes, steps = observed.steps[-1].shapes, len(observed.steps)
+            self.once("shapes", f"warning: {shapes} different batch shapes in {steps} steps; MPS keeps buffers and graphs for each"
+                      f"{self.explain('memory-driver-grows')}")  # fmt: skip
+        if self.swap is not None and self.swap_at_start is not None and self.swap - self.swap_at_start > SWAPPED:
+            self.is_swapping = True
+            self.once("swap", f"warning: {gib(self.swap - self.swap_at_start)} went into swap since the run began")
+        self._warn_of_growth(observed)
+
+    def _warn_of_growth(self, observed: Observed) -> None:
+        limit = limit_of(observed)
+        if limit is None or len(observed.steps) < max(LEAST_STEPS, self._judged * 5 // 4):
+            return
+        self._judged = len(observed.steps)
+        for name, verdict in (("live", "memory-live-grows"), ("driver", "memory-driver-grows")):
+            trend = trend_of(observed, name)
+            if trend is None or trend.kind != "growth":
+                continue
+            last = observed.steps[-1]
+            steps_left = max(0.0, (limit - (last.driver or 0)) / trend.slope)
+            if steps_left <= HORIZON:
+                minutes = steps_left * seconds_a_step(observed.steps) / 60
+                self.once(
+                    "growth",
+                    f"warning: {name} memory grows {trend.slope / 2**20:.1f} MiB a step and reaches the limit of {gib(limit)} "
+                    f"at about step {last.number + steps_left:,.0f} (in {minutes:.0f} min){self.explain(verdict)}",
+                )
+                return
+
+    def status(self, observed: Observed) -> str:
+        """Return the state of the run in one line."""
+        last = observed.steps[-1]
+        pace = seconds_a_step(observed.steps)
+        parts = [f"step {last.number:,}", f"{1 / pace:.2f} steps/s" if pace and pace < 1 else f"{pace:.2f} s a step"]
+        if last.driver is not None and last.live is not None:
+            limit = limit_of(observed)
+            parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
+            trend = trend_of(observed, "driver")
+            if trend is not None and len(observed.steps) >= LEAST_STEPS:
+                parts.append(f"grows {trend.slope / 2**20:.1f} MiB a step" if trend.kind == "growth" else "flat")
+        if self.resident is not None:
+            parts.append(f"process {gib(self.resident)}")
+        if self.swap:
+            parts.append(f"swap {gib(self.swap)}")
+        return ", ".join(parts)
+
+    def summary(self, observed: Observed) -> str:
+        """Return what the run came to, when it has ended, in one line."""
+        steps = observed.steps
+        parts = [f"{len(steps):,} steps in {steps[-1].seconds - steps[0].seconds:.0f} s", f"{seconds_a_step(steps):.3f} s a step"]
+        drivers = [step.driver for step in steps if step.driver is not None]
+        if drivers:
+            peak = max(steps, key=lambda step: step.driver or 0)
+            live = max(step.live or 0 for step in steps)
+            parts.append(f"most {observed.device} memory after a step {gib(max(drivers))} (step {peak.number}), live {gib(live)}")
+        else:
+            parts.append(f"trained on {observed.device}; {observed.device} memory isn't measured")
+        parts.append(f"{steps[-1].shapes} batch shapes")
+        if observed.fallbacks:
+            parts.append(f"{len(observed.fallbacks)} operators on the CPU")
+        return ", ".join(parts)
+
+
+def seconds_a_step(steps: list[Step]) -> float:
+    """Return the median time of the last steps; 0 for fewer than two."""
+    recent = steps[-RECENT - 1 :]
+    times = [later.seconds - earlier.seconds for earlier, later in itertools.pairwise(recent)]
+    return median(times) if times else 0.0
+
+
+def limit_of(observed: Observed) -> int | None:
+    """Return the bytes at which the allocator raises: on MPS the recommended memory times the high watermark ratio in the environment."""
+    if observed.recommended is None or observed.device != "mps":
+        return observed.recommended
+    try:
+        ratio = float(os.environ.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO", ""))
+    except ValueError:
+        ratio = platform_data("environment")["watermarks"]["high"]
+    return int(observed.recommended * ratio) or None
+
+
+def trend_of(observed: Observed, name: str) -> Trend | None:
+    """Return what live or driver memory does over the steps; None where it isn't measured."""
+    values = [getattr(step, name) for step in observed.steps]
+    return None if not values or None in values else judge([float(value) for value in values], HORIZON)
+
+
+def gib(size: int) -> str:
+    """Return bytes as PyTorch prints them: in GiB, or in MiB when it is less than one."""
+    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -1,0 +1,105 @@
+"""A baseline: the findings that a project lives with for now, so that only new ones are reported.
+
+    {"schema": 1, "findings": [{"path", "rule", "severity", "text", "fingerprint"}]}
+
+Paths count from the folder of the baseline file. An entry is known by its fingerprint; the rest is there for people who read the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mpslint.core.finding import ReadError, Severity, UsageError
+from mpslint.core.outside import LARGEST_FILE, parse_json, read_text
+from mpslint.core.record import record
+from mpslint.session.fingerprint import fingerprints
+from mpslint.session.session import Options, configuration_for, rules_for
+from mpslint.session.view import FileView, FindingView
+
+SCHEMA = 1
+
+
+@record(frozen=True, slots=True)
+class Entry:
+    """One finding of a baseline."""
+
+    path: str
+    rule: str
+    severity: str
+    text: str
+    """The line as it was."""
+    fingerprint: str
+
+
+@record(frozen=True, slots=True)
+class Compared:
+    """What a baseline holds of the findings of some files."""
+
+    new: tuple[tuple[int, ...], ...]
+    """For each file: which of its findings are not in the baseline."""
+    known: int
+    """How many findings are in the baseline."""
+    gone: tuple[Entry, ...]
+    """Entries that no longer occur, though their file was checked for their rule, or is no more."""
+
+
+def load_baseline(path: Path) -> tuple[Entry, ...]:
+    """Return the entries of a baseline file. Raises UsageError when it cannot be read or is none."""
+    try:
+        data = parse_json(read_text(path, LARGEST_FILE))
+        if data["schema"] != SCHEMA:
+            raise UsageError(f"{path}: a baseline of another version of mpslint; write it again with --write-baseline")
+        return tuple(Entry(*(str(row[name]) for name in Entry.__slots__)) for row in data["findings"])
+    except ReadError as error:
+        raise UsageError(f"{error}; --write-baseline writes a baseline") from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path}: not a baseline; --write-baseline writes one") from None
+
+
+def baseline_text(path: Path, files: Sequence[FileView]) -> str:
+    """Return the text of a baseline file at `path` that holds every finding of some files."""
+    entries = sorted((entry for file in files for entry, _ in _entries(path, file)), key=lambda e: (e.path, e.rule, e.text, e.fingerprint))
+    rows = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]
+    return json.dumps({"schema": SCHEMA, "findings": rows}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _entries(path: Path, file: FileView) -> Iterator[tuple[Entry, FindingView]]:
+    where = _relative(path, file.path)
+    for finding, fingerprint in zip(file.findings, fingerprints(where, file.findings), strict=True):
+        text = finding.frame[-1][1].strip()
+        yield Entry(where, finding.rule, finding.severity, text, fingerprint), finding
+
+
+def _relative(path: Path, file: str) -> str:
+    """Return a file's path from the folder of the baseline."""
+    return Path(os.path.relpath(os.path.abspath(file), os.path.abspath(path.parent))).as_posix()
+
+
+def compare(path: Path, entries: Sequence[Entry], files: Sequence[FileView], options: Options) -> Compared:
+    """Return which findings of files the baseline at `path` does not hold, and what of it no longer occurs."""
+    held = {entry.fingerprint for entry in entries}
+    met: set[str] = set()
+    new: list[tuple[int, ...]] = []
+    for file in files:
+        found = [entry.fingerprint for entry, _ in _entries(path, file)]
+        met.update(found)
+        new.append(tuple(index for index, fingerprint in enumerate(found) if fingerprint not in held))
+    checked = {_relative(path, file.path): file for file in files}
+    gone = tuple(entry for entry in entries if entry.fingerprint not in met and _is_gone(path, entry, checked, options))
+    known = sum(len(file.findings) - len(kept) for file, kept in zip(files, new, strict=True))
+    return Compared(tuple(new), known, gone)
+
+
+def _is_gone(path: Path, entry: Entry, checked: dict[str, FileView], options: Options) -> bool:
+    """Return whether an entry that was not met would have been, if it were still true."""
+    file = checked.get(entry.path)
+    if file is None:
+        return not os.path.exists(path.parent / entry.path)
+    configuration = configuration_for(file.path, options)
+    threshold = options.severity or configuration.severity
+    asked = {rule.id for rule in rules_for(file.path, configuration, options)}
+    was_read = not (file.problem or file.unread)
+    return was_read and entry.rule in asked and entry.severity in [s.value for s in Severity if s.rank <= threshold.rank]

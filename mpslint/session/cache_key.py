@@ -1,0 +1,62 @@
+"""What the findings of a file depend on beside its content: rules, Target, configuration, options, and mpslint itself."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import field
+from pathlib import Path
+
+from mpslint import __version__
+from mpslint.core.folders import folder_of
+from mpslint.core.knowledge import knowledge_digest
+from mpslint.core.record import record
+from mpslint.session.configuration import Configuration
+from mpslint.session.session import Options, configuration_in, ignored_in
+from mpslint.session.targeting import base_target
+from mpslint.source.files import Found
+from mpslint.target.target import Target
+
+
+@record(eq=False)
+class Keys:
+    """Gives a file's key: worked out once a folder, as configuration and Target are the same for all of it."""
+
+    options: Options
+    folders: dict[str, tuple[Configuration, str]] = field(default_factory=dict)
+    digests: dict[tuple[int, int], tuple[Configuration, Target, str]] = field(default_factory=dict)
+    """By the ids of the configuration and the Target, which are the same objects for a whole project; and these, so that they stay."""
+
+    def of(self, found: Found) -> str:
+        """Return a digest of everything but the content. Raises UsageError when the configuration is wrong."""
+        folder = folder_of(found.path)
+        if folder not in self.folders:
+            configuration = configuration_in(folder, self.options)
+            self.folders[folder] = configuration, self._digest(configuration, base_target(found.path))
+        configuration, digest = self.folders[folder]
+        names: tuple[str, ...] = ()
+        if configuration.per_file_ignores or self.options.per_file_ignores:
+            names = ignored_in(found.path, configuration, self.options)
+        return " ".join([digest, "named" if found.is_named else "found", found.path, *names])
+
+    def _digest(self, configuration: Configuration, target: Target) -> str:
+        options, key = self.options, (id(configuration), id(target))
+        if key in self.digests:
+            return self.digests[key][2]
+        own_rules = [file for folder in configuration.rules for file in sorted(folder.glob("*.yaml"))]
+        parts = [
+            __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
+            repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
+            repr((options.select, options.extend_select, options.ignore, options.severity)),
+            repr((sorted(options.target.items()), sorted(options.observed.items()))),
+            repr(options.largest_batch),
+            repr(target),
+        ]  # fmt: skip
+        digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self.digests[key] = configuration, target, digest
+        return digest
+
+
+def _stamp(file: Path) -> tuple[str, int, int]:
+    stat = file.stat()
+    return str(file), stat.st_size, stat.st_mtime_ns

@@ -1,0 +1,73 @@
+"""The examples of a rule are its tests: `bad` is found and mended to exactly `good`, `good` and `ok` are silent."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from mpslint.core.finding import Finding, MpslintError
+from mpslint.engine import check
+from mpslint.rewrite.apply import fix
+from mpslint.rule.rule import Example, Rule
+from mpslint.source.reader import read
+from mpslint.target.target import Target, default_target, with_versions
+
+_HOLE = re.compile(r"\{\w+\}")
+
+
+def target_of(example: Example) -> Target:
+    """Return the Target that an example is for: the newest known versions but for what it says. Raises UsageError for a bad version."""
+    given = {name: version for name, version in example.target.items() if name not in ("memory", "chip")}
+    target = with_versions(default_target(), given, "example")
+    target = replace(target, chip=example.target.get("chip", target.chip))
+    return replace(target, memory_gib=int(example.target["memory"])) if "memory" in example.target else target
+
+
+def asked(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return the rule alone, or all of them where it is about what the others find."""
+    return tuple(rules) if rule.when[0].subject == "suppression" else (rule,)
+
+
+def example_problems(rule: Rule, example: Example, rules: Sequence[Rule]) -> list[str]:
+    """Return what is wrong with an example of a rule, in words; `rules` are all that there are."""
+    try:
+        return list(_problems(rule, example, asked(rule, rules)))
+    except MpslintError as error:
+        return [str(error)]
+
+
+def _problems(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> Iterator[str]:
+    if example.ok:
+        yield from (f"ok is reported: {finding.message}" for finding in _found(example.ok, example, rule, rules))
+        return
+    findings = _found(example.bad, example, rule, rules)
+    if example.known_miss:
+        if findings:
+            yield "this known miss is found now: take the mark away"
+        return
+    if not findings:
+        yield "bad is not reported"
+    for finding in findings:
+        if _HOLE.search(finding.message):
+            yield f"a placeholder is not filled: {finding.message}"
+        if finding.fix is not None and _HOLE.search(finding.fix.summary):
+            yield f"a placeholder of the fix is not filled: {finding.fix.summary}"
+    if findings and example.good:
+        yield from _problems_of_the_fix(rule, example, rules)
+
+
+def _problems_of_the_fix(rule: Rule, example: Example, rules: tuple[Rule, ...]) -> Iterator[str]:
+    fixed = fix(read(example.file, example.bad.encode()), target_of(example), rules, unsafe=example.unsafe).data
+    if fixed.decode() != example.good:
+        lines = (example.good.splitlines(), fixed.decode().splitlines())
+        yield "bad is not mended to good:\n" + "\n".join(difflib.unified_diff(*lines, "good", "bad as mended", n=1, lineterm=""))
+    yield from (f"good is reported: {finding.message}" for finding in _found(example.good, example, rule, rules))
+    if fix(read(example.file, fixed), target_of(example), rules, unsafe=example.unsafe).data != fixed:
+        yield "a second fix changes what the first one wrote"
+
+
+def _found(text: str, example: Example, rule: Rule, rules: tuple[Rule, ...]) -> list[Finding]:
+    checked = check(read(example.file, text.encode()), target_of(example), rules)
+    return [finding for finding in checked.findings if finding.rule == rule.id]

@@ -1,0 +1,280 @@
+"""Check many files: from the cache what has not changed, on all cores what is much, one after the other what is little."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mpslint.core.finding import MpslintError
+from mpslint.session.runs import Unit, check_unit, units_of
+from mpslint.session.session import FileResult, Options, check_file
+from mpslint.session.view import FileView, view
+from mpslint.source.files import STANDARD_INPUT, Found
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ProcessPoolExecutor
+
+    from mpslint.session.cache import Cache
+
+ENOUGH_BYTES = 5_000_000
+"""Below this much text a pool of processes costs more than it saves."""
+CHUNK_BYTES = 500_000
+SECONDS_BETWEEN_LOOKS = 0.5
+"""Between two looks of a worker whether its parent lives."""
+OBJECTS_BETWEEN_COLLECTIONS = 30_000
+"""New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
+
+POLL_SECONDS = 0.25
+"""How often whoever waits for other processes is told that time has passed."""
+
+Chunk = list[Unit]
+View = Callable[[FileResult], FileView]
+"""What is taken of the result of a file."""
+Advance = Callable[[int], None]
+"""Told how many more files are done; 0 only says that time has passed."""
+
+
+def check_files(
+    files: Sequence[Found],
+    options: Options,
+    jobs: int | None = None,
+    cache: Cache | None = None,
+    take: View = view,
+    advance: Advance = lambda count: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Iterator[FileView]:
+    """Yield what came out of each file, in the order given, and as `take` (a function of a module) sees it.
+
+    `jobs` is the number of processes; by default one per core where there is work enough. `advance` is told of each file that is done, in
+    whatever order, `tell` why one process has to do for all. Raises UsageError when options or configuration are wrong.
+    """
+    known: dict[int, FileView] = {}
+    if cache is not None:
+        cache.note_files(files)
+        for index, found in enumerate(files):
+            hit = cache.lookup(found)
+            if hit is not None:
+                known[index] = hit
+    advance(len(known))
+    waiting = [(index, found) for index, found in enumerate(files) if index not in known]
+    units = units_of(files, waiting, options) if waiting else []
+    around = {index: unit.reads.get(index, ()) for unit in units for index, _ in unit.files}
+    if _is_much(waiting, jobs):
+        fresh = _in_parallel(units, options, jobs, take, advance, tell)
+    else:
+        fresh = _one_by_one(units, options, take, advance)
+    done: dict[int, FileView] = {}
+    of_run: set[tuple[str, str]] = set()
+    for index in range(len(files)):
+        while index not in known and index not in done:
+            number, result = next(fresh)
+            done[number] = result
+            if cache is not None:
+                cache.store(files[number], result, around[number])
+        yield without_repeats(known[index] if index in known else done.pop(index), of_run)
+
+
+def without_repeats(file: FileView, said: set[tuple[str, str]]) -> FileView:
+    """Return what came out of a file without the findings about the environment that an earlier file has, which are added to `said`."""
+    of_run = [finding for finding in file.findings if finding.is_of_run]
+    repeated = [finding for finding in of_run if (finding.rule, finding.message) in said]
+    said.update((finding.rule, finding.message) for finding in of_run)
+    if not repeated:
+        return file
+    findings = tuple(one for one in file.findings if one not in repeated)
+    return replace(file, findings=findings, full=_without(file.full, {(one.rule, one.message) for one in repeated}))
+
+
+def _without(full: str, repeated: Set[tuple[str, str]]) -> str:
+    """Return a file in JSON without some of its findings."""
+    if not full:
+        return full
+    import json
+
+    data = json.loads(full)
+    data["findings"] = [one for one in data["findings"] if (one["rule"], one["message"]) not in repeated]
+    return json.dumps(data, ensure_ascii=False)
+
+
+def _one_by_one(
+    units: Iterable[Unit], options: Options, take: View, advance: Advance = lambda count: None
+) -> Iterator[tuple[int, FileView]]:
+    """Yield what is taken of the result of each file, one unit after the other; of the result itself nothing may be kept.
+
+    Syntax trees are many small objects: the collector of cycles runs when there is something to collect, and what outlives a collection
+    (the rules, the dialects) stays, so the next one does not look at it again.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for unit in units:
+            for index, result in _checked(unit, options):
+                advance(1)
+                yield index, take(result)
+                for one in result.checked.evidence if result.checked is not None else ():
+                    one.facts.release()
+                del result
+                if gc.get_count()[0] > OBJECTS_BETWEEN_COLLECTIONS:
+                    gc.collect()
+                    gc.freeze()
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
+
+
+def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
+    """Yield what came out of the files of a unit; a mistake of mpslint itself costs a run its other files, and then one file."""
+    if unit.scripts:
+        try:
+            results = list(check_unit(unit, options))
+        except MpslintError:
+            raise
+        except Exception:
+            results = []  # each file by itself says what is wrong, where that goes wrong too
+        if results:
+            yield from results
+            return
+    for index, found in unit.files:
+        yield index, _checked_alone(found, options)
+
+
+def _checked_alone(found: Found, options: Options) -> FileResult:
+    """Return what came out of a file; a mistake of mpslint itself costs that file, and no other."""
+    try:
+        return check_file(found, options)
+    except MpslintError:
+        raise
+    except Exception as error:
+        return FileResult(found.path, problem=mistake_in(found.path, error))
+
+
+def mistake_in(path: str, error: Exception) -> str:
+    """Return the one line that says that mpslint itself went wrong over a file, and what to do."""
+    import shlex
+    import traceback
+
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    send = f"`mpslint report {shlex.quote(path)}` prints what to send"
+    return f"{path}: not checked, because of a mistake in mpslint ({what}; {where}); {send}"
+
+
+def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:
+    if jobs == 1 or (jobs is None and (os.cpu_count() or 1) < 2):
+        return False
+    return sum(_size(found) for _, found in waiting) > (0 if jobs is not None else ENOUGH_BYTES) and len(waiting) > 1
+
+
+def _size(found: Found) -> int:
+    try:
+        return os.stat(found.path).st_size if not found.problem and found.path != STANDARD_INPUT else 0
+    except OSError:
+        return 0
+
+
+def _in_parallel(
+    units: Sequence[Unit], options: Options, jobs: int | None, take: View, advance: Advance, tell: Callable[[str], None]
+) -> Iterator[tuple[int, FileView]]:
+    """Yield results as they come: chunks of about the same size, the largest units first."""
+    sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
+    ordered = sorted(units, key=lambda unit: -sizes[id(unit)])
+    chunks: list[Chunk] = []
+    size = CHUNK_BYTES
+    for unit in ordered:
+        if size >= CHUNK_BYTES:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(unit)
+        size += max(sizes[id(unit)], CHUNK_BYTES // 100)
+    light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for unit in units for _, found in unit.files) else b"")
+    import multiprocessing
+    from concurrent.futures import FIRST_COMPLETED, wait
+    from concurrent.futures.process import BrokenProcessPool
+
+    others = set(multiprocessing.active_children())
+    left = {index: Unit(((index, found),)) for unit in units for index, found in unit.files}
+    try:
+        pool, pending = _started(min(jobs or os.cpu_count() or 1, len(chunks)), chunks, light, take)
+    except (OSError, ImportError, RuntimeError) as error:  # no process, thread, file handle or semaphore is to be had
+        tell(f"checking in one process: {getattr(error, 'strerror', None) or error}")
+        yield from _one_by_one(units, options, take, advance)
+        return
+    try:
+        while pending:
+            done, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
+            results = [pair for future in done for pair in future.result()]
+            advance(len(results))
+            for index, result in results:
+                del left[index]
+                yield index, result
+    except BrokenProcessPool:  # a worker was killed, as by a lack of memory: what is left is done here, one by one
+        yield from _one_by_one(list(left.values()), options, take, advance)
+    except BaseException:  # Ctrl-C, SIGTERM: what the workers are at is wanted no more
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View) -> tuple[ProcessPoolExecutor, set[Future[Any]]]:
+    """Return a pool of processes that work on chunks, and what each will give. Raises OSError, ImportError or RuntimeError.
+
+    A process that is not a copy of this one begins as `python -c`, which looks for modules in its current folder first: that folder may
+    be a stranger's and hold a `multiprocessing.py`, so processes begin elsewhere and come here once they run.
+    """
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    here, before = os.getcwd(), multiprocessing.active_children()
+    is_copied = multiprocessing.get_start_method() == "fork"
+    try:
+        if not is_copied:
+            os.chdir(sys.prefix)
+        pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here,))
+        return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
+    except (OSError, ImportError, RuntimeError):
+        for child in multiprocessing.active_children():
+            if child not in before:
+                child.terminate()
+        raise
+    finally:
+        if not is_copied:
+            os.chdir(here)
+
+
+def _begin(folder: str) -> None:
+    """Set up a worker, whose paths count from a folder."""
+    os.chdir(folder)
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end."""
+    import threading
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """End this worker when its parent is gone, killed with SIGKILL included: nobody takes its results any more."""
+    import time
+
+    while os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)
+
+
+def _check_chunk(chunk: Chunk, options: Options, take: View) -> list[tuple[int, FileView]]:
+    return list(_one_by_one(chunk, options, take))

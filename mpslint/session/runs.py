@@ -1,0 +1,294 @@
+"""Which files are checked together, because one run reads them, and what comes out of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import TYPE_CHECKING
+
+from mpslint.core.finding import Finding, ReadError
+from mpslint.core.record import record
+from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
+from mpslint.project.resolve import search_folders
+from mpslint.project.run import Project, full_path, run_of
+from mpslint.session.session import (
+    FileResult,
+    Options,
+    check_file,
+    configuration_for,
+    files_of,
+    names_framework_in,
+    open_document,
+    read_bytes,
+    rules_for,
+)
+from mpslint.source.document import Document, Kind
+from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.reader import kind_of
+
+if TYPE_CHECKING:
+    from mpslint.engine import Checked
+    from mpslint.settings.evidence import Evidence
+
+LARGEST_PROJECT_FILE = 1_000_000
+"""Bytes; a larger script is checked by itself."""
+
+
+MOST_READ_AGAIN = 300_000
+"""Bytes of files that runs of one group may read again, beside twice what they all read once."""
+
+
+@record(frozen=True, slots=True)
+class Unit:
+    """Files that are checked together: those asked for, by their number, and the scripts whose runs read them."""
+
+    files: tuple[tuple[int, Found], ...]
+    scripts: tuple[str, ...] = ()
+    """By absolute path; none where a file is checked by itself."""
+    reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """The absolute paths of the files that the runs around each file read."""
+
+
+def units_of(files: Sequence[Found], waiting: Sequence[tuple[int, Found]], options: Options) -> list[Unit]:
+    """Return the units of the files that wait to be checked, out of all files; those that no run ties together stand alone."""
+    graph = _Graph(options)
+    for found in files:
+        graph.add(found)
+    graph.close()
+    groups: dict[str, list[tuple[int, Found]]] = {}
+    alone: list[Unit] = []
+    for index, found in waiting:
+        group = graph.group_of(full_path(found.path)) if found.path != STANDARD_INPUT else None
+        if group is None:
+            alone.append(Unit(((index, found),)))
+        else:
+            groups.setdefault(group, []).append((index, found))
+    return sorted([*alone, *(graph.unit(group, tuple(members)) for group, members in groups.items())], key=lambda unit: unit.files[0][0])
+
+
+@record(eq=False)
+class _Graph:
+    """What imports what among the files of a check."""
+
+    options: Options
+    project: Project = field(default_factory=lambda: Project(lambda path: None))
+    guarded: set[str] = field(default_factory=set)
+    """Scripts that ask whether they were started."""
+    speaking: set[str] = field(default_factory=set)
+    """Files that name something that rules are about."""
+    files: dict[str, Found] = field(default_factory=dict)
+    runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The files that each script reads, by the script."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    """A file of each group stands for it: the file that stands for each file, or leads there."""
+
+    def add(self, found: Found) -> None:
+        """Note what a file imports, by its text alone."""
+        kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+            return
+        try:
+            data = read_bytes(found, self.options)
+        except ReadError:
+            return
+        if len(data) > LARGEST_PROJECT_FILE:
+            return
+        path = full_path(found.path)
+        self.files[path] = found
+        self.sizes[path] = len(data)
+        if names_framework_in(data, found, self.options):
+            self.speaking.add(path)
+        text = data.decode("utf-8", "replace")
+        if kind is Kind.NOTEBOOK:
+            text = text.replace('"', "\n")  # each line of a cell is a string of its own
+            self.guarded.add(path)
+        elif has_main_guard(text):
+            self.guarded.add(path)
+        self.project.imports[path] = tuple(imports_of(text))
+        self.project.folders[path] = search_folders(path, search_paths_of(text))
+
+    def close(self) -> None:
+        """Find the scripts, what each of their runs reads, and which files that ties together."""
+        closures = {path: self.project.closure(path) for path in self.files if self._may_import(path)}
+        imported = {file for path, closure in closures.items() if not _is_test(path) for file in closure[1:]}
+        for path, closure in closures.items():
+            is_script = path in self.guarded or path not in imported
+            if is_script and len(closure) > 1 and not self.speaking.isdisjoint(closure):
+                self.runs[path] = closure
+        for path, closure in self.runs.items():
+            for file in closure:
+                self._join(path, file)
+        self._keep_to_budget()
+
+    def _keep_to_budget(self) -> None:
+        """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
+        spent: dict[str, int] = {}
+        seen: set[str] = set()
+        for path, closure in sorted(self.runs.items(), key=lambda item: len(item[1])):
+            group = self._root(path)
+            again = sum(self.sizes.get(file, 0) for file in closure if file in seen)
+            if spent.get(group, 0) + again > MOST_READ_AGAIN + 2 * sum(self.sizes.get(file, 0) for file in seen):
+                del self.runs[path]
+                continue
+            spent[group] = spent.get(group, 0) + again
+            seen.update(closure)
+
+    def _may_import(self, path: str) -> bool:
+        return bool(self.project.imports[path])
+
+    def _join(self, one: str, other: str) -> None:
+        self.groups[self._root(other)] = self._root(one)
+
+    def _root(self, path: str) -> str:
+        while (above := self.groups.setdefault(path, path)) != path:
+            path = above
+        return path
+
+    def group_of(self, path: str) -> str | None:
+        """Return what stands for the group of a file; None for one that no run ties to another."""
+        return self._root(path) if path in self.groups else None
+
+    def unit(self, group: str, members: tuple[tuple[int, Found], ...]) -> Unit:
+        """Return the unit of those of a group's files that wait: with the scripts whose runs read one of them."""
+        wanted = {full_path(found.path) for _, found in members}
+        scripts = [path for path, closure in self.runs.items() if self._root(path) == group and not wanted.isdisjoint(closure)]
+        return Unit(members, tuple(scripts), {index: self._around(full_path(found.path), scripts) for index, found in members})
+
+    def _around(self, path: str, scripts: Sequence[str]) -> tuple[str, ...]:
+        """Return the files that the runs of some scripts read, as far as those read a file."""
+        return tuple(dict.fromkeys(file for script in scripts if path in self.runs[script] for file in self.runs[script]))
+
+
+def _is_test(path: str) -> bool:
+    """Return whether a file tests others, so that what it imports is not started by it."""
+    name = os.path.basename(path)
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py")
+
+
+def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
+    """Check files and folders, each file within the runs that read it; yield the results in the order of the files."""
+    files = list(files_of(paths, options))
+    units = units_of(files, list(enumerate(files)), options)
+    results = dict(pair for unit in units for pair in check_unit(unit, options))
+    yield from (results[index] for index in range(len(files)))
+
+
+def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
+    """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
+    checked = _Checked(unit, options)
+    checked.walk()
+    for index, found in unit.files:
+        yield index, checked.result(found, check_file(found, options))
+
+
+def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
+    """Return the unit of each file that a run ties to others, by its path as it is written."""
+    units = units_of(files, list(enumerate(files)), options)
+    return {found.path: Unit(((0, found),), unit.scripts) for unit in units if unit.scripts for _, found in unit.files}
+
+
+def check_changed(document: Document, alone: Checked, unit: Unit, options: Options) -> Checked:
+    """Return what a Document, which counts for its file, gives within its runs; `alone` is what it gives by itself."""
+    found = unit.files[0][1]
+    within = _Checked(unit, options, changed={full_path(found.path): document})
+    within.walk()
+    return within.result(found, FileResult(found.path, alone)).checked or alone
+
+
+@record(eq=False)
+class _Checked:
+    """What the runs of a unit gave so far."""
+
+    unit: Unit
+    options: Options
+    opened: dict[str, Found] = field(default_factory=dict)
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
+    runs: dict[str, Evidence] = field(default_factory=dict)
+    """The evidence of each run, by its script, where plans are asked for."""
+    changed: Mapping[str, Document] = field(default_factory=dict)
+    """Documents that count for what lies on the disk."""
+    project: Project = field(default_factory=lambda: Project(lambda path: None))
+
+    def walk(self) -> None:
+        """Judge the runs."""
+        from mpslint.settings.dialect import load_dialects
+
+        self.opened = {full_path(found.path): found for _, found in self.unit.files}
+        self.project = Project(self._read, load_dialects().roots)
+        notebooks = [document for script in self.unit.scripts if script.endswith(".ipynb") and (document := self.project.document(script))]
+        self.project.next_line = max([len(notebook.line_starts) for notebook in notebooks], default=0) + 1
+        for script in self.unit.scripts:
+            self._judge(script)
+
+    def _read(self, path: str) -> Document | None:
+        if path in self.changed:
+            return self.changed[path]
+        found = self.opened.get(path) or Found(self._shown(path), is_named=False)
+        try:
+            document = open_document(found, read_bytes(found, self.options), self.options)
+        except ReadError:
+            return None
+        return document if document.kind in (Kind.PYTHON, Kind.NOTEBOOK) else None
+
+    def _shown(self, path: str) -> str:
+        """Return a path as the user writes those of the unit: from the current folder, or absolute."""
+        is_absolute = os.path.isabs(self.unit.files[0][1].path)
+        inside = path.startswith(os.path.join(os.getcwd(), ""))
+        return path if is_absolute or not inside else os.path.relpath(path)
+
+    def _judge(self, script: str) -> None:
+        from mpslint.engine import check_run
+        from mpslint.session.targeting import target_for
+
+        run = run_of(self.project, script)
+        if run is None:
+            return
+        entry = run.parts[script].document
+        configuration = configuration_for(entry.path, self.options)
+        target = target_for(entry, configuration, self.options.target, self.options.observed)
+        walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans)
+        for path, found in walked.findings.items():
+            self.findings.setdefault(path, []).extend(found)
+        if walked.evidence is not None and self.options.with_plans:
+            self.runs[script] = walked.evidence
+        elif walked.evidence is not None:
+            walked.evidence.facts.release()
+
+    def result(self, found: Found, alone: FileResult) -> FileResult:
+        """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""
+        path = full_path(found.path)
+        document = self.project.document(path)
+        if document is None or alone.problem:
+            return alone
+        from mpslint.engine import Checked
+        from mpslint.session.targeting import target_for
+
+        configuration = configuration_for(found.path, self.options)
+        wanted = {rule.id for rule in rules_for(document.path, configuration, self.options)}
+        threshold = self.options.severity or configuration.severity
+        checked = alone.checked
+        if checked is None:
+            target = target_for(document, configuration, self.options.target, self.options.observed)
+            checked = Checked(document, target, (), (), ())
+        known = {(finding.rule, finding.span) for finding in (*checked.findings, *checked.silenced)}
+        more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
+        more = list({(one.rule, one.span): one for one in reversed(more) if (one.rule, one.span) not in known}.values())
+        evidence = (self.runs[path], *checked.evidence[1:]) if path in self.runs else checked.evidence
+        if not more and evidence is checked.evidence:
+            return alone
+        return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more))
+
+
+def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
+    """Return what a check of a file gave together with what a run found in it, apart from what its comments silence."""
+    from mpslint.program.parse import parse_program
+    from mpslint.rule.suppression import silence
+
+    document = checked.document
+    bodies = [(document.python, parse_program(document, document.python).body)]
+    silenced = silence(document, bodies, more)
+    own = [one for one in checked.findings if one.span.start not in silenced.used]  # a comment that silences something is of use
+    findings = sorted([*own, *silenced.kept], key=lambda one: (one.span.start, one.rule))
+    return replace(checked, findings=tuple(findings), silenced=(*checked.silenced, *silenced.silenced))

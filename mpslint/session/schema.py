@@ -1,0 +1,146 @@
+"""JSON schemas of the files that users write, so that editors complete and check them: the configuration, and rules.
+
+Both are made from what the code reads: the keys of the configuration, the vocabulary of rules and the fields that it is read into.
+`schemas/` holds them as files, for editors that want a path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from mpslint.core.finding import Safety, Severity
+from mpslint.core.versions import VersionRange
+from mpslint.rule.reader import COMPARISONS, SEVERITY_OF, SUBJECTS, rule_keys
+from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
+from mpslint.session.configuration import KEYS, MEANINGS, TARGET_KEYS
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.target.packages import newest_versions
+
+Schema = dict[str, Any]
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+_WORDS: Schema = {"type": "array", "items": {"type": "string"}}
+_WORD_OR_WORDS: Schema = {"type": ["string", "array"], "items": {"type": "string"}}
+_TEXT: Schema = {"type": ["string", "number"]}
+_SCALAR_OR_LIST: Schema = {"type": ["string", "number", "boolean", "array", "null"]}
+_SETTING: Schema = {"$ref": "#/definitions/setting"}
+_KINDS: Mapping[type, Schema] = {list: _WORDS, dict: {"type": "object"}, str: {"type": "string"}, bool: {"type": "boolean"}}
+
+
+def schema_text(schema: Schema) -> str:
+    """Return a schema as it stands in its file."""
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def configuration_schema() -> Schema:
+    """Return the schema of mpslint.toml, and of `[tool.mpslint]` in pyproject.toml."""
+    properties: dict[str, Schema] = {key: {"description": MEANINGS[key], **_KINDS[kind]} for key, kind in KEYS.items()}
+    properties["severity"]["enum"] = [severity.value for severity in Severity]
+    properties["per-file-ignores"]["additionalProperties"] = _WORDS
+    packages = {name: {"description": f"The version of {name}.", **_TEXT} for name in sorted(newest_versions())}
+    mac = {"memory": {"description": "The Mac's memory, such as 16GB.", **_TEXT}, "chip": {"description": "Such as m2.", "type": "string"}}
+    properties["target"] |= _closed({**packages, **{key: mac[key] for key in TARGET_KEYS}})
+    return {"$schema": DRAFT, "title": "Configuration of mpslint", **_closed(properties)}
+
+
+def rule_schema() -> Schema:
+    """Return the schema of a rule file."""
+    keys = rule_keys()
+    fix = {**_typed(FixRecipe, keys["fix"]), "set": {"type": "object", "propertyNames": _SETTING}}
+    rule = _typed(Rule, keys["rule"])
+    rule |= {
+        "id": {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{3}$"},
+        "at": {"enum": ["setting", "origin"]},
+        "once": {"enum": [True, False, "run"]},
+        "since": _TEXT,
+        "severity": _enum(Severity),
+        "message": {"type": "string"},
+        "versions": {"type": "string"},
+        "outcomes": {"type": "array", "items": _outcome()},
+        "fix": _one_or_more({**_closed(fix), "required": ["safety"]}),
+        "examples": {"type": "array", "items": _example(keys["example"])},
+    }
+    return {
+        "$schema": DRAFT,
+        "title": "A rule of mpslint",
+        **_closed(rule),
+        "required": ["id", "name", "title", "when", "why", "examples", "sources"],
+        "anyOf": [{"required": ["outcomes"]}, {"required": ["severity", "message"]}],
+        "definitions": {
+            "condition": _condition(keys["condition"]),
+            "conditions": _one_or_more({"$ref": "#/definitions/condition"}),
+            "setting": {"enum": sorted(load_vocabulary())},
+        },
+    }
+
+
+def names_of(kind: type) -> list[str]:
+    """Return the names of the fields of a dataclass."""
+    return [field.name for field in fields(kind)]
+
+
+def _closed(properties: Mapping[str, Schema]) -> Schema:
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+
+def _one_or_more(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+
+
+def _enum(kind: type[Severity] | type[Safety]) -> Schema:
+    return {"enum": [one.value for one in kind]}
+
+
+def _condition(keys: Iterable[str]) -> Schema:
+    """Return the schema of a condition: exactly one subject, and what is compared."""
+    compared: dict[str, Schema] = dict.fromkeys((*COMPARISONS, "any"), _SCALAR_OR_LIST)
+    properties: dict[str, Schema] = {**_typed(Condition, keys), **compared}
+    properties |= {subject: {"type": ["string", "boolean", "array"], "items": {"type": "string"}} for subject in SUBJECTS}
+    properties["setting"] = _one_or_more(_SETTING)
+    properties |= {subject: {"type": "array", "items": _SETTING, "minItems": 2} for subject in ("product", "ratio")}
+    properties["arguments"] = {"type": "object", "additionalProperties": _closed(compared)}
+    return {**_closed(properties), "oneOf": [{"required": [subject]} for subject in SUBJECTS]}
+
+
+def _outcome() -> Schema:
+    """Return the schema of an outcome: said in the rule, or taken from a behaviour."""
+    own = _typed(Outcome, names_of(Outcome))
+    does = {"enum": list(SEVERITY_OF)}
+    taken = {"behaviour": {"type": "string"}, "does": _one_or_more(does)}
+    return {
+        "anyOf": [
+            {**_closed(own), "required": ["severity", "message"]},
+            {**_closed({**own, **taken}), "required": ["behaviour"]},
+        ]
+    }
+
+
+def _example(keys: Iterable[str]) -> Schema:
+    return {**_closed(_typed(Example, keys)), "oneOf": [{"required": ["bad"]}, {"required": ["ok"]}]}
+
+
+def _typed(kind: type, keys: Iterable[str]) -> dict[str, Schema]:
+    """Return what each key may hold, by the type of the field that it is read into; anything where there is no such field."""
+    hints = typing.get_type_hints(kind)
+    return {key: _of_type(hints[key]) if key in hints else {} for key in sorted(keys)}
+
+
+def _of_type(hint: Any) -> Schema:
+    arguments = typing.get_args(hint)
+    if hint in (bool, bool | None):
+        return {"type": "boolean"}
+    if hint in (Severity, Safety):
+        return _enum(hint)
+    if hint in (str, Path, VersionRange, re.Pattern[str] | None):
+        return {"type": "string"}
+    if arguments and arguments[0] is Condition:
+        return {"$ref": "#/definitions/conditions"}
+    if arguments and arguments[0] is str and arguments[-1] is ...:
+        return _WORD_OR_WORDS
+    return {"type": "object"} if typing.get_origin(hint) in (Mapping, dict) else {}

@@ -1,0 +1,363 @@
+"""One run of mpslint over many files: which files, which rules, which Target, and what came out of each file."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mpslint.core.finding import ReadError, Severity, UsageError
+from mpslint.core.folders import folder_of
+from mpslint.core.knowledge import shipped_words
+from mpslint.core.outside import read_file
+from mpslint.core.record import record
+from mpslint.program.parse import parse_program
+from mpslint.session.configuration import Configuration, find_configuration, load_configuration, overridden
+from mpslint.source.document import Document, Kind, Unread
+from mpslint.source.files import STANDARD_INPUT, Found, each_once, find_files, is_excluded
+from mpslint.source.glance import cannot_parse
+from mpslint.source.reader import kind_of, read
+
+if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
+    from mpslint.core.finding import Finding
+    from mpslint.engine import Checked
+    from mpslint.rewrite.apply import Fixed
+    from mpslint.rewrite.ignores import Ignored
+    from mpslint.rule.rule import Rule
+    from mpslint.target.target import Target
+
+
+@record(frozen=True)
+class Options:
+    """What the command line asks for; configuration files say what it leaves open."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Severity | None = None
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    target: Mapping[str, str] = field(default_factory=dict)
+    """Versions by package, and `memory` and `chip`."""
+    observed: Mapping[str, str] = field(default_factory=dict)
+    """Versions that an error text gives away."""
+    largest_batch: int | None = None
+    """The largest micro-batch that the Mac takes, where that was worked out."""
+    config: Path | None = None
+    overrides: tuple[str, ...] = ()
+    """Single settings (`target.torch=2.9`), which count for more than a configuration file."""
+    isolated: bool = False
+    with_plans: bool = False
+    """Training plans are asked for, of every file that speaks of a run, whether rules have anything to say of it or not."""
+    stdin: bytes = b""
+    stdin_filename: str = ""
+    stdin_kind: Kind | None = None
+    """What standard input is read as, where somebody knows better than its name."""
+    extend_select: tuple[str, ...] = ()
+    """Rules beside those that `select`, here or in the configuration, names."""
+    per_file_ignores: tuple[tuple[str, str], ...] = ()
+    """(pattern, rule): patterns count from the working directory."""
+    respect_gitignore: bool = True
+
+    def selected(self, configuration: Configuration) -> tuple[str, ...]:
+        """Return the words that choose rules; none of them means all rules."""
+        chosen = self.select or configuration.select
+        return (*chosen, *self.extend_select) if chosen else ()
+
+
+@record(frozen=True, eq=False)
+class FileResult:
+    """What came out of one file: a check, or the one line that says why there is none. Neither: it holds nothing that could matter."""
+
+    path: str
+    checked: Checked | None = None
+    problem: str = ""
+    hidden: tuple[Finding, ...] = ()
+    """Findings below the severity that was asked for."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings, if the file could be read."""
+        return self.checked.findings if self.checked is not None else ()
+
+
+def configuration_for(path: str, options: Options) -> Configuration:
+    """Return the configuration that holds for a path. Raises UsageError for a file that is wrong."""
+    if path == STANDARD_INPUT:
+        path = options.stdin_filename
+    return configuration_in(path if os.path.isdir(path) else os.path.dirname(path), options)
+
+
+def configuration_in(folder: str, options: Options) -> Configuration:
+    """Return the configuration that holds for what lies in a folder. Raises UsageError for a file that is wrong."""
+    if options.isolated:
+        found = Configuration()
+    elif options.config is not None:
+        found = load_configuration(options.config)
+    else:
+        found = find_configuration(folder)
+    return overridden(found, options.overrides) if options.overrides else found
+
+
+def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
+    """Yield the files to check below some paths, without those that options and configuration exclude.
+
+    What the configuration of the path excludes is left out, and of what lies deeper also what the nearest configuration there excludes.
+    Each file comes once, as it was named first.
+    """
+    found = itertools.chain.from_iterable(_below(path, options) for path in paths)
+    return each_once(found) if len(paths) > 1 else found
+
+
+def _below(path: str, options: Options) -> Iterator[Found]:
+    configuration = configuration_for(path, options)
+    exclude = (*configuration.exclude, *options.exclude)
+    folder, own = "", configuration
+    is_nearest = options.config is None and not options.isolated
+    for found in find_files([path], exclude, configuration.folder, options.force_exclude, options.respect_gitignore):
+        if is_nearest and not found.is_named and (here := folder_of(found.path)) != folder:
+            folder, own = here, configuration_in(here, options)
+        if found.is_named or own is configuration or not is_excluded(found.path, own.exclude, own.folder):
+            yield found
+
+
+def read_bytes(found: Found, options: Options) -> bytes:
+    """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
+    if found.problem:
+        raise ReadError(f"{found.path}: {found.problem}")
+    if found.path == STANDARD_INPUT:
+        return options.stdin
+    return read_file(found.path)
+
+
+def open_document(found: Found, data: bytes, options: Options) -> Document:
+    """Return the Document of a file's bytes. Raises ReadError with the one line to show."""
+    is_input = found.path == STANDARD_INPUT
+    name = (options.stdin_filename or STANDARD_INPUT) if is_input else found.path
+    kind, ending = (options.stdin_kind if is_input else None) or kind_of(name), Path(name).suffix
+    if kind is None and ending and "py" not in ending:
+        kinds = "Python, notebooks, shell scripts, YAML, JSON, .env files and Dockerfiles"
+        raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
+    return read(name, data, kind or (_guessed(data) if is_input else None))
+
+
+def _guessed(data: bytes) -> Kind:
+    """Return what unnamed text is: JSON can only be a notebook."""
+    return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
+
+
+def check_file(found: Found, options: Options) -> FileResult:
+    """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
+    try:
+        data = read_bytes(found, options)
+        configuration = configuration_for(options.stdin_filename or found.path, options)
+        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+        if not broken and not _names_framework(data, configuration, options):
+            return _unread_only(found, data, configuration, options)
+        return _checked(found, open_document(found, data, options), configuration, options)
+    except ReadError as error:
+        return FileResult(found.path, problem=str(error))
+    except RecursionError:
+        return FileResult(found.path, problem=f"{found.path}: too deeply nested to be checked")
+
+
+def looks_broken(data: bytes, is_notebook: bool) -> bool:
+    """Return whether a file is not what its name says: then it is read after all, so that this is said."""
+    if is_notebook:
+        return data.lstrip()[:1] != b"{" or data.rstrip()[-1:] != b"}"
+    return b"\0" in data[:8192]
+
+
+def _broken_at_a_glance(document: Document) -> str:
+    """Return why a script that was not parsed does not parse, if a glance makes that likely: left in a merge, cut off, Python 2; else ''.
+
+    Parsing every script in which no rule can find anything would cost a tenth of a run, to say what Python says.
+    """
+    if document.kind is not Kind.PYTHON or not cannot_parse(document):
+        return ""
+    unread = parse_program(document, document.python).unread
+    return _problem(document, unread[0]) if unread else ""
+
+
+def names_framework_in(data: bytes, found: Found, options: Options) -> bool:
+    """Return whether a file names anything that the rules for it are about."""
+    return _names_framework(data, configuration_for(found.path, options), options)
+
+
+def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
+    """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
+    configured = configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules
+    given = options.select or options.extend_select or options.ignore or options.per_file_ignores
+    words = shipped_words().get("frameworks", ()) if not (configured or given) else ()
+    if words:
+        return any(word in data for word in words)
+    from mpslint.gate.gate import names_framework
+    from mpslint.rule.rule import load_rules
+
+    chosen = rules_for("", configuration, options)
+    return names_framework(data, load_rules(configuration.rules)) if chosen else False
+
+
+def _unread_only(found: Found, data: bytes, configuration: Configuration, options: Options) -> FileResult:
+    """Return what cannot be read of a file that rules have nothing to say about, if the user named it, and of a notebook always."""
+    if not found.is_named and kind_of(found.path) is not Kind.NOTEBOOK:
+        return FileResult(found.path)
+    document = open_document(found, data, options)
+    if not found.is_named:
+        return FileResult(found.path)
+    unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
+    if document.kind is not Kind.PYTHON or options.target or configuration.target:
+        return _checked(found, document, configuration, options)  # a Target that cannot be read is said
+    return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
+
+
+def _checked(found: Found, document: Document, configuration: Configuration, options: Options) -> FileResult:
+    from mpslint.engine import Checked, check
+    from mpslint.session.targeting import target_for
+
+    rules = rules_for(document.path, configuration, options)
+    target = target_for(document, configuration, options.target, options.observed)
+    checked = check(document, target, rules, options.with_plans, found.is_named)
+    is_unparsed = not (found.is_named or checked.evidence)
+    problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked)
+    if problem:
+        return FileResult(found.path, problem=problem)
+    threshold = options.severity or configuration.severity
+    kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
+    hidden = tuple(finding for finding in checked.findings if finding.severity.rank > threshold.rank)
+    return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence), hidden=hidden)
+
+
+def _problem(document: Document, part: Unread) -> str:
+    place = document.place(part.span.start)
+    return f"{document.path}:{place.line}:{place.column}: {part.reason}"
+
+
+def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Checked], Checked] = lambda checked: checked) -> Fixed:
+    """Fix one file in memory; `within` adds what the runs around it say of it.
+
+    Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError.
+    """
+    from mpslint.rewrite.apply import fix
+
+    data = read_bytes(found, options)
+    document, target, rules, is_asked = _prepared(found, data, options)
+    fixed = fix(document, target, rules, unsafe, is_asked, within)
+    problem = syntax_problem(fixed.before) if _is_worth_reading(found, data, options) else ""
+    if problem:
+        raise ReadError(problem)
+    return fixed
+
+
+def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
+    """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
+    configuration = configuration_for(options.stdin_filename or found.path, options)
+    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+    return found.is_named or broken or _names_framework(data, configuration, options)
+
+
+def syntax_problem(checked: Checked) -> str:
+    """Return the one line that says why a script could not be read; '' for a notebook, which loses no more than a cell."""
+    is_script = checked.document.kind is Kind.PYTHON and checked.unread
+    return _problem(checked.document, checked.unread[0]) if is_script else ""
+
+
+def add_ignores_to(found: Found, options: Options, reason: str, wanted: Callable[[Finding], bool] = lambda finding: True) -> Ignored:
+    """Write comments that silence those of a file's findings that are wanted, in memory. Raises ReadError, FixError and UsageError."""
+    from mpslint.rewrite.ignores import add_ignores
+
+    document, target, rules, is_asked = _prepared(found, read_bytes(found, options), options)
+    return add_ignores(document, target, rules, reason, lambda finding: is_asked(finding) and wanted(finding))
+
+
+def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
+    from mpslint.session.targeting import target_for
+
+    document = open_document(found, data, options)
+    configuration = configuration_for(document.path, options)
+    target = replace(target_for(document, configuration, options.target, options.observed), largest_batch=options.largest_batch)
+    threshold = options.severity or configuration.severity
+    rules = rules_for(document.path, configuration, options)
+    return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
+
+
+def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
+    """Return every rule that some of the files are judged by."""
+    rules = {rule.id: rule for found in files for rule in rules_for(found.path, configuration_for(found.path, options), options)}
+    return tuple(sorted(rules.values(), key=lambda rule: rule.id))
+
+
+def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
+    """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
+    from mpslint.rule.rule import load_rules
+
+    for folder in configuration.rules:
+        if not os.path.isdir(folder):
+            raise UsageError(f"{configuration.path}: rules: there is no folder {folder}")
+    rules = load_rules(configuration.rules)
+    written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
+    _refuse_unknown(rules, written, f"{configuration.path}: ")
+    _refuse_unknown(rules, tuple(rule for _, rule in options.per_file_ignores), "--per-file-ignores: ")
+    _refuse_unknown(rules, options.extend_select)
+    ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration, options))
+    return select_rules(rules, options.selected(configuration), ignored)
+
+
+def ignored_in(path: str, configuration: Configuration, options: Options) -> tuple[str, ...]:
+    """Return what `per-file-ignores`, in the configuration and on the command line, names for a file."""
+    configured = (
+        rule for glob, names in configuration.per_file_ignores.items() if _is_named(path, glob, configuration.folder) for rule in names
+    )
+    return (*configured, *(rule for glob, rule in options.per_file_ignores if _is_named(path, glob, Path.cwd())))
+
+
+def _is_named(path: str, glob: str, folder: Path) -> bool:
+    """Return whether a pattern matches the name of a file or its path from a folder."""
+    return fnmatch.fnmatch(Path(path).name, glob) or fnmatch.fnmatch(_relative(path, folder), glob)
+
+
+def _relative(path: str, folder: Path) -> str:
+    try:
+        return Path(path).resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return path
+
+
+@functools.lru_cache(maxsize=64)
+def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
+
+    Raises UsageError for a word that names no rule.
+    """
+    _refuse_unknown(rules, (*select, *ignore))
+    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
+    return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+@functools.lru_cache(maxsize=64)
+def _refuse_unknown(rules: tuple[Rule, ...], words: tuple[str, ...], where: str = "") -> None:
+    """Raise UsageError for a word that names no rule, saying where it is written, and which name is closest."""
+    for word in words:
+        if word != "ALL" and not any(_names(word, rule) for rule in rules):
+            near = _nearest(word, [name for rule in rules for name in (rule.id, rule.name)])
+            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
+            raise UsageError(f"{where}unknown rule {word!r}{hint}")
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, len(known), 0.5)
+    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+    best = [name for name in close if ratios[name] == max(ratios.values())]
+    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
+
+
+def _names(word: str, rule: Rule) -> bool:
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word

@@ -1,0 +1,238 @@
+"""What came out of one file, as plain values: no syntax trees, no document. Reports are made of it, caches and processes pass it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mpslint.core.record import record
+from mpslint.source.document import Document, Kind, Place
+
+if TYPE_CHECKING:
+    from mpslint.core.finding import Finding, Related, Span
+    from mpslint.session.session import FileResult
+    from mpslint.target.target import Target
+
+SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
+LONGEST_LINE = 160
+"""Characters of a source line that are kept to be shown."""
+
+
+@record(frozen=True, slots=True)
+class EditView:
+    """Replace the text between two places by another."""
+
+    place: Place
+    end: Place
+    start_offset: int
+    end_offset: int
+    text: str
+
+
+@record(frozen=True, slots=True)
+class FixView:
+    """How a finding is mended."""
+
+    safety: str
+    summary: str
+    reason: str
+    edits: tuple[EditView, ...]
+
+
+@record(frozen=True, slots=True)
+class FindingView:
+    """One finding with its places and the source around it."""
+
+    rule: str
+    name: str
+    severity: str
+    message: str
+    why: str
+    place: Place
+    end: Place
+    start_offset: int
+    end_offset: int
+    text: str
+    """The source that is meant."""
+    frame: tuple[tuple[int, str], ...]
+    """(line number, line) of what stands before, and of the line itself."""
+    mark: tuple[int, int]
+    """From which column, counted from 0, and how many characters are meant on that line."""
+    related: tuple[tuple[str, Place], ...]
+    fix: FixView | None
+    anchor: str
+    """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
+    is_of_run: bool = False
+    """It is about the environment, so it is said once for all files."""
+
+
+@record(frozen=True, slots=True)
+class FileView:
+    """One file: its findings, what of it was not read, or the one line that says why nothing was."""
+
+    path: str
+    kind: str = ""
+    target: str = ""
+    """The Target in words, with the packages that the file speaks of."""
+    findings: tuple[FindingView, ...] = ()
+    unread: tuple[tuple[Place, str], ...] = ()
+    silenced: int = 0
+    problem: str = ""
+    full: str = ""
+    """The file in JSON with its training plans, as `mpslint.report.machine` writes it, where that was asked for."""
+    hidden: tuple[str, ...] = ()
+    """The severity of each finding that is not severe enough to be reported."""
+
+
+def view(result: FileResult) -> FileView:
+    """Return what came out of a file as plain values."""
+    checked = result.checked
+    if checked is None:
+        return FileView(result.path, problem=result.problem)
+    document = checked.document
+    return FileView(
+        document.path,
+        document.kind.value,
+        target_line(checked.target, document) if checked.findings else "",
+        tuple(_finding(document, finding) for finding in checked.findings),
+        tuple((document.place(part.span.start), part.reason) for part in checked.unread),
+        len(checked.silenced),
+        hidden=tuple(finding.severity.value for finding in result.hidden),
+    )
+
+
+def said_once(findings: Iterable[FindingView]) -> list[tuple[FindingView, tuple[FindingView, ...]]]:
+    """Return the findings of one file for people: the first of those that say the very same, and the others."""
+    groups: dict[tuple[str, str, str, str], list[FindingView]] = {}
+    for finding in findings:
+        key = (finding.rule, finding.severity, finding.message, finding.fix.safety if finding.fix is not None else "")
+        groups.setdefault(key, []).append(finding)
+    return [(first, tuple(others)) for first, *others in groups.values()]
+
+
+def target_line(target: Target, document: Document) -> str:
+    """Return the Target in words, with the packages that the file speaks of."""
+    named = tuple(name for name in SHOWN_PACKAGES if name in document.text)
+    if "transformers" in named or "trl" in named:
+        named = tuple(name for name in SHOWN_PACKAGES if name in named or name in ("torch", "transformers", "accelerate"))
+    return target.describe(named or ("torch",))
+
+
+def _finding(document: Document, finding: Finding) -> FindingView:
+    span = finding.span
+    fix = finding.fix
+    line = document.line_at(span.start)
+    column = span.start - document.line_starts[line - 1]
+    last = min(span.end - document.line_starts[line - 1], len(document.line_text(line)))
+    frame, mark = _frame(document, span, (column, max(1, last - column)))
+    return FindingView(
+        finding.rule,
+        finding.name,
+        finding.severity.value,
+        finding.message,
+        finding.why,
+        document.place(span.start),
+        document.end_place(span),
+        span.start,
+        span.end,
+        document.text[span.start : span.end],
+        frame,
+        mark,
+        tuple((related.message, place_of(related, document)) for related in finding.related),
+        None
+        if fix is None
+        else FixView(
+            fix.safety.value,
+            fix.summary,
+            fix.reason,
+            tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
+        ),
+        _anchor(document, span),
+        finding.is_of_run,
+    )
+
+
+def place_of(related: Related, document: Document) -> Place:
+    """Return the place of what a finding of a Document rests on, which may lie in another file."""
+    if not related.path:
+        return document.place(related.span.start)
+    return Place(related.line, related.column, related.cell, "", related.line, related.column, path=related.path)
+
+
+def _anchor(document: Document, span: Span) -> str:
+    import hashlib
+
+    last = document.line_at(max(span.start, span.end - 1))
+    lines = ["".join(document.line_text(line).split()) for line in range(document.line_at(span.start), last + 1)]
+    return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _frame(document: Document, span: Span, mark: tuple[int, int]) -> tuple[tuple[tuple[int, str], ...], tuple[int, int]]:
+    """Return the line before a place, where its cell has one, and the line itself, numbered within the cell, and the mark on it."""
+    line = document.line_at(span.start)
+    cell = document.cell_at(span.start)
+    first = document.line_at(cell.span.start) if cell is not None else 1
+    text, mark = windowed(document.line_text(line).replace("\t", " "), mark, LONGEST_LINE)
+    has_before = line > first and document.kind is not Kind.ENV  # the next line of such a file is likely to be a secret
+    before = [(line - first, windowed(document.line_text(line - 1).replace("\t", " "), (0, 0), LONGEST_LINE)[0])] if has_before else []
+    return (*before, (line - first + 1, text)), mark
+
+
+def windowed(line: str, mark: tuple[int, int], width: int) -> tuple[str, tuple[int, int]]:
+    """Return what of a line fits into a width, with what is marked (a column and a length) in it, and the mark; `...` is the rest."""
+    column, length = mark
+    if len(line) <= width:
+        return line, mark
+    start = 0 if column + min(length, width // 2) <= width - 3 else min(column - width // 3, len(line) - width)
+    shown = line[start : start + width]
+    shown = shown if start + width >= len(line) else shown[:-3] + "..."
+    return ("..." + shown[3:] if start else shown), (column - start, min(length, len(shown) - (column - start)))
+
+
+def to_data(file: FileView) -> dict[str, Any]:
+    """Return a FileView as plain data, for JSON."""
+    return asdict(file)
+
+
+def from_data(data: dict[str, Any]) -> FileView:
+    """Return the FileView that `to_data` made this of. Raises KeyError or TypeError for anything else."""
+    findings = []
+    for row in data["findings"]:
+        fix = row["fix"]
+        if fix is not None:
+            edits = tuple(EditView(**{**e, "place": Place(**e["place"]), "end": Place(**e["end"])}) for e in fix["edits"])
+            fix = FixView(**{**fix, "edits": edits})
+        changed = {
+            "place": Place(**row["place"]),
+            "end": Place(**row["end"]),
+            "frame": tuple((number, line) for number, line in row["frame"]),
+            "mark": tuple(row["mark"]),
+            "related": tuple((message, Place(**place)) for message, place in row["related"]),
+            "fix": fix,
+        }
+        findings.append(FindingView(**{**row, **changed}))
+    unread = tuple((Place(**place), reason) for place, reason in data["unread"])
+    return FileView(**{**data, "findings": tuple(findings), "unread": unread, "hidden": tuple(data["hidden"])})
+
+
+FAILING = {"error": ("error",), "warning": ("error", "warning"), "note": ("error", "warning", "note"), "never": ()}
+"""What `--fail-on` names, and the severities that then fail a check."""
+
+
+def exit_code(files: Iterable[FileView], fail_on: str = "warning") -> int:
+    """Return 3 when something could not be read, 1 when a finding is as severe as `fail_on` (a key of FAILING) or worse, else 0."""
+    code = 0
+    for file in files:
+        if file.problem:
+            return 3
+        if any(finding.severity in FAILING[fail_on] for finding in file.findings):
+            code = 1
+    return code
+
+
+def versions_of(target: Target) -> dict[str, dict[str, str]]:
+    """Return each version of a Target and where it was read, as plain data."""
+    from mpslint.core.versions import format_version
+
+    return {name: {"version": format_version(choice.version), "source": choice.source} for name, choice in target.choices.items()}

@@ -1,0 +1,3 @@
+"""The Mac and its environment: chip, memory, macOS, and the versions that a project pins."""
+
+from __future__ import annotations

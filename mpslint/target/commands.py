@@ -1,0 +1,75 @@
+"""Versions in the commands that install packages: in notebooks, shell scripts, Dockerfiles and Python that calls pip."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mpslint.core.knowledge import parse_toml
+from mpslint.target.manifests import conda_package
+from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requirement, requirements
+
+_CONTINUED = re.compile(r"\\\r?\n[ \t]*(?:#[^\n]*\n[ \t]*)*")
+_COMMAND = re.compile(
+    r"""(?<![\w.-])(?P<tool>pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|rye|pipenv|pixi)["']?,?\s[^\n;|&]*?"""
+    r"""(?<![\w-])["']?(?P<verb>install|add|create)["']?(?=[\s,]|$)(?P<rest>[^\n]*)"""
+)
+_WORD = re.compile(r""""[^"\n]*"|'[^'\n]*'|[^\s"']+""")
+_UPGRADES = ("-U", "--upgrade", "--upgrade-package", "-P")
+_WITH_VALUE = re.compile(
+    r"-[cCifretn]$|--(?:index-url|extra-index-url|find-links|requirement|constraint|channel|target|name|prefix|index|group|python|platform)$"
+)
+_END = re.compile(r"\s#|\s(?:&&|\|\||;|\|)|;(?=\s*\w+\s)|&&|\s[12&]?>>?\s*(?=[/&$A-Za-z{])")
+_SCRIPT = re.compile(r"^# /// script[ \t]*\r?\n((?:#(?: .*)?\r?\n)+?)# ///[ \t]*$", re.MULTILINE)
+
+
+def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
+    """Yield what the install commands of a text ask for: `pip install torch==2.3.0`, `conda install pytorch=2.1`, `uv add ...`."""
+    for line in _CONTINUED.sub(" ", text).splitlines():
+        if ("install" not in line and "add" not in line and "create" not in line) or line.lstrip().startswith(("#", "echo ", "//")):
+            continue
+        for match in _COMMAND.finditer(line):
+            rest = _END.split(match.group("rest"), maxsplit=1)[0]
+            yield from _installed(match.group("tool"), rest, source, python)
+
+
+def _installed(tool: str, rest: str, source: str, python: str) -> Iterator[Requirement]:
+    is_conda = "conda" in tool or tool in ("mamba", "micromamba")
+    found: list[Requirement] = []
+    upgrades = skip = False
+    for word in _words(rest):
+        if skip or word.startswith("-"):
+            upgrades = upgrades or (not skip and word in _UPGRADES)
+            skip = not skip and _WITH_VALUE.match(word) is not None
+        elif is_conda:
+            found += conda_package(word, source)
+        else:
+            one = requirement(word, source, python)
+            found += [one] if one is not None else []
+    for one in found:
+        yield Requirement(one.name, one.spec, one.source, is_fresh=upgrades and not one.spec)
+
+
+def _words(rest: str) -> Iterator[str]:
+    """Yield the arguments of a command, also those of a list in Python; `torch >= 2.1, < 3` is one."""
+    joined = re.sub(r"\s*([=<>!~]=?=?)\s*(?=\d)", r"\1", rest) if re.search(r"\w\s+[=<>!~]=\s*\d|[=<>!~]=\s+\d", rest) else rest
+    joined = re.sub(r"(?<=\d)\s*,\s*(?=[<>!~=])", ",", joined)
+    for match in _WORD.finditer(joined):
+        word = match.group().strip("\"',[]()") if match.group()[0] not in "\"'" else match.group()[1:-1]
+        if word:
+            yield word.strip()
+
+
+def script_header(text: str, source: str) -> Iterator[Requirement]:
+    """Yield what the inline metadata of a script (`# /// script`) asks for."""
+    match = _SCRIPT.search(text) if "# /// script" in text else None
+    if match is None:
+        return
+    try:
+        data = parse_toml("\n".join(line[2:] for line in match.group(1).splitlines()))
+    except ValueError:
+        return
+    if isinstance(data.get("requires-python"), str):
+        yield Requirement(PYTHON, data["requires-python"], source)
+    lines = data.get("dependencies")
+    yield from requirements(lines if isinstance(lines, list) else (), source)

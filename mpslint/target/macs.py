@@ -1,0 +1,115 @@
+"""What each Mac gives to Metal: which Mac a printed limit belongs to, and what fits one (`rules/platform/macs.yaml`)."""
+
+from __future__ import annotations
+
+import functools
+
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange
+
+GIB = 2**30
+OLDER, NEWER = "older", "newer"
+_HALF_A_DIGIT = 0.006
+"""Limits are printed with two decimals, so that much of a GiB is rounding."""
+
+
+@record(frozen=True, slots=True)
+class Mac:
+    """A kind of Mac: its memory in GB, and the working set in GiB that Metal recommends with older or newer macOS."""
+
+    memory: int
+    working_set: float
+    macos: str
+
+
+@record(frozen=True, slots=True)
+class MacGuess:
+    """A Mac that would print the limit with this watermark ratio."""
+
+    mac: Mac
+    ratio: float
+
+
+@record(frozen=True, slots=True)
+class Limits:
+    """What one Mac can hold, in bytes: what Metal recommends, where torch starts to collect its cache and where it raises,
+    and what macOS and the process need beside the tensors."""
+
+    memory_gb: int
+    recommended: int
+    low: int
+    high: int
+    reserve: int = 0
+
+
+@record(frozen=True, slots=True)
+class Macs:
+    """The table of Macs, and the working sets that virtual machines report."""
+
+    macs: tuple[Mac, ...]
+    virtual: tuple[float, ...]
+    newer: VersionRange
+    """The versions of macOS whose share is the newer one."""
+    listed: tuple[int, ...]
+    """The memory sizes, in GB, that reports list."""
+    reserve: int
+
+    @property
+    def largest_memory(self) -> int:
+        """Return the memory of the largest Mac, in bytes."""
+        return max(mac.memory for mac in self.macs) * GIB
+
+    def is_virtual(self, limit: float, ratio: float) -> bool:
+        """Return whether a limit in GiB is one that hosted virtual machines print."""
+        return any(abs(limit - ratio * working_set) <= 2 * _HALF_A_DIGIT for working_set in self.virtual)
+
+    def guesses(self, limit: float, ratio: float) -> tuple[MacGuess, ...]:
+        """Return the Macs that a limit in GiB fits: with the default ratio, else with another ratio in steps of 0.1.
+
+        Nothing is returned when more than three fit, since that says nothing.
+        """
+        fits = self._fits(limit, ratio)
+        if not fits:
+            others = (step / 10 for step in range(1, 21) if step != round(ratio * 10))
+            fits = tuple(guess for other in others for guess in self._fits(limit, other))
+        return fits if len(fits) <= 3 else ()
+
+    def _fits(self, limit: float, ratio: float) -> tuple[MacGuess, ...]:
+        return tuple(MacGuess(mac, ratio) for mac in self.macs if abs(limit - ratio * mac.working_set) <= _HALF_A_DIGIT)
+
+    def working_set(self, memory_gb: int, macos: Version | None) -> int:
+        """Return the bytes that Metal recommends; a size that is not in the table takes the share of the next smaller one.
+
+        Where the newer share of a size is not known, or macOS is not, the older one counts: it is the smaller.
+        """
+        known = max((mac.memory for mac in self.macs if mac.memory <= memory_gb), default=min(mac.memory for mac in self.macs))
+        rows = {mac.macos: mac.working_set / mac.memory for mac in self.macs if mac.memory == known}
+        is_newer = macos is not None and self.newer.matches({"macos": macos})
+        share = rows.get(NEWER if is_newer else OLDER) or rows.get(OLDER) or rows[NEWER]
+        return round(share * memory_gb * GIB)
+
+
+@functools.lru_cache(maxsize=1)
+def macs() -> Macs:
+    """Return the table that mpslint ships. Raises RuleError when a row is not what it should be."""
+    path = rules_folder() / "platform" / "macs.yaml"
+    table = read_yaml(path)
+    try:
+        return Macs(
+            tuple(Mac(int(row["memory"]), float(row["working_set"]), str(row["macos"])) for row in table["macs"]),
+            tuple(float(row["working_set"]) for row in table["virtual"]),
+            VersionRange.parse(table["newer"]),
+            tuple(int(size) for size in table["listed"]),
+            int(table["reserve"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+
+
+def limits(memory_gb: int, macos: Version | None = None) -> Limits:
+    """Return the memory limits of a Mac of `memory_gb` under a version of macOS (None: not known)."""
+    watermarks = platform_data("allocator")["watermarks"]
+    recommended = macs().working_set(memory_gb, macos)
+    return Limits(memory_gb, recommended, int(recommended * watermarks["low"]), int(recommended * watermarks["high"]), macs().reserve)

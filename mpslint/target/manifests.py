@@ -1,0 +1,173 @@
+"""Versions in the files that declare what a project needs: read as data, whatever they are; nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.core.knowledge import parse_toml, parse_yaml
+from mpslint.target.packages import canonical, is_known
+from mpslint.target.requirement import PYTHON, Requirement, holds_on_a_mac, requirement, requirements
+from mpslint.target.specifier import admitting, from_conda, from_poetry
+
+_CONDA = re.compile(r"\s*(?:[\w./:-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)")
+_SETUP_KEYS = ("install_requires", "extras_require", "tests_require", "setup_requires", "dependencies")
+_MAC_TARGETS = ("osx-arm64", "osx", "unix")
+
+
+def pyproject(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what pyproject.toml asks for: its dependencies, extras and groups, and the tables of Poetry, PDM, uv, Rye, Hatch and pixi."""
+    data = parse_toml(text)
+    project, tool = _table(data, "project"), _table(data, "tool")
+    if isinstance(project.get("requires-python"), str):
+        yield Requirement(PYTHON, project["requires-python"], source)
+    lists = [project.get("dependencies"), *_table(project, "optional-dependencies").values(), *_table(data, "dependency-groups").values()]
+    lists += [_table(tool, "uv").get("dev-dependencies"), _table(tool, "rye").get("dev-dependencies")]
+    lists += _table(tool, "pdm", "dev-dependencies").values()
+    lists += [_table(one).get(key) for one in _table(tool, "hatch", "envs").values() for key in ("dependencies", "extra-dependencies")]
+    for lines in lists:
+        yield from requirements(lines if isinstance(lines, list) else (), source, python)
+    for key in ("constraint-dependencies", "override-dependencies"):
+        lines = _table(tool, "uv").get(key)
+        yield from _as_constraints(requirements(lines if isinstance(lines, list) else (), source, python))
+    yield from _poetry(_table(tool, "poetry"), source, python)
+    yield from _pixi(_table(tool, "pixi"), source, python)
+
+
+def _as_constraints(found: Iterator[Requirement]) -> Iterator[Requirement]:
+    for one in found:
+        yield Requirement(one.name, one.spec, one.source, is_constraint=True)
+
+
+def _table(data: Any, *keys: str) -> Mapping[str, Any]:
+    """Return a table within tables; an empty one where there is none."""
+    for key in keys:
+        data = data.get(key) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}
+
+
+def _poetry(poetry: Mapping[str, Any], source: str, python: str) -> Iterator[Requirement]:
+    groups = [_table(group).get("dependencies") for group in _table(poetry, "group").values()]
+    for table in (poetry.get("dependencies"), *groups, poetry.get("dev-dependencies")):
+        for name, written in _table({"": table}, "").items():
+            yield from _written(name, written, source, python, from_poetry)
+
+
+def _written(name: str, written: Any, source: str, python: str, translate: Any = str) -> Iterator[Requirement]:
+    """Yield the requirement of a key: `"^2.1"`, `{version = "^2.1", markers = "..."}`, `{git = "...", tag = "v1"}`, or a list of these."""
+    for one in written if isinstance(written, list) else [written]:
+        row = one if isinstance(one, dict) else {"version": one}
+        platform = {"darwin": "", "linux": "sys_platform == 'linux'", "win32": "sys_platform == 'win32'"}.get(str(row.get("platform")), "")
+        markers = [str(marker) for marker in (row.get("markers"), row.get("marker"), platform) if marker]
+        if not (is_known(name) or canonical(name) == PYTHON) or not all(holds_on_a_mac(marker, python) for marker in markers):
+            continue
+        address = row.get("url") or row.get("path") or (f"git+{row['git']}@{row.get('tag', '')}" if "git" in row else "")
+        found = requirement(f"{name} @ {address}", source, python) if "://" in str(address) or ".whl" in str(address) else None
+        spec = translate(str(row.get("version") or "*"))
+        if found is not None:
+            yield found
+        elif admitting(spec) is not None:
+            yield Requirement(canonical(name), "" if spec == "*" else spec, source)
+
+
+def pipfile(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what a Pipfile asks for."""
+    data = parse_toml(text)
+    version = _table(data, "requires").get("python_full_version") or _table(data, "requires").get("python_version")
+    if version:
+        yield Requirement(PYTHON, f"=={version}.*", source)
+    for section in ("packages", "dev-packages"):
+        for name, written in _table(data, section).items():
+            yield from _written(name, written, source, python)
+
+
+def pixi(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what pixi.toml asks for on Apple silicon."""
+    yield from _pixi(parse_toml(text), source, python)
+
+
+def _pixi(data: Mapping[str, Any], source: str, python: str) -> Iterator[Requirement]:
+    for part in (data, *map(_table, _table(data, "feature").values())):
+        targets = [_table(part, "target", name) for name in _MAC_TARGETS]
+        for table in (*targets, part):
+            for name, written in _table(table, "dependencies").items():
+                yield from _written(name, written, source, python, from_conda)
+            for name, written in _table(table, "pypi-dependencies").items():
+                yield from _written(name, written, source, python)
+
+
+def conda(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what a conda environment file asks for, with its pip part."""
+    data = parse_yaml(text, source)
+    rows = data.get("dependencies") if isinstance(data, dict) else None
+    for row in rows if isinstance(rows, list) else ():
+        if isinstance(row, dict):
+            lines = row.get("pip")
+            yield from requirements(lines if isinstance(lines, list) else (), source, python)
+        elif isinstance(row, str):
+            yield from conda_package(row, source)
+
+
+def conda_package(written: str, source: str) -> Iterator[Requirement]:
+    """Yield the requirement of one of conda's: `pytorch=2.1`, `conda-forge::python=3.10`, `pytorch>=2,<3`."""
+    match = _CONDA.fullmatch(written.split("#")[0].strip())
+    if match is not None and (is_known(match.group(1)) or match.group(1) == PYTHON):
+        spec = from_conda(match.group(2)) if match.group(2) else ""
+        if admitting(spec) is not None:
+            yield Requirement(canonical(match.group(1)), spec, source)
+
+
+def setup_cfg(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what setup.cfg asks for."""
+    parser = configparser.RawConfigParser(strict=False)
+    parser.read_string(text)
+    if parser.has_option("options", "python_requires"):
+        yield Requirement(PYTHON, parser.get("options", "python_requires"), source)
+    lists = [parser.get("options", key) for key in _SETUP_KEYS if parser.has_option("options", key)]
+    lists += [lines for _, lines in (parser.items("options.extras_require") if parser.has_section("options.extras_require") else ())]
+    for lines in lists:
+        yield from requirements(re.split(r"[\n;](?=\s*[A-Za-z][\w.-]*\s*(?:[=<>!~\[]|$))", lines), source, python)
+
+
+def setup_py(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield the requirements in setup.py: what is written in lists, dictionaries and strings there; nothing of it is run."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "python_requires" and isinstance(node.value, ast.Constant):
+            yield Requirement(PYTHON, str(node.value.value), source)
+        if isinstance(node, ast.keyword) and node.arg in _SETUP_KEYS:
+            yield from requirements(_strings(node.value), source, python)
+        elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
+            found = requirements(_strings(node), source, python)
+            yield from (one for one in found if one.spec)
+
+
+def _strings(node: ast.AST) -> Iterator[str]:
+    """Yield the strings in a list, each line of a longer one by itself."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str):
+            yield from one.value.splitlines()
+
+
+def python_version(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield the Python of `.python-version` and `runtime.txt`."""
+    match = re.match(r"(?:python-|cpython-)?(\d+\.\d+)(\.\d+)?", text.strip())
+    if match is not None:
+        yield Requirement(PYTHON, f"=={match.group()[match.start(1) :]}" if match.group(2) else f"=={match.group(1)}.*", source)
+
+
+def cog(text: str, source: str, python: str) -> Iterator[Requirement]:
+    """Yield what a cog.yaml installs."""
+    build = _table(parse_yaml(text, source), "build")
+    version = build.get("python_version")
+    if version:
+        yield Requirement(PYTHON, f"=={version}.*", source)
+    for key in ("python_packages", "run"):
+        lines = build.get(key)
+        yield from requirements(lines if isinstance(lines, list) else (), source, python)

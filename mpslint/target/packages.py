@@ -1,0 +1,99 @@
+"""The packages that the knowledge covers: their names, their releases, and what each release requires of the others."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mpslint.core.knowledge import platform_data
+from mpslint.core.record import record
+from mpslint.core.versions import Version, parse_version
+from mpslint.target.specifier import Admits, admitting, shortened
+
+
+@record(frozen=True, slots=True)
+class Need:
+    """What a release needs of another package, or of Python."""
+
+    name: str
+    spec: str
+    admits: Admits
+    is_required: bool
+    """pip refuses to install anything else; otherwise the package installs, but its PyTorch part doesn't work."""
+
+
+@functools.lru_cache(maxsize=1)
+def newest_versions() -> Mapping[str, Version]:
+    """Return the newest versions that the knowledge covers, by package (`rules/platform/versions.yaml`)."""
+    found = {name: parse_version(str(text)) for name, text in platform_data("versions")["newest"].items()}
+    return {name: version for name, version in found.items() if version is not None}
+
+
+@functools.lru_cache(maxsize=1)
+def _aliases() -> Mapping[str, str]:
+    """Other names of packages -> the name that the knowledge uses."""
+    data = platform_data("versions").get("also_installed_as", {})
+    return {other: name for name, others in data.items() for other in others}
+
+
+@functools.lru_cache(maxsize=4096)
+def canonical(name: str) -> str:
+    """Return the name that the knowledge uses for a package."""
+    plain = re.sub(r"[-_.]+", "-", name).lower()
+    return _aliases().get(plain, plain)
+
+
+def is_known(name: str) -> bool:
+    """Return whether the knowledge covers a package, under any of its names."""
+    return canonical(name) in newest_versions()
+
+
+@functools.lru_cache(maxsize=64)
+def releases_of(name: str) -> tuple[str, ...]:
+    """Return the known releases of a package, oldest first."""
+    listed = tuple(str(platform_data("versions").get("released", {}).get(name, "")).split())
+    return listed or tuple(str(platform_data("versions")["newest"].get(name, "")).split())
+
+
+@functools.lru_cache(maxsize=64)
+def release_numbers(name: str) -> tuple[Version, ...]:
+    """Return the known releases of a package as numbers, oldest first."""
+    return tuple(version for version in map(parse_version, releases_of(name)) if version is not None)
+
+
+@functools.lru_cache(maxsize=64)
+def _rows(name: str) -> tuple[tuple[Version, ...], Sequence[Mapping[str, Any]]]:
+    """Return the releases from which a package's needs changed, and the rows that say the needs from each on."""
+    rows = platform_data("requirements")["packages"].get(name, ())
+    return tuple(shortened(parse_version(str(row["from"])) or ()) for row in rows), rows
+
+
+@functools.lru_cache(maxsize=4096)
+def _needs(name: str, position: int) -> tuple[Need, ...]:
+    row = _rows(name)[1][position]
+    return tuple(
+        Need(other, str(spec), admits, is_required)
+        for key, is_required in (("requires", True), ("works_with", False))
+        for other, spec in row.get(key, {}).items()
+        if (admits := _admitting(str(spec))) is not None
+    )
+
+
+_admitting = functools.lru_cache(maxsize=4096)(admitting)
+
+
+def needs_of(name: str, release: Version) -> tuple[Need, ...]:
+    """Return what a release of a package needs of the other packages and of Python; nothing where that isn't known."""
+    starts, _ = _rows(name)
+    position = bisect.bisect_right(starts, shortened(release))
+    return _needs(name, position - 1) if position else ()
+
+
+@functools.lru_cache(maxsize=1)
+def libraries() -> frozenset[str]:
+    """Return the packages that others build on."""
+    packages = platform_data("requirements")["packages"].values()
+    return frozenset(other for rows in packages for row in rows for key in ("requires", "works_with") for other in row.get(key, ()))

@@ -1,0 +1,202 @@
+"""One installable environment out of what a project asks for: what is not pinned is the newest that the pinned releases allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mpslint.core.record import record
+from mpslint.core.versions import Version, format_version, parse_version
+from mpslint.target.availability import unavailable_with
+from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers
+from mpslint.target.requirement import Requirement
+from mpslint.target.specifier import admitting, exact_version
+
+NEWEST = "newest known"
+_MOST_STEPS = 2000
+"""Releases that are tried before the search for a set that fits together is given up; real projects take a few dozen."""
+
+
+_MOST_ROUNDS = 4
+"""How often packages that nothing names are fitted to those among them that gave way."""
+
+
+@record(frozen=True, slots=True)
+class Choice:
+    """One version of the Target, and where it comes from."""
+
+    version: Version
+    source: str
+    text: str = ""
+    """The version as it was written, where that says more than its numbers: a nightly build."""
+    is_asked: bool = False
+    """A person asks for it, in a file or an option; no lock file, environment or table does."""
+
+    @property
+    def shown(self) -> str:
+        """The version as a person reads it."""
+        return self.text or format_version(self.version)
+
+
+@record(slots=True, eq=False)
+class _Package:
+    """What may be chosen for one package: its releases that are left, oldest first, and what left them."""
+
+    name: str
+    releases: list[Version]
+    source: str = NEWEST
+    text: str = ""
+    is_pinned: bool = False
+    """Exactly one version was written."""
+    is_locked: bool = False
+    """That was a lock file."""
+    is_asked: bool = False
+    """The project names the package."""
+    installed: Version | None = None
+    """What an environment holds, where the project leaves it open."""
+    environment: str = ""
+    """Which environment that is."""
+
+    def candidates(self) -> Iterator[Version]:
+        """Yield what may be chosen: what is installed, then the newest first."""
+        if self.installed is not None:
+            yield self.installed
+        yield from reversed(self.releases)
+
+
+def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str]]) -> dict[str, Choice]:
+    """Return a version of each package, and of Python and macOS.
+
+    `asked` comes in order of how much it decides: what contradicts an earlier requirement has no effect. `installed` is what an
+    environment holds, which counts where it fits. A package that nothing names takes the newest release that fits the others.
+    """
+    packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
+    for name, (version, source) in installed.items():
+        _prefer(packages[name], version, source)
+    ordered = sorted(packages.values(), key=lambda one: (not one.is_pinned, not one.is_asked))
+    named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
+    chosen = _search(named, {}, [_MOST_STEPS]) or _greedy(named, {})
+    _fit_others([one for one in ordered if one not in named], chosen)
+    first = {one.name: position for position, one in enumerate(named)}
+    by_weight = {name: chosen[name] for name in sorted(chosen, key=lambda name: (first.get(name, len(first)), name not in libraries()))}
+    return {name: _choice(package, by_weight) for name, package in packages.items()}
+
+
+def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
+    """Return what the requirements on a package leave of its releases."""
+    package = _Package(name, list(release_numbers(name)))
+    for one in asked:
+        package.is_asked = package.is_asked or not one.is_constraint
+        if package.is_pinned or one.is_fresh:
+            break
+        exact = exact_version(one.spec)
+        admits = admitting(one.spec)
+        if exact is not None:
+            version = parse_version(exact)
+            if version is not None and any(map(admits or bool, package.releases)) | (package.source == NEWEST):
+                text = exact if is_development(exact) else ""
+                package.releases, package.source, package.text, package.is_pinned = [version], one.source, text, True
+                package.is_locked = one.is_locked
+            continue
+        left = [release for release in package.releases if admits is not None and admits(release)]
+        if left and left[-1] != package.releases[-1]:
+            package.source = one.source
+        package.releases = left or package.releases
+    return package
+
+
+def is_development(text: str) -> bool:
+    """Return whether a version is that of a nightly or another state before a release."""
+    return any(mark in text for mark in ("dev", "a0", "git")) or "rc" in text
+
+
+def _prefer(package: _Package, version: str, source: str) -> None:
+    """Take the installed version where the project leaves it open."""
+    number = parse_version(version)
+    oldest, newest = package.releases[0], package.releases[-1]
+    is_limited = package.source != NEWEST and number is not None and not oldest <= number <= newest
+    if number is not None and not package.is_pinned and not is_limited:
+        package.installed, package.environment = number, source
+        package.text = version if is_development(version) else ""
+
+
+def _fits(name: str, release: Version, chosen: Mapping[str, Version], only_required: bool = False) -> bool:
+    """Return whether a release goes together with what is chosen already, in both directions."""
+    for need in needs_of(name, release):
+        if need.name in chosen and not need.admits(chosen[need.name]) and (need.is_required or not only_required):
+            return False
+    for other, version in chosen.items():
+        for need in needs_of(other, version):
+            if need.name == name and not need.admits(release) and (need.is_required or not only_required):
+                return False
+    unavailable = unavailable_with({**chosen, name: release})
+    return unavailable is None or name not in unavailable.versions.packages
+
+
+def _search(waiting: Sequence[_Package], chosen: dict[str, Version], steps: list[int]) -> dict[str, Version] | None:
+    """Return the newest releases that all go together, those of the first packages above all; None where there are none."""
+    if not waiting:
+        return chosen
+    first, *others = waiting
+    for release in first.candidates():
+        steps[0] -= 1
+        if steps[0] < 0:
+            return None
+        if first.is_pinned or _fits(first.name, release, chosen):
+            found = _search(others, {**chosen, first.name: release}, steps)
+            if found is not None:
+                return found
+    return None
+
+
+def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str, Version]:
+    """Return a release of each package where not all can go together: the newest that fits those before it, else the newest."""
+    for package in waiting:
+        fitting = (release for release in package.candidates() if _fits(package.name, release, chosen))
+        chosen[package.name] = next(fitting, package.releases[-1])
+    return chosen
+
+
+def _fit_others(others: Sequence[_Package], chosen: dict[str, Version]) -> None:
+    """Choose the packages that nothing names: the newest release that fits.
+
+    A library that had to give way limits the others; an application that nobody asks for, such as axolotl, limits none.
+    """
+    named, limiting = dict(chosen), dict(chosen)
+    for _ in range(_MOST_ROUNDS):
+        before = dict(limiting)
+        for package in others:
+            around = {name: version for name, version in limiting.items() if name != package.name}
+            chosen[package.name] = _newest_that_fits(package, (around, named))
+            if chosen[package.name] != package.releases[-1] and package.name in libraries():
+                limiting[package.name] = chosen[package.name]
+        if limiting == before:
+            return
+
+
+def _newest_that_fits(package: _Package, surroundings: Sequence[Mapping[str, Version]]) -> Version:
+    """Return the newest release that fits the first of several surroundings that leave one, if need be only as far as pip insists."""
+    for only_required in (False, True):
+        for around in surroundings:
+            for release in reversed(package.releases):
+                if _fits(package.name, release, around, only_required):
+                    return release
+    return package.releases[-1]
+
+
+def _choice(package: _Package, chosen: Mapping[str, Version]) -> Choice:
+    version = chosen[package.name]
+    if version == package.installed:
+        return Choice(version, package.environment, package.text)
+    if version == package.releases[-1]:
+        return Choice(version, package.source, package.text, package.is_pinned and not package.is_locked)
+    because = _because(package, chosen)
+    return Choice(version, f"newest that fits {because}" if because else NEWEST)
+
+
+def _because(package: _Package, chosen: Mapping[str, Version]) -> str:
+    """Return the choice that keeps a package from its newest release: the first, as what is asked for comes first."""
+    newest = package.releases[-1]
+    for other, version in chosen.items():
+        if other != package.name and not _fits(package.name, newest, {other: version}):
+            return f"{other} {format_version(version)}"
+    return ""

@@ -1,0 +1,126 @@
+"""The Target: the Mac and the versions that a check is made for, and where each of them came from."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mpslint.core.finding import UsageError
+from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange, format_version, parse_version
+from mpslint.target.packages import needs_of, newest_versions
+from mpslint.target.requirement import PYTHON, Requirement
+from mpslint.target.resolve import NEWEST, Choice, is_development, resolve
+
+MACOS = "macos"
+_MEMORY = re.compile(r"(\d+)\s*(?:GB?|GiB?)?", re.IGNORECASE)
+_CHIP = re.compile(r"(?:apple\s*)?(m\d+)\s*(pro|max|ultra)?", re.IGNORECASE)
+
+
+@record(frozen=True)
+class Target:
+    """What a check is made for. `choices` has one entry per package that the knowledge covers, and `macos`."""
+
+    choices: Mapping[str, Choice]
+    memory_gib: int | None = None
+    """The Mac's memory, where somebody said."""
+    chip: str = ""
+    """`m1`, `m2 pro`, ..., where somebody said."""
+    largest_batch: int | None = None
+    """The largest micro-batch of the run that this Mac takes, where that was worked out."""
+
+    @functools.cached_property
+    def versions(self) -> dict[str, Version]:
+        """The version of each package, and of macOS."""
+        return {name: choice.version for name, choice in self.choices.items()}
+
+    @functools.cached_property
+    def conflicts(self) -> tuple[str, ...]:
+        """What pip refuses to install of the versions that somebody asks for, in words."""
+        asked = {name: choice for name, choice in self.choices.items() if choice.is_asked}
+        return tuple(
+            f"{name} {choice.shown} ({choice.source}) requires {need.name} {need.spec}, "
+            f"not {asked[need.name].shown} ({asked[need.name].source})"
+            for name, choice in asked.items()
+            for need in needs_of(name, choice.version)
+            if need.is_required and need.name != PYTHON and need.name in asked and not need.admits(asked[need.name].version)
+        )
+
+    @functools.cached_property
+    def newer(self) -> Mapping[str, Version]:
+        """The packages whose version is newer than any that the knowledge covers, with the newest that it does."""
+        known = newest_versions()
+        return {name: known[name] for name, version in self.versions.items() if name in known and _is_newer(version, known[name])}
+
+    def reach(self, versions: VersionRange) -> str:
+        """Return up to which version an outcome for a range is known, ` (known up to torch 2.15)`; '' where the Target lies within.
+
+        That is so for an outcome without an upper bound, when the Target is newer than the knowledge.
+        """
+        bounded = {package for package, sign, _ in versions.terms if sign in ("<", "<=", "==")}
+        concerned = versions.packages or ("torch",)
+        known = [name for name in concerned if name in self.newer and name not in bounded]
+        return f" Known up to {', '.join(f'{name} {format_version(self.newer[name])}' for name in known)}." if known else ""
+
+    def describe(self, packages: tuple[str, ...]) -> str:
+        """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
+        macos = self.choices[MACOS]
+        mac = [f"macOS {format_version(macos.version)}", self.chip.upper(), f"{self.memory_gib} GB" if self.memory_gib else ""]
+        groups: dict[str, list[str]] = {macos.source: [" ".join(filter(None, mac))]}
+        for name in packages:
+            choice = self.choices.get(name)
+            if choice is not None:
+                newer = f", newer than {format_version(self.newer[name])}, the newest known" if name in self.newer else ""
+                groups.setdefault(choice.source + newer, []).append(f"{name} {choice.shown}")
+        return "; ".join(f"{', '.join(names)} ({source})" for source, names in groups.items())
+
+
+def _is_newer(version: Version, known: Version) -> bool:
+    """Return whether a version is newer than the newest known one, of which a later patch release is no news."""
+    return version[:2] > known[:2]
+
+
+def default_target() -> Target:
+    """Return the Target of the newest versions that the knowledge covers."""
+    return Target({name: Choice(version, NEWEST) for name, version in newest_versions().items()})
+
+
+def with_versions(target: Target, given: Mapping[str, str], source: str) -> Target:
+    """Return the Target with some versions replaced. Raises UsageError for an unknown package or a text that is no version."""
+    choices = dict(target.choices)
+    for name, text in given.items():
+        if name not in choices:
+            raise UsageError(f"unknown package {name!r} ({source}); known: {', '.join(sorted(choices))}")
+        version = parse_version(text)
+        if version is None:
+            raise UsageError(f"{name}: {text!r} is not a version ({source}); write it like 2.13 or 4.57.1")
+        choices[name] = Choice(version, source, text if is_development(text) else "", is_asked=True)
+    return replace(target, choices=choices)
+
+
+def resolved(target: Target, asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str]]) -> Target:
+    """Return the Target with the versions of one installable environment, for what is asked for and what an environment holds."""
+    return replace(target, choices=resolve(asked, installed)) if asked or installed else target
+
+
+def given(versions: Mapping[str, str], source: str) -> list[Requirement]:
+    """Return versions that somebody gives as requirements. Raises UsageError for an unknown package or a text that is no version."""
+    with_versions(default_target(), versions, source)
+    return [Requirement(name, f"=={text.strip().removeprefix('v')}", source) for name, text in versions.items()]
+
+
+def with_mac(target: Target, memory: str = "", chip: str = "") -> Target:
+    """Return the Target with the Mac's memory (`16GB`) and chip (`m2`) set. Raises UsageError for texts that are neither."""
+    if memory:
+        match = _MEMORY.fullmatch(memory.strip())
+        if match is None or not int(match.group(1)):
+            raise UsageError(f"memory: {memory!r} is not an amount; write it like 16GB")
+        target = replace(target, memory_gib=int(match.group(1)))
+    if chip:
+        match = _CHIP.fullmatch(chip.strip())
+        if match is None:
+            raise UsageError(f"chip: {chip!r} is not an Apple chip; write it like m2 or 'm3 pro'")
+        target = replace(target, chip=" ".join(part.lower() for part in match.groups() if part))
+    return target

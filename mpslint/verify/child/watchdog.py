@@ -1,0 +1,61 @@
+"""Ends a run of foreign code just before its limits do, with what it showed and the line that it was in."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Protocol
+
+from mpslint.verify.child.installed import resident
+
+SHARE = 0.97
+"""Share of the time limit after which the run is ended from within: the process outside kills without asking."""
+SHARE_OF_MEMORY = 0.9
+TURN = 0.25
+
+
+class Stage(Protocol):
+    """What is told and ended."""
+
+    lines: dict[str, str]
+
+    def stop(self, why: str, line: str) -> None:
+        """Note what ended the run."""
+
+    def leave(self) -> None:
+        """End the process with what was seen."""
+
+
+class Watchdog(threading.Thread):
+    """Looks at the clock and at the memory of this process a few times a second."""
+
+    def __init__(self, stage: Stage, started: float, seconds: float, memory: int) -> None:
+        super().__init__(daemon=True, name="mpslint-watchdog")
+        self.stage, self.started, self.seconds, self.memory = stage, started, seconds, memory
+        self.watched = threading.get_ident()
+
+    def run(self) -> None:
+        """Wait for a limit; end the run there."""
+        while not (why := self.over()):
+            time.sleep(TURN)
+        self.stage.stop(why, self.line())
+        self.stage.leave()
+
+    def over(self) -> str:
+        """Return which limit is reached, empty when none is."""
+        if time.monotonic() - self.started > SHARE * self.seconds - TURN:
+            return f"by the time limit of {self.seconds:.0f} seconds; --timeout raises it"
+        if self.memory and resident() > SHARE_OF_MEMORY * self.memory:
+            return f"by the memory limit of {self.memory / 2**30:.1f} GiB; --memory-limit raises it"
+        return ""
+
+    def line(self) -> str:
+        """Return `file:line` of the innermost frame of the user's code that is running."""
+        frame = sys._current_frames().get(self.watched)
+        while frame is not None:
+            shown = self.stage.lines.get(frame.f_code.co_filename)
+            if shown is not None:
+                return f"{shown}:{frame.f_lineno}"
+            frame = frame.f_back
+        return ""

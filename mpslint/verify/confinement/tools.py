@@ -1,0 +1,79 @@
+"""The command lines by which each tool of the operating system confines a command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mpslint.core.knowledge import platform_data
+from mpslint.verify.confinement.room import Room, downloads, python_folders
+
+UNSHARE = (
+    *("--user", "--map-current-user", "--mount", "--net", "--pid", "--ipc", "--uts"),
+    *("--fork", "--kill-child=KILL", "--mount-proc", "--"),
+)
+ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+
+
+def readable(room: Room) -> list[Path]:
+    """Return everything that a command in a room may read."""
+    system = [Path(path) for path in platform_data("confinement")["readable"]["linux"]]
+    return [path for path in (*system, *python_folders(), *downloads().values(), *room.readable) if path.exists()]
+
+
+def bubblewrap(tool: str, room: Room, files: Sequence[Path], folder: Path) -> list[str]:
+    """Return the command that gives the command behind it namespaces of its own, and a file system of what the room grants.
+
+    `files` are those of ours that the command must read; it starts in `folder`.
+    """
+    line = [tool, "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"]
+    line += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    for path in readable(room):
+        if str(path) in ROOT_LINKS and path.is_symlink():
+            line += ["--symlink", os.readlink(path), str(path)]
+        else:
+            line += ["--ro-bind", str(path), str(path)]
+    for path in files:
+        line += ["--ro-bind", str(path), str(path)]
+    for path in room.devices:
+        if path.exists():
+            line += ["--dev-bind", str(path), str(path)]
+    line += ["--bind", str(room.folder), str(room.folder)]
+    line += ["--remount-ro", "/proc"]  # root inside is the machine's root to /proc/sys, where core_pattern names a program to run
+    return [*line, "--chdir", str(folder), "--"]
+
+
+def sandbox_exec(tool: str, room: Room, files: Sequence[Path]) -> list[str]:
+    """Return the command that confines the command behind it on macOS."""
+    return [tool, "-p", "\n".join(_profile(room, files))]
+
+
+def _profile(room: Room, files: Sequence[Path]) -> Iterator[str]:
+    """Yield the lines of a profile: the last line that fits decides."""
+    yield "(version 1)"
+    yield "(allow default)"
+    yield "(deny network*)"
+    yield "(deny file-write* (with no-log))"
+    yield '(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/dtracehelper") (literal "/dev/tty"))'
+    yield f"(allow file-write* {_subpaths([room.folder])})"
+    private = ["/Users", "/Volumes", "/private/tmp", "/private/var/folders", "/private/var/root", "/private/etc/ssh", "/Library/Keychains"]
+    yield f"(deny file-read-data {_subpaths(map(Path, private))})"
+    granted = [*python_folders(), *downloads().values(), *room.readable, room.folder, *files]
+    yield f"(allow file-read* {_subpaths(granted)})"
+    yield "(deny signal (target others))"
+    yield "(deny process-info* (target others))"
+    yield "(allow process-info* (target self))"
+    yield "(deny mach-priv-task-port)"
+    yield "(deny appleevent-send)"
+    services = ["com.apple.coreservices.launchservicesd", "com.apple.lsd.open", "com.apple.SecurityServer", "com.apple.securityd.xpc"]
+    yield "(deny mach-lookup " + " ".join(f'(global-name "{name}")' for name in [*services, "com.apple.pasteboard.1"]) + ")"
+    starters = ["/usr/bin/open", "/usr/bin/osascript", "/bin/launchctl", "/usr/bin/at", "/usr/bin/crontab", "/usr/bin/security"]
+    yield "(deny process-exec " + " ".join(f'(literal "{path}")' for path in starters) + ")"
+
+
+def _subpaths(paths: Iterator[Path] | Sequence[Path]) -> str:
+    """Return filters for folders and files, as they resolve: macOS judges by resolved path."""
+    resolved = sorted({str(path.resolve()) for path in paths})
+    escaped = (path.replace("\\", "\\\\").replace('"', '\\"') for path in resolved)
+    return " ".join(f'(subpath "{path}")' for path in escaped)

@@ -1,0 +1,148 @@
+"""Stands between `process.run` and the command that it runs, so that nothing of the command outlives its parent.
+
+Started as a program of its own, with the standard library only. Whatever the command leaves behind becomes a child of the keeper where
+the system offers that (Linux: a child subreaper), whether or not it left its session, its parent or its environment. The keeper ends all
+of it when the command ends, when the parent says so, and when the parent dies, killed with SIGKILL included.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+STOP = b"stop"
+"""What the parent sends to end the command; the end of its pipe without it means that the parent died."""
+TICK = 0.05
+PATIENCE = 1.0
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def main(arguments: list[str]) -> int:
+    """Run `LIFELINE COUNT FOLDER... COMMAND...` to its end; return its exit code, negative for a signal.
+
+    LIFELINE is the descriptor of a pipe that the parent holds open. The folders are removed only when the parent died.
+    """
+    lifeline, count = int(arguments[0]), int(arguments[1])
+    folders, command = arguments[2 : 2 + count], arguments[2 + count :]
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # a signal to the group reaches the parent too, and the parent decides
+    os.set_inheritable(lifeline, False)
+    become_subreaper()
+    process = subprocess.Popen(command, preexec_fn=_as_usual, close_fds=False, start_new_session=True)
+    _let_go_of_output()
+    told = _wait(process, lifeline)
+    code = process.poll()
+    end_all(process)
+    if told is None:
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+    if code is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = process.wait(PATIENCE)
+    return code if code is not None else -signal.SIGKILL
+
+
+def become_subreaper() -> None:
+    """Become the parent of every descendant that loses its own (Linux)."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _as_usual() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _let_go_of_output() -> None:
+    """The output's pipe ends with the command, not with the keeper."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+
+
+def _wait(process: subprocess.Popen[bytes], lifeline: int) -> bytes | None:
+    """Wait for the command's end or the parent's word; return the word, None when the parent died."""
+    while process.poll() is None:
+        if select.select([lifeline], [], [], TICK)[0]:
+            return os.read(lifeline, len(STOP)) or None
+        _reap(process)
+    return b""
+
+
+def end_all(process: subprocess.Popen[bytes]) -> None:
+    """End every descendant: asked first, then killed, for as long as there are any."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and list(descendants(os.getpid())):
+        for number in descendants(os.getpid()):
+            _send(number, signal.SIGTERM)
+        time.sleep(TICK)
+        _reap(process)
+    deadline = time.monotonic() + 10 * PATIENCE
+    while time.monotonic() < deadline and list(descendants(os.getpid())):
+        for number in descendants(os.getpid()):
+            _send(number, signal.SIGSTOP)  # what is stopped makes no more of itself
+        for number in descendants(os.getpid()):
+            _send(number, signal.SIGKILL)
+        time.sleep(TICK)
+        _reap(process)
+
+
+def _send(number: int, sign: signal.Signals) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(number, sign)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    """Take leave of dead orphans; the command's own exit code stays for `process`."""
+    process.poll()
+    for number in descendants(os.getpid(), dead=True):
+        if number != process.pid:
+            with contextlib.suppress(OSError):
+                os.waitpid(number, os.WNOHANG)
+
+
+def descendants(ancestor: int, dead: bool = False) -> Iterator[int]:
+    """Yield the processes that descend from one: the living, or the dead that nobody has waited for."""
+    rows = list(_rows())
+    found, grows = {ancestor}, True
+    while grows:
+        more = {number for number, parent, _ in rows if parent in found} - found
+        found |= more
+        grows = bool(more)
+    yield from (number for number, _, is_dead in rows if number in found and number != ancestor and is_dead == dead)
+
+
+def _rows() -> Iterator[tuple[int, int, bool]]:
+    """Yield (pid, parent, whether it is dead) of every process here."""
+    if not os.path.isfile("/proc/self/stat"):
+        listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid=,stat="], capture_output=True, text=True, check=False).stdout
+        split = (line.split() for line in listed.splitlines())
+        yield from ((int(row[0]), int(row[1]), row[2].startswith("Z")) for row in split if len(row) == 3)
+        return
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as stream:
+            state, parent = stream.read().rpartition(b")")[2].split()[:2]
+            yield int(name), int(parent), state in b"ZX"
+
+
+def leave(code: int) -> None:
+    """End as the command ended: with its exit code, or by its signal."""
+    if code < 0:
+        with contextlib.suppress(OSError, ValueError):
+            if -code not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    leave(main(sys.argv[1:]))

@@ -1,0 +1,60 @@
+"""However a command is ended, it leaves no process and no temporary folder behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpslint.verify.keeper import descendants
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are POSIX signals")
+
+LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\\n" for number in range(3000))
+
+
+def comes_true(condition: Callable[[], object]) -> bool:
+    """Wait until a condition holds, as long as a slow machine may need; return whether it does."""
+    return any(condition() or time.sleep(0.1) for _ in range(300))
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
+def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
+    """check -j 2 leaves no worker, even when it is killed; asked to end, it says so by its exit code."""
+    for number in range(8):
+        (tmp_path / f"train{number}.py").write_text("import torch\n" + LINES)
+    command = [sys.executable, "-m", "mpslint", "check", "-q", "-j", "2", "--no-cache", str(tmp_path)]
+    parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    workers: set[int] = set()
+    assert comes_true(lambda: workers.update(descendants(parent.pid)) or len(workers) >= 2 or parent.poll() is not None)
+    assert parent.poll() is None
+    parent.send_signal(getattr(signal, name))
+    code = parent.wait(60)
+
+    assert code == {"SIGKILL": -9, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}[name]
+    assert comes_true(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers)), os.listdir("/proc")
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> None:
+    """verify --script leaves neither the script nor its copy."""
+    pytest.importorskip("torch")
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    (tmp_path / "train.py").write_text("import time\nopen('started', 'w').close()\nwhile True: time.sleep(0.1)\n")
+    command = [sys.executable, "-m", "mpslint", "verify", "--script", str(tmp_path / "train.py"), "--yes", "--backend", "cpu"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    parent = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started: set[int] = set()
+    assert comes_true(lambda: started.update(descendants(parent.pid)) or list(scratch.rglob("started")))
+    parent.send_signal(getattr(signal, name))
+    parent.wait(60)
+
+    assert comes_true(lambda: not list(scratch.iterdir()))
+    assert comes_true(lambda: not any(Path(f"/proc/{process}").exists() for process in started))

@@ -1,0 +1,105 @@
+"""What starting costs: modules are loaded only by a file that needs them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpslint.core import knowledge
+from mpslint.gate.gate import file_words, frameworks, function_words
+from mpslint.gate.needs import compiled_words
+from mpslint.rule.rule import load_rules
+from mpslint.source.words import from_parts
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = """
+import sys
+import mpslint.core.knowledge
+mpslint.core.knowledge.shipped_words = lambda: {words!r}
+sys.argv = ["mpslint", *{arguments!r}]
+from mpslint.cli import main
+try:
+    main()
+except SystemExit as done:
+    print("exit", done.code)
+print("loaded", *sys.modules)
+"""
+HEAVY = {
+    "libcst",
+    "rich",
+    "nbformat",
+    "jsonschema",
+    "pathspec",
+    "concurrent.futures.process",
+    "importlib.metadata",
+    "torch",
+    "transformers",
+}
+ENGINE = {"yaml", "mpslint.engine", "mpslint.rule.judge", "mpslint.rule.rule", "mpslint.program.evaluator", "mpslint.settings.dialect"}
+FP16 = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True, dataloader_pin_memory=False)\n"
+
+
+def loaded(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
+    """Return how a command exits, and the modules that it has loaded by then: as installed, where the first words come with the wheel."""
+    script = SCRIPT.format(words=compiled_words(load_rules()), arguments=arguments)
+    env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(ROOT)}
+    # The words are too long for an argument of a command.
+    done = subprocess.run([sys.executable, "-"], input=script, cwd=cwd, env=env, capture_output=True, text=True, check=True)
+    *_, code, modules = done.stdout.strip().splitlines()
+    return code, set(modules.split())
+
+
+def test_version_loads_next_to_nothing(tmp_path: Path) -> None:
+    """Neither rules nor the engine, nor any library but click."""
+    code, modules = loaded("--version", cwd=tmp_path)
+
+    assert code == "exit 0"
+    assert not modules & (HEAVY | ENGINE | {"mpslint.session.session", "mpslint.source.reader"})
+
+
+def test_a_file_that_names_no_framework_loads_no_rules(tmp_path: Path) -> None:
+    """Neither the rules nor what judges by them."""
+    (tmp_path / "plain.py").write_text("import os\nprint(os.getcwd())\n")
+    code, modules = loaded("check", "plain.py", cwd=tmp_path)
+
+    assert code == "exit 0"
+    assert not modules & (HEAVY | ENGINE)
+
+
+@pytest.mark.parametrize(("text", "code"), [(FP16.replace("True", "False"), "exit 0"), (FP16, "exit 1")])
+def test_a_file_that_trains_loads_no_lossless_tree(tmp_path: Path, text: str, code: str) -> None:
+    """LibCST is for fixes that add or take away an argument; rich is for terminals."""
+    (tmp_path / "train.py").write_text(text)
+    found, modules = loaded("check", "train.py", cwd=tmp_path)
+
+    assert found == code
+    assert not modules & HEAVY
+
+
+def test_a_check_whose_words_do_not_stand_in_a_file_is_not_loaded(tmp_path: Path) -> None:
+    """As installed: the words of each check come with the wheel."""
+    (tmp_path / "train.py").write_text(FP16 + "model.to('cuda')\n")
+    _, modules = loaded("check", "train.py", cwd=tmp_path)
+    checks = {path.stem for path in (ROOT / "mpslint" / "checks").glob("[a-z]*.py")}
+
+    assert 0 < len([name for name in checks if f"mpslint.checks.{name}" in modules]) < len(checks) / 2
+
+
+def test_the_words_of_a_wheel_are_those_of_the_rules() -> None:
+    """What is compiled when a wheel is built stands for what a checkout derives."""
+    rules = load_rules()
+    compiled = compiled_words(rules)
+
+    assert compiled["frameworks"] == frameworks(rules)
+    for name, words in (("file", file_words(rules)), ("function", function_words(rules))):
+        again = from_parts(*compiled[name])
+        assert (again.names, again.pieces, again.marks) == (words.names, words.pieces, words.marks)
+
+
+def test_a_checkout_has_no_words_of_a_wheel() -> None:
+    """It derives them from the rules as they are now."""
+    assert knowledge.shipped_words() == {}

@@ -1,0 +1,169 @@
+"""Every message of the catalogue is recognised in the texts that people pasted, and in nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.finding import RuleError
+from mpslint.diagnose import Log, Outcome, diagnose
+from mpslint.diagnose.catalogue import Example, Message, catalogue, load_catalogue
+from mpslint.diagnose.compact import compact
+from mpslint.diagnose.fill import filled
+from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
+from mpslint.diagnose.operator_versions import VERDICTS as OPERATOR_VERDICTS
+from mpslint.diagnose.out_of_memory import VERDICTS
+from mpslint.rule.rule import load_rules
+from tests.ordinary_log import ordinary_log
+
+MESSAGES = list(catalogue().messages.values())
+EXAMPLES = [(message, example) for message in MESSAGES for example in message.examples]
+
+
+def ids(value: object) -> str:
+    """Return a readable name for a parameter."""
+    return value.id if isinstance(value, Message) else value.source[:30] if isinstance(value, Example) else str(value)
+
+
+@pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=ids)
+def test_a_pasted_text_is_its_own_message_and_no_other(message: Message, example: Example) -> None:
+    """A text gives its message; another one only where the message says that it explains it; nothing stays unknown."""
+    diagnosis = diagnose(Log("pasted", example.text))
+
+    causes = [symptom.message.id for symptom in diagnosis.symptoms if not symptom.follows]
+    assert causes == [message.id]
+    assert all(symptom.follows in ("", message.id) for symptom in diagnosis.symptoms)
+    assert diagnosis.unknown == ()
+    if example.verdict:
+        assert diagnosis.symptoms[0].memory is not None
+        assert diagnosis.symptoms[0].memory.verdict == example.verdict
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=ids)
+def test_every_wording_has_a_text(message: Message) -> None:
+    """No wording stands in the catalogue that no pasted text proves."""
+    texts = [compact(example.text).text for example in message.examples]
+
+    for wording in message.wordings:
+        assert any(wording.pattern.regex.search(text) for text in texts), wording.pattern.source
+
+
+def test_all_texts_in_one_log_are_all_recognised() -> None:
+    """Texts do not hide one another: a log that holds every text once gives every message."""
+    log = "\n\n".join(example.text + "\n" + "unrelated line of training\n" * 40 for _, example in EXAMPLES)
+
+    found = {symptom.message.id for symptom in diagnose(Log("all", log)).symptoms}
+
+    assert found == set(catalogue().messages)
+
+
+def test_ordinary_training_logs_hold_nothing() -> None:
+    """10,000 ordinary lines, full of the words that errors use, match nothing."""
+    diagnosis = diagnose(Log("ordinary", "\n".join(ordinary_log(10_000))))
+
+    assert diagnosis.symptoms == ()
+    assert diagnosis.memory_log is None
+    assert diagnosis.outcome is Outcome.UNKNOWN
+
+
+def test_every_verdict_has_its_words() -> None:
+    """Whatever the arithmetic decides, the catalogue explains, and with nothing to fill in but an operator and its version."""
+    assert set(catalogue().verdicts) == {*VERDICTS, *MEMORY_VERDICTS, *OPERATOR_VERDICTS}
+    for name, explanation in catalogue().verdicts.items():
+        captured = {"operator": "aten::mode", "first": "2.9"} if name in OPERATOR_VERDICTS else {}
+        assert (filled(explanation, captured, {}) == explanation) is (not captured)
+
+
+def test_texts_and_changes_are_there() -> None:
+    """A cause says what to change; every message says where it was seen."""
+    for message in MESSAGES:
+        assert all(example.source for example in message.examples)
+        if message.role.value == "cause" and not message.reader:
+            assert message.explanation.changes, message.id
+
+
+def entry(**changes: str) -> str:
+    """Return the YAML of a message, with some keys changed or added."""
+    keys = {
+        "id": "example",
+        "title": "An example",
+        "patterns": '["a text of its own {number:count}"]',
+        "means": "It means {count}.",
+        "texts": '[{source: x, text: "a text of its own 12"}]',
+        **changes,
+    }
+    return "- " + "\n  ".join(f"{key}: {value}" for key, value in keys.items() if value) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"id": "Not An Id"}, "id: write it as small-words-with-hyphens"),
+        ({"title": ""}, "title: a text is needed here"),
+        ({"role": "culprit"}, "role: 'culprit' is not known here"),
+        ({"severity": "fatal"}, "severity: 'fatal' is not known here"),
+        ({"certain": "maybe"}, "certain: write true or false"),
+        ({"patterns": "[]"}, "patterns: at least one is needed"),
+        ({"patterns": '["too short"]', "means": "x"}, "has no run of 9 characters"),
+        ({"patterns": '["a text of its own {thing}"]', "means": "x"}, "unknown hole '{thing}'"),
+        ({"patterns": '["a text of its own {text}"]', "means": "x"}, "needs words on both sides"),
+        ({"patterns": '["a {word} text of its own"]', "means": "x"}, "'word' can only be the end"),
+        ({"patterns": '["a text of its own }"]', "means": "x"}, "a brace that is no hole"),
+        ({"patterns": '["a text of its own {text}b{text}c{text}d{text} e"]', "means": "x"}, "more than 3 holes"),
+        ({"patterns": "[3]"}, "patterns: write a text"),
+        ({"patterns": '[{text: "a text of its own {number:count}", versions: torch 2}]'}, "bad version range"),
+        ({"means": "It means {nothing}."}, "{nothing} is not captured by every pattern"),
+        ({"texts": ""}, "texts: at least one is needed"),
+        ({"texts": "[just a text]"}, "texts: write {text: ..., source: ...}"),
+        ({"texts": '[{source: x, text: "quite another text"}]'}, "no pattern fits 'quite another text'"),
+        ({"explains": "[somebody]"}, "there is no message 'somebody'"),
+        ({"rules": "MPS101"}, "rules: write a list of words"),
+        ({"reader": "tea-leaves"}, "reader: 'tea-leaves' is not one of out-of-memory"),
+        ({"change": "[{say: do it, sets: {a.b: 1}}]"}, "unknown key 'sets'"),
+        ({"change": "[{say: do it, set: {batch: 1}}]"}, "unknown setting 'batch'"),
+        ({"change": "[{say: do it, set: {batch.train: [1]}}]"}, "batch.train: [1] is no count"),
+        ({"change": "[{say: do it, set: {precision.mixed: half}}]"}, "precision.mixed: 'half' is none of no, fp16"),
+        ({"change": "[{say: do it, set: 3}]"}, "set: write it as {padding.multiple_of: 64}"),
+        ({"change": "[{say: do it, upgrade: 3}]"}, "write versions as 'torch >= 2.8'"),
+        ({"change": "do it"}, "change: write a list of entries"),
+    ],
+)
+def test_a_wrong_entry_names_the_file_and_the_key(tmp_path: Path, changes: dict[str, str], complaint: str) -> None:
+    """A mistake in the catalogue stops with one line that says where it is."""
+    path = tmp_path / "example.yaml"
+    path.write_text(entry(**changes))
+
+    with pytest.raises(RuleError) as raised:
+        load_catalogue([path])
+
+    assert complaint in str(raised.value)
+    assert "example.yaml" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_two_entries_with_one_id_are_refused(tmp_path: Path) -> None:
+    """An id names one message."""
+    path = tmp_path / "twice.yaml"
+    path.write_text(entry() + entry())
+
+    with pytest.raises(RuleError, match="a second entry with this id"):
+        load_catalogue([path])
+
+
+def test_a_verdict_has_no_patterns(tmp_path: Path) -> None:
+    """A verdict is an explanation only."""
+    path = tmp_path / "verdict.yaml"
+    path.write_text("- {verdict: one, title: A, means: B, patterns: [abc]}\n")
+
+    with pytest.raises(RuleError, match="unknown key 'patterns'"):
+        load_catalogue([path])
+
+
+def test_messages_name_rules_that_there_are() -> None:
+    """The join with check goes by their ids."""
+    shipped = {rule.id for rule in load_rules()}
+    explanations = [message.explanation for message in MESSAGES] + list(catalogue().verdicts.values())
+
+    assert {rule for explanation in explanations for rule in explanation.rules} <= shipped

@@ -1,0 +1,299 @@
+"""The evaluator reads a program as the Mac would run it: what it says it knows is true on every path, else it says nothing."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import Instance, Items, Known, Mapping, OneOf, Symbol, Value
+from mpslint.program.evaluator import evaluate_program
+from mpslint.program.parse import parse_program
+from mpslint.source.document import Kind
+from mpslint.source.reader import read
+from mpslint.target.target import default_target
+from tests.notebooks import notebook
+
+ROOTS = frozenset({"torch", "transformers"})
+
+
+def facts_of(code: str) -> Facts:
+    """Return the facts of a script."""
+    document = read("train.py", textwrap.dedent(code).encode())
+    return evaluate_program(document, parse_program(document, document.python).body, default_target().versions, ROOTS)
+
+
+def shown(value: Value) -> object:
+    """Return a value as tests write it: constants as they are, `?` for unknown, a set for alternatives."""
+    if isinstance(value, Known):
+        return value.value
+    if isinstance(value, Symbol):
+        return f"<{value.name}>"
+    if isinstance(value, OneOf):
+        return {shown(one) for one in value.values}
+    if isinstance(value, Items):
+        return [shown(one) for one in value.values()]
+    if isinstance(value, Mapping):
+        return {key: shown(entry.value) for key, entry in value.slots.items()}
+    return f"object {value.name}" if isinstance(value, Instance) and value.name else "?"
+
+
+def probed(code: str) -> list[object]:
+    """Return what each `probe(x)` of a script is given."""
+    facts = facts_of(code)
+    calls = [call for call in facts.calls if getattr(call.node.func, "id", "") == "probe"]
+    return [shown(call.arguments[0].value) for call in calls]
+
+
+KNOWN = {
+    "a literal": ("probe(16)", 16),
+    "a constant": ("b = 16\nprobe(b)", 16),
+    "the last assignment before the use": ("b = 16\nb = 8\nprobe(b)\nb = 4", 8),
+    "arithmetic": ("b = 16\nprobe(b // 2 * 3 - 1)", 23),
+    "an f-string": ("n = 'x'\nprobe(f'{n}-{1 + 1}')", "x-2"),
+    "a string method": ("n = 'a/b'\nprobe(n.split('/')[-1].upper())", "B"),
+    "a dict by subscript": ("d = {'b': 16}\nprobe(d['b'])", 16),
+    "a dict entry that is written later": ("d = {}\nd['b'] = 16\nprobe(d['b'])", 16),
+    "dict.get": ("d = {'b': 16}\nprobe(d.get('b', 1))", 16),
+    "dict.get with its default": ("d = {}\nprobe(d.get('b', 1))", 1),
+    "dict.update": ("d = {'b': 1}\nd.update(b=16)\nprobe(d['b'])", 16),
+    "a dict of dicts": ("d = {'t': {'b': 16}}\nprobe(d['t']['b'])", 16),
+    "dict(...)": ("d = dict(b=16)\nprobe(d['b'])", 16),
+    "a dict unpacked into another": ("d = {**{'b': 1}, 'b': 16}\nprobe(d['b'])", 16),
+    "merged dicts": ("d = {'b': 1} | {'b': 16}\nprobe(d['b'])", 16),
+    "unpacked keywords": ("def f(b):\n  probe(b)\nd = {'b': 16}\nf(**d)", 16),
+    "unpacked positionals": ("def f(a, b):\n  probe(b)\nx = (1, 16)\nf(*x)", 16),
+    "a list by index": ("probe([1, 16][-1])", 16),
+    "tuple assignment": ("a, b = 1, 16\nprobe(b)", 16),
+    "a parameter of a call in the file": ("def f(b):\n  probe(b)\nf(16)", 16),
+    "a parameter's default": ("def f(b=16):\n  probe(b)\nf()", 16),
+    "a keyword-only default": ("def f(*, b=16):\n  probe(b)\nf()", 16),
+    "a returned value": ("def f():\n  return 16\nprobe(f())", 16),
+    "a closure": ("def f():\n  b = 16\n  def g():\n    probe(b)\n  g()\nf()", 16),
+    "a lambda": ("f = lambda b: b + 1\nprobe(f(15))", 16),
+    "a global": ("b = 1\ndef f():\n  global b\n  b = 16\nf()\nprobe(b)", 16),
+    "a function nobody calls": ("B = 16\ndef f(x, b=B):\n  probe(b)", 16),
+    "a class attribute": ("class C:\n  b = 16\nprobe(C.b)", 16),
+    "a class attribute through an object": ("class C:\n  b = 16\nprobe(C().b)", 16),
+    "an inherited class attribute": ("class A:\n  b = 16\nclass C(A):\n  pass\nprobe(C().b)", 16),
+    "an attribute set in __init__": ("class C:\n  def __init__(self, b):\n    self.b = b\n  def f(self):\n    probe(self.b)\nC(16).f()", 16),
+    "an attribute of a method nobody calls": ("class C:\n  def __init__(self, b=16):\n    self.b = b\n  def f(self):\n    probe(self.b)", 16),
+    "super().__init__": ("class A:\n  def __init__(self, b):\n    self.b = b\nclass C(A):\n  def __init__(self):\n    super().__init__(16)\nprobe(C().b)", 16),
+    "a property": ("class C:\n  @property\n  def b(self):\n    return 16\nprobe(C().b)", 16),
+    "a dataclass field": ("from dataclasses import dataclass\n@dataclass\nclass C:\n  b: int = 16\nprobe(C().b)", 16),
+    "a dataclass field by keyword": ("from dataclasses import dataclass\n@dataclass\nclass C:\n  b: int = 1\nprobe(C(b=16).b)", 16),
+    "field(default=...)": ("from dataclasses import dataclass, field\n@dataclass\nclass C:\n  b: int = field(default=16)\nprobe(C().b)", 16),
+    "an attribute assignment": ("from types import SimpleNamespace\na = SimpleNamespace(b=1)\na.b = 16\nprobe(a.b)", 16),
+    "a namespace": ("import argparse\na = argparse.Namespace(b=16)\nprobe(a.b)", 16),
+    "an EasyDict": ("from easydict import EasyDict\na = EasyDict({'t': {'b': 16}})\nprobe(a.t.b)", 16),
+    "OmegaConf": ("from omegaconf import OmegaConf\na = OmegaConf.create({'b': 16})\nprobe(a.b)", 16),
+    "an argparse default": ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch-size', '-b', type=int, default=16)\nprobe(p.parse_args().batch_size)", 16),
+    "an argparse default as text": ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', type=int, default='16')\nprobe(p.parse_args().b)", 16),
+    "an argparse flag": ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', action='store_true')\nprobe(p.parse_args().b)", False),
+    "an argparse group": ("import argparse\np = argparse.ArgumentParser()\ng = p.add_argument_group('x')\ng.add_argument('--b', default=16)\na, _ = p.parse_known_args()\nprobe(a.b)", 16),
+    "arguments given in the file": ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', type=int, default=1)\nprobe(p.parse_args(['--b', '16']).b)", 16),
+    "set_defaults": ("import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', type=int, default=1)\np.set_defaults(b=16)\nprobe(p.parse_args().b)", 16),
+    "a dataclass parser": ("from dataclasses import dataclass\nfrom transformers import HfArgumentParser\n@dataclass\nclass A:\n  b: int = 16\n(a,) = HfArgumentParser(A).parse_args_into_dataclasses()\nprobe(a.b)", 16),
+    "a click option": ("import click\n@click.command()\n@click.option('--b', default=16)\ndef main(b):\n  probe(b)\nmain()", 16),
+    "a branch that the Mac takes": ("import torch\nif torch.cuda.is_available():\n  b = 1\nelif torch.backends.mps.is_available():\n  b = 16\nelse:\n  b = 2\nprobe(b)", 16),
+    "a conditional expression": ("import torch\nprobe('cuda' if torch.cuda.is_available() else 'cpu')", "cpu"),
+    "not": ("import torch\nprobe(16 if not torch.cuda.is_available() else 1)", 16),
+    "and decides": ("import torch\nuse = args.gpu and torch.cuda.is_available()\nprobe(1 if use else 16)", 16),
+    "or decides": ("import torch\nuse = args.cpu or not torch.cuda.is_available()\nprobe(16 if use else 1)", 16),
+    "an import alias": ("import torch as t\nprobe(t.float16)", "<torch.float16>"),
+    "from import as": ("from torch import float16 as h\nprobe(h)", "<torch.float16>"),
+    "a device's type": ("import torch\nd = torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')\nprobe(16 if d.type == 'cpu' else 1)", 16),
+    "a device in a string": ("import torch\nd = torch.device('mps')\nprobe(str(d))", "mps"),
+    "sys.platform": ("import sys\nprobe(16 if sys.platform == 'darwin' else 1)", 16),
+    "a version test": ("import torch\nfrom packaging import version\nprobe(16 if version.parse(torch.__version__) >= version.parse('2.1') else 1)", 16),
+    "a version test of strings": ("import torch\nprobe(16 if torch.__version__ >= '2.2.0' else 1)", 16),
+    "hasattr of a module": ("import torch\nprobe(16 if hasattr(torch.backends, 'mps') and torch.backends.mps.is_available() else 1)", 16),
+    "getattr": ("import torch\nprobe(getattr(torch, 'float16'))", "<torch.float16>"),
+    "an import that may fail": ("try:\n  import torch\nexcept ImportError:\n  torch = None\nprobe(torch.float16)", "<torch.float16>"),
+    "min and max": ("probe(min(16, 32))", 16),
+    "the main guard": ("b = 1\nif __name__ == '__main__':\n  b = 16\n  probe(b)", 16),
+    "a walrus": ("if (b := 16) > 3:\n  probe(b)", 16),
+    "an early return": ("def f(x):\n  if x is None:\n    return 16\n  return 1\nprobe(f(None))", 16),
+    "environment variables set here": ("import os\nos.environ['B'] = '16'\nprobe(os.environ.get('B'))", "16"),
+}  # fmt: skip
+
+NOT_KNOWN = {
+    "a call of something outside": "probe(load())",
+    "a name from another file": "from settings import B\nprobe(B + 1)",
+    "a command-line option without default": "import argparse\np = argparse.ArgumentParser()\np.add_argument('--b', type=int)\nprobe(p.parse_args().b)",
+    "a loop variable": "for i in range(3):\n  probe(i)",
+    "a name that a loop changes": "b = 16\nfor i in range(3):\n  probe(b)\n  b = b // 2",
+    "what a loop left": "b = 16\nfor i in data:\n  b = b // 2\nprobe(b + 0)",
+    "a comprehension": "probe([i for i in range(3)][0])",
+    "a dict entry on an unknown path": "d = {}\nif x:\n  d['b'] = 16\nprobe(d['b'])",
+    "a dict written under an unknown key": "d = {'b': 16}\nd.update(load())\nprobe(d['c'])",
+    "a huge power": "probe(9 ** 9 ** 9)",
+    "a huge text": "probe('x' * 10 ** 9)",
+    "a division by zero": "probe(1 // 0)",
+    "a recursive function": "def f(n):\n  return f(n - 1)\nprobe(f(3))",
+    "an environment variable": "import os\nprobe(os.environ['B'])",
+    "after an unknown attribute write": "from types import SimpleNamespace\na = SimpleNamespace(b=1)\nif x:\n  a.b = 16\n  a.c = 2\nprobe(a.c)",
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_known(name: str) -> None:
+    """Every step of the survey of real files gives its value."""
+    code, value = KNOWN[name]
+
+    assert probed(code) == [value]
+
+
+@pytest.mark.parametrize("name", NOT_KNOWN)
+def test_not_known(name: str) -> None:
+    """What could be anything is Unknown."""
+    values = probed(NOT_KNOWN[name])
+
+    assert values
+    assert all(not isinstance(value, (int, float)) and value != "16" for value in values)
+
+
+def test_alternatives_of_an_unknown_test() -> None:
+    """Both ways of an undecided `if` are possible, and nothing else."""
+    assert probed("b = 16 if x else 8\nprobe(b)") == [{16, 8}]
+    assert probed("if x:\n  b = 16\nelse:\n  b = 8\nprobe(b)") == [{16, 8}]
+    assert probed("b = 16\nif x:\n  b = 16\nprobe(b)") == [16]
+
+
+def test_a_path_that_leaves_does_not_count_after() -> None:
+    """After `if x: return`, only the other path is there."""
+    assert probed("def f(x):\n  b = 16\n  if x:\n    b = 1\n    return\n  probe(b)\nf(y)") == [16]
+
+
+def test_a_default_of_a_flag_is_the_default_run() -> None:
+    """`if args.fp16:` with a default of False: the default run goes on without it, the other path is walked under a guard."""
+    facts = facts_of(
+        """
+        import argparse
+        p = argparse.ArgumentParser()
+        p.add_argument("--fp16", action="store_true")
+        args = p.parse_args()
+        b = 16
+        if args.fp16:
+            b = 8
+            probe(b)
+        probe(b)
+        """
+    )
+    calls = [call for call in facts.calls if getattr(call.node.func, "id", "") == "probe"]
+
+    assert [shown(call.arguments[0].value) for call in calls] == [8, 16]
+    assert [[guard.text for guard in call.context.guards] for call in calls] == [["args.fp16"], []]
+
+
+def test_branches_that_the_mac_never_takes_are_not_walked() -> None:
+    """Nothing under `if torch.cuda.is_available()` is a fact."""
+    assert probed("import torch\nif torch.cuda.is_available():\n  probe(1)\nelse:\n  probe(2)") == [2]
+
+
+def test_what_follows_a_turned_away_mac_is_still_read() -> None:
+    """`if not cuda: raise` ends the run on a Mac; the rest is read for the day when that is mended."""
+    assert probed("import torch\nif not torch.cuda.is_available():\n  raise SystemExit\nprobe(1)") == [1]
+
+
+def test_a_function_handed_on_is_walked_with_what_is_known_then() -> None:
+    """`dataset.map(f)` calls f with arguments that are not known; its globals are those of that moment."""
+    assert probed("n = 512\ndef f(x):\n  probe(n)\nds.map(f)\nn = 1024") == [512]
+
+
+def test_each_call_of_a_helper_counts() -> None:
+    """A helper that is called twice is seen twice."""
+    assert probed("def loader(b):\n  probe(b)\nloader(16)\nloader(1)") == [16, 1]
+
+
+def test_names_of_outside_things() -> None:
+    """Aliases, submodules, subclasses in the file and methods go by one name each."""
+    facts = facts_of(
+        """
+        import transformers.trainer as tt
+        from transformers import Trainer as T, AutoModel
+        from torch.cuda.amp.grad_scaler import GradScaler
+        class Mine(T):
+            pass
+        tt.Trainer()
+        Mine()
+        GradScaler()
+        AutoModel.from_pretrained("x").eval()
+        """
+    )
+
+    assert [call.names for call in facts.calls][:5] == [
+        ("transformers.Trainer",),
+        ("transformers.Trainer",),
+        ("torch.cuda.amp.GradScaler",),
+        ("transformers.AutoModel.from_pretrained",),
+        ("transformers.AutoModel.from_pretrained.eval",),
+    ]
+    assert facts.calls[4].method == "eval"
+
+
+def test_notebook_cells_share_names() -> None:
+    """A constant of one cell is known in the next; a broken cell costs itself only."""
+    document = read("n.ipynb", notebook("b = 16\n", "x = = 3\n", "%matplotlib inline\nprobe(b)\n"), Kind.NOTEBOOK)
+    parsed = parse_program(document, document.python)
+    facts = evaluate_program(document, parsed.body, {}, ROOTS)
+
+    assert [shown(call.arguments[0].value) for call in facts.calls] == [16]
+    assert [document.place(part.span.start).cell for part in parsed.unread] == [2]
+
+
+def test_two_broken_cells_do_not_make_one_whole() -> None:
+    """A string opened in one cell and closed in another is two broken cells."""
+    document = read("n.ipynb", notebook("s = '''\n", "'''\n", "x = 1\n"), Kind.NOTEBOOK)
+    parsed = parse_program(document, document.python)
+
+    assert len(parsed.unread) == 2
+    assert len(parsed.body) == 1
+
+
+def test_cells_that_ipython_would_mend_are_read() -> None:
+    """An indented cell, prompts, and a command without a percent sign."""
+    document = read("n.ipynb", notebook("  b = 16\n  c = 2\n", ">>> d = 3\n", "pip install x\ne = 4\n"), Kind.NOTEBOOK)
+    parsed = parse_program(document, document.python)
+
+    assert not parsed.unread
+    assert [statement.lineno for statement in parsed.body if hasattr(statement, "targets")] == [1, 2, 4, 7]
+
+
+STATEMENTS = st.recursive(
+    st.sampled_from(
+        [
+            "x = 1", "y = x + 1", "x += y", "f()", "d['a'] = x", "d.update(x=y)", "a.b = x", "return x", "del x", "raise E", "break",
+            "x = [i for i in y]", "x, *y = z", "global x", "import torch", "from torch import *", "assert x", "x = yield", "lambda: x",
+            "x = f'{y!r:>{z}}'", "x = y if z else w", "x = y[1:2]", "x = y @ z", "x: int = 3", "pass", "(x := 3)", "x = {**y, 'a': 1}",
+        ]
+    ).map(lambda line: [line]),
+    lambda inner: st.tuples(
+        st.sampled_from(["if x:", "for i in y:", "while x:", "with a as b:", "def f(x=1, *a, k=2, **kw):", "class C(B):", "try:", "async def g():"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ).map(lambda pair: [pair[0], *["  " + line for block in pair[1] for line in block], *(["finally:", "  pass"] if pair[0] == "try:" else [])]),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STATEMENTS, max_size=6))
+def test_any_program_can_be_walked(blocks: list[list[str]]) -> None:
+    """No program crashes the evaluator, and every open journal is closed at the end."""
+    facts_of("\n".join(line for block in blocks for line in block))
+
+
+def test_deep_nesting_costs_only_itself() -> None:
+    """An expression that nests beyond the limit is given up; what stands beside it is still known."""
+    assert probed("x = " + "-" * 150 + "1\nprobe(16)") == [16]
+    assert probed("x = " + "+".join(["a"] * 1200) + "\nprobe(16)")[-1] == 16
+
+
+def test_many_calls_end() -> None:
+    """Calls that multiply are followed within a budget."""
+    code = "def f0():\n  g(1)\n" + "".join(f"def f{i}():\n" + f"  f{i - 1}()\n" * 6 for i in range(1, 11)) + "f10()\nprobe(16)"
+
+    assert probed(code) == [16]

@@ -1,0 +1,78 @@
+"""Small projects, each in a style of its own: what must be found where, and what must not be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mpslint.core.finding import Finding
+from mpslint.session.runs import check_changed, check_paths, units_around
+from mpslint.session.session import Options, files_of
+
+PROJECTS = sorted((Path(__file__).parents[1] / "projects").glob("*.yaml"))
+
+
+def written(project: Path, folder: Path) -> dict[str, Any]:
+    """Write the files of a project; return what is expected of it."""
+    data: dict[str, Any] = yaml.safe_load(project.read_text(encoding="utf-8"))
+    for name, text in data["files"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return data
+
+
+def findings_in(folder: Path) -> list[tuple[str, int, Finding]]:
+    """Return the findings below a folder, each with its file and line."""
+    return [
+        (str(Path(result.path).relative_to(folder)), result.checked.document.line_at(finding.span.start), finding)
+        for result in check_paths([str(folder)], Options(isolated=True))
+        if result.checked is not None
+        for finding in result.findings
+    ]
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.stem)
+def test_a_project_gives_what_it_must(project: Path, tmp_path: Path) -> None:
+    """Each finding that is expected is there, once, at its place; what must not be found is not."""
+    expected = written(project, tmp_path)
+
+    found = [(path, line, finding.rule) for path, line, finding in findings_in(tmp_path)]
+
+    for path, line, rule in expected["found"]:
+        assert found.count((path, line, rule)) == 1, found
+        assert [one for one in found if one[0] == path and one[2] == rule] == [(path, line, rule)]
+    assert not {(path, rule) for path, _, rule in found} & {(path, rule) for path, rule in expected["silent"]}
+
+
+def test_a_finding_names_where_the_value_goes_in_another_file(tmp_path: Path) -> None:
+    """A value that another module decides is found there, and the call that takes it is named with its file."""
+    written(next(path for path in PROJECTS if path.stem == "constants"), tmp_path)
+
+    finding = next(finding for path, _, finding in findings_in(tmp_path) if finding.rule == "MPS509")
+
+    assert [(Path(related.path).name, related.line) for related in finding.related][:1] == [("train.py", 5)]
+
+
+def test_a_fix_of_a_value_is_made_in_the_module_that_decides_it(tmp_path: Path) -> None:
+    """The fix of a finding of a run edits the finding's own file."""
+    written(next(path for path in PROJECTS if path.stem == "plain_modules"), tmp_path)
+    files = list(files_of([str(tmp_path)], Options(isolated=True)))
+    units = units_around(files, Options(isolated=True))
+    script = next(found for found in files if found.path.endswith("train.py"))
+
+    from mpslint.rewrite.apply import fix
+    from mpslint.source.reader import read
+    from mpslint.target.target import default_target
+
+    document = read(script.path, Path(script.path).read_bytes())
+    fixed = fix(
+        document,
+        default_target(),
+        within=lambda checked: check_changed(checked.document, checked, units[script.path], Options(isolated=True)),
+    )
+
+    assert "MPS501" in {finding.rule for finding in fixed.applied}
+    assert b'engine.train(model, [], "cuda" if torch.cuda.is_available()' in fixed.data

@@ -1,0 +1,79 @@
+"""The report for people fits their terminal: long lines show what is meant, reasons are said once, marks stand under the letters."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from mpslint.report.terminal import Terminal
+from mpslint.report.text import print_report
+from mpslint.session.session import Options, check_file
+from mpslint.session.view import LONGEST_LINE, view, windowed
+from mpslint.source.files import Found
+
+HEAD = "from transformers import TrainingArguments\n"
+
+
+@given(st.text("abc ", max_size=400), st.integers(0, 400), st.integers(1, 400), st.integers(22, 200))
+def test_a_window_holds_what_is_meant(line: str, column: int, length: int, width: int) -> None:
+    """It fits, shows what is marked from its beginning, and says where something is left out."""
+    column = min(column, max(0, len(line) - 1))
+    length = max(1, min(length, len(line) - column))
+    shown, (start, marked) = windowed(line, (column, length), width)
+
+    assert len(shown) == min(width, len(line))
+    assert shown.removesuffix("...")[start : start + marked] == line[column : column + length][: len(shown.removesuffix("...")) - start]
+    assert shown == line or shown.startswith("...") or shown.endswith("...")
+    assert marked >= min(length, width // 2 - 3)
+
+
+def reported(path: Path, text: str, width: int = 0) -> list[str]:
+    """Return the lines of the report on a script, as a pipe or a terminal of some width gets them."""
+    path.write_text(text)
+    file = view(check_file(Found(str(path)), Options(isolated=True, select=("MPS101", "MPS902"))))
+    stream = io.StringIO()
+    console = Console(file=stream, width=width, color_system=None, soft_wrap=True, highlight=False, markup=False) if width else None
+    print_report(Terminal(stream, console, width), [file])
+    return stream.getvalue().splitlines()
+
+
+def marked(lines: list[str]) -> str:
+    """Return what of the source the first mark stands under."""
+    number = next(number for number, line in enumerate(lines) if "^" in line)
+    return lines[number - 1][lines[number].index("^") : lines[number].rindex("^") + 1]
+
+
+@pytest.mark.parametrize("width", [0, 120, 80, 40])
+def test_a_long_line_is_shown_around_what_is_meant(tmp_path: Path, width: int) -> None:
+    """Wherever on the line it is."""
+    lines = reported(
+        tmp_path / "train.py", f"{HEAD}x = '{'a' * 300}'; args = TrainingArguments('o', fp16=True); y = '{'b' * 300}'\n", width
+    )
+    source = [line for line in lines if " | " in line]
+
+    assert marked(lines) == "fp16=True"
+    assert all(len(line) <= (width or LONGEST_LINE + 10) for line in source)
+    assert source[-2].startswith("      2 | ...")
+    assert source[-2].endswith("...")
+
+
+def test_a_mark_stands_under_wide_letters(tmp_path: Path) -> None:
+    """Which a terminal shows over two cells; an accent that follows its letter takes none."""
+    lines = reported(tmp_path / "train.py", f"{HEAD}args = TrainingArguments('\u6a21\u578b e\u0301', fp16=True)\n")
+    number = next(number for number, line in enumerate(lines) if "^" in line)
+
+    assert lines[number].index("^") == lines[number - 1].index("fp16") + 2 - 1
+
+
+def test_the_reasons_of_a_rule_are_said_once_a_file(tmp_path: Path) -> None:
+    """Also where the rule has several things to say."""
+    text = HEAD + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x', push_to_hub_token='y')\n"
+    lines = reported(tmp_path / "train.py", text)
+
+    assert sum("error MPS902" in line for line in lines) > 1
+    assert sum(line.startswith("  why ") for line in lines) == 1

@@ -1,0 +1,59 @@
+"""A safe fix leaves other machines as they are: with CUDA, the rewritten file has the settings that it had before."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from mpslint.program import evaluator
+from mpslint.program.platform import Platform, load_platform
+from mpslint.rewrite.apply import fix
+from mpslint.rule.rule import Example, Rule, load_rules
+from mpslint.session.examples import target_of
+from mpslint.settings.evidence import gather_evidence
+from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.source.document import Document
+from mpslint.source.reader import read
+
+KEPT = frozenset(name for name, kind in load_vocabulary().items() if kind.elsewhere)
+"""The settings whose old value is right on other machines."""
+
+
+@functools.lru_cache(maxsize=1)
+def with_cuda() -> Platform:
+    """Return the answers of a Linux machine with one CUDA device."""
+    mac = load_platform()
+    answers: dict[str, Any] = {field.name: getattr(mac, field.name) for field in fields(mac)}  # type: ignore[arg-type]
+    cuda = {"torch.cuda.is_available": True, "torch.cuda.device_count": 1, "torch.cuda.is_bf16_supported": True}
+    no_mps = dict.fromkeys((name for name in mac.results if "mps" in name), False)
+    return Platform(**{**answers, "values": {**mac.values, "sys.platform": "linux"}, "results": {**mac.results, **no_mps, **cuda}})
+
+
+def settings_of(document: Document, example: Example) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """Return what each run of a file is told about the settings that are kept."""
+    evidence = gather_evidence(document, document.python, target_of(example))
+    found = []
+    for plan in evidence.plans:
+        said = [(name, setting.constant if setting.is_known else None) for name in sorted(KEPT) if (setting := plan.get(name)) is not None]
+        found.append((plan.kind, said))
+    return found
+
+
+def examples() -> list[tuple[Rule, Example]]:
+    """Return the examples in Python that are mended by safe fixes of one of the settings that are kept."""
+    rules = [rule for rule in load_rules() if any(KEPT & set(fix.set) or fix.compute or "workers" in fix.rewrite for fix in rule.fixes)]
+    found = [(rule, example) for rule in rules for example in rule.examples if example.good and not example.unsafe]
+    return [(rule, example) for rule, example in found if example.file.endswith(".py")]
+
+
+@pytest.mark.parametrize(("rule", "example"), [pytest.param(*one, id=f"{one[0].id}-{n}") for n, one in enumerate(examples())])
+def test_with_cuda_nothing_changes(rule: Rule, example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixed for the Mac, evaluated for a machine with CUDA: the settings are those of before."""
+    before = read(example.file, example.bad.encode())
+    after = read(example.file, fix(before, target_of(example), (rule,)).data)
+    assert after.text != before.text
+    monkeypatch.setattr(evaluator, "load_platform", with_cuda)
+    assert settings_of(after, example) == settings_of(before, example)

@@ -1,0 +1,59 @@
+"""Roles are declared in rules/roles.yaml, and a mistyped one is told with the closest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.finding import RuleError
+from mpslint.rule.reader import RuleReader
+from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialect_reader import read_dialect
+from mpslint.settings.roles import load_roles
+
+RULE = {
+    "id": "OWN101",
+    "name": "x",
+    "title": "x",
+    "why": "x",
+    "examples": [{"ok": "x = 1"}],
+    "sources": ["x"],
+    "severity": "note",
+    "message": "x",
+}
+
+
+def test_every_declared_role_is_used() -> None:
+    """By a dialect, or by what no call says (`environment`, `attribute`)."""
+    used = {"environment", "attribute"}
+    for dialect in load_dialects().all:
+        used |= {pattern.role for pattern in dialect.calls}
+        used |= {pattern.call.role for pattern in (*dialect.commands, *dialect.configs)}
+
+    assert set(load_roles().kinds) - used == set()
+
+
+def test_a_mistyped_role_in_a_rule_names_the_closest() -> None:
+    """The file, the key and the word that was probably meant."""
+    rule = {**RULE, "when": {"setting": "precision.mixed", "is": "fp16", "roles": "acelerator"}}
+
+    with pytest.raises(RuleError, match=r"own\.yaml: when: unknown role 'acelerator'; did you mean 'accelerator'\?"):
+        RuleReader(Path("own.yaml")).rule(rule)
+
+
+def test_a_mistyped_setting_in_a_rule_names_the_closest() -> None:
+    """As a role does."""
+    rule = {**RULE, "when": {"setting": "precision.mixd", "is": "fp16"}}
+
+    with pytest.raises(RuleError, match=r"unknown setting 'precision\.mixd'; did you mean 'precision\.mixed'\?"):
+        RuleReader(Path("own.yaml")).rule(rule)
+
+
+def test_a_mistyped_role_in_a_dialect_names_the_closest(tmp_path: Path) -> None:
+    """Before, it matched nothing and said nothing."""
+    path = tmp_path / "own.yaml"
+    path.write_text("dialect: own\nroots: [own]\ncalls:\n  - role: traner\n    names: [own.Trainer]\n", encoding="utf-8")
+
+    with pytest.raises(RuleError, match=r"own\.yaml: unknown role 'traner'; did you mean 'trainer'\?"):
+        read_dialect(path)

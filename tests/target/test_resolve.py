@@ -1,0 +1,104 @@
+"""What is not pinned is the newest that the pinned releases allow."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.target.packages import needs_of, newest_versions
+from mpslint.target.requirement import Requirement
+from mpslint.target.resolve import NEWEST, Choice, resolve
+
+
+def resolved(*lines: str, installed: dict[str, str] | None = None) -> dict[str, Choice]:
+    """Return what requirements resolve to; `name==1` or `name>=1,<2`, in order."""
+    asked = []
+    for line in lines:
+        end = next((index for index, letter in enumerate(line) if letter in "=<>!~"), len(line))
+        asked.append(Requirement(line[:end], line[end:], "requirements.txt"))
+    return resolve(asked, {name: (version, "active environment") for name, version in (installed or {}).items()})
+
+
+def test_nothing_asked_is_the_newest() -> None:
+    """No package that nobody names keeps another one from its newest release."""
+    assert {name: choice.version for name, choice in resolved().items()} == dict(newest_versions())
+
+
+@pytest.mark.parametrize(
+    "pins",
+    [
+        ("transformers==4.51.3",),
+        ("transformers==4.51.3", "trl"),
+        ("torch==2.1.2",),
+        ("torchvision==0.16.0", "torch"),
+        ("python==3.9", "torch"),
+    ],
+)
+def test_what_is_chosen_goes_together(pins: tuple[str, ...]) -> None:
+    """Every need that pip insists on is met among the packages that people combine."""
+    choices = resolved(*pins)
+    for name in ("torch", "torchvision", "transformers", "accelerate", "trl", "peft", "datasets"):
+        for need in needs_of(name, choices[name].version):
+            assert not need.is_required or need.admits(choices[need.name].version), (name, choices[name], need.name, need.spec)
+
+
+def test_trl_beside_an_old_transformers() -> None:
+    """The newest trl needs a newer transformers, so it is an older trl, and the header says why."""
+    trl = resolved("transformers==4.51.3", "trl")["trl"]
+
+    assert trl.version < (0, 25)
+    assert trl.source == "newest that fits transformers 4.51.3"
+
+
+def test_a_torchvision_says_which_torch() -> None:
+    """Each torchvision needs exactly one torch."""
+    assert resolved("torchvision==0.16.0", "torch")["torch"].version == (2, 1, 0)
+
+
+def test_python_limits_torch() -> None:
+    """torch 2.9 and later have no wheel for Python 3.9."""
+    assert resolved("python==3.9", "torch")["torch"].version[:2] == (2, 8)
+
+
+def test_macos_limits_torch() -> None:
+    """torch 2.9 needs macOS 14; what is pinned stays as it is."""
+    assert resolved("macos==13.6")["torch"] == Choice((2, 8, 0), "newest that fits macos 13.6")
+    assert resolved("macos==13.6", "torch==2.12.1")["torch"].version == (2, 12, 1)
+    assert resolved("macos==13.6", "torch==2.12.1")["trl"].source == NEWEST
+
+
+def test_many_unpinned_packages_beside_one_pin() -> None:
+    """huggingface-hub 1 doesn't go with transformers 4; all others give way to that."""
+    names = ("accelerate", "peft", "bitsandbytes", "datasets", "unsloth", "huggingface-hub", "diffusers", "sentence-transformers", "timm")
+    choices = resolved("torch==2.5.1", "transformers==4.55.4", "trl==0.22.2", *names)
+
+    assert choices["huggingface-hub"].version < (1,)
+    assert choices["datasets"].version < (5, 2)
+
+
+def test_the_first_requirement_counts() -> None:
+    """A later one has an effect only where it fits."""
+    assert resolved("torch==2.3.1", "torch==2.4.0")["torch"].version == (2, 3, 1)
+    assert resolved("torch>=2,<2.5", "torch==2.3.1")["torch"].version == (2, 3, 1)
+    assert resolved("torch<2.3", "torch==2.3.1")["torch"].version == (2, 2, 2)
+
+
+def test_an_environment_counts_where_it_fits() -> None:
+    """What is installed beside pins that exclude it is not what the project runs."""
+    choices = resolved("transformers==4.51.3", "trl", installed={"trl": "1.16.0", "peft": "0.15.0", "torch": "2.8.0"})
+
+    assert choices["trl"].version < (0, 25)
+    assert (choices["peft"], choices["torch"]) == (Choice((0, 15, 0), "active environment"), Choice((2, 8, 0), "active environment"))
+
+
+def test_contradicting_pins_stay() -> None:
+    """They are what the findings are for; the contradiction is said by a rule of its own."""
+    choices = resolved("trl==1.16.0", "transformers==4.51.3")
+
+    assert (choices["trl"].version, choices["transformers"].version) == ((1, 16, 0), (4, 51, 3))
+
+
+def test_nightlies_keep_their_name() -> None:
+    """A development build is more than its numbers."""
+    torch = resolved("torch==2.16.0.dev20261101")["torch"]
+
+    assert (torch.version, torch.shown) == ((2, 16, 0), "2.16.0.dev20261101")

@@ -1,0 +1,187 @@
+"""In a folder that a stranger built to be run, mpslint runs nothing of it, writes nothing and connects to nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+SHADOWED = (
+    "click",
+    "yaml",
+    "rich",
+    "libcst",
+    "nbformat",
+    "packaging",
+    "pathspec",
+    "torch",
+    "transformers",
+    "sitecustomize",
+    "usercustomize",
+)
+PWNED = "import os\nos.close(os.open({mark!r}, os.O_CREAT | os.O_WRONLY))\n"
+
+DRIVER = '''
+import multiprocessing, os, sys
+
+def watch(event, arguments):
+    """Write down whatever runs, connects, or changes the disk (where there is no strace)."""
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system", "os.startfile"):
+        seen.append(f"execve {arguments[0]}")
+    elif event in ("socket.connect", "socket.getaddrinfo", "socket.bind"):
+        seen.append(f"connect {arguments}")
+    elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate"):
+        seen.append(f"write {arguments[0]}")
+    elif event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+        seen.append(f"write {arguments[0]}")
+
+def run(commands):
+    from mpslint.cli import group
+    for command in commands:
+        try:
+            group.main(command, standalone_mode=False)
+        except SystemExit:
+            pass
+        except Exception as error:
+            print(type(error).__name__, error)
+
+if __name__ == "__main__":
+    multiprocessing.set_start_method(sys.argv[1])
+    seen = []
+    if sys.argv[2]:
+        sys.addaudithook(watch)
+    run([command.split() for command in sys.argv[3:]])
+    found, seen = list(seen), []
+    if sys.argv[2]:
+        with open(sys.argv[2], "w") as stream:
+            stream.write("\\n".join(found))
+'''
+
+COMMANDS = (
+    "check .", "check . --no-cache --format json", "check -j 2 --no-cache a.py b.py", "fix .", "fix . --diff", "fix a.py b.py", "plan .",
+    "diagnose train.log --source a.py", "doctor", "report train.log --source a.py", "config .", "rules", "explain MPS101", "clean",
+)  # fmt: skip
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A repository that tries to be run by whatever reads it; what succeeds leaves the file PWNED beside it."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    mark = str(tmp_path / "PWNED")
+    for name in (*(name for name in sys.stdlib_module_names if name != "antigravity"), *SHADOWED):
+        (folder / f"{name}.py").write_text(PWNED.format(mark=mark))
+    for name in ("conftest.py", "setup.py", "mpslint.py", "sitecustomize.pth", "__main__.py"):
+        (folder / name).write_text(PWNED.format(mark=mark))
+    for name in ("git", "sh", "uname", "ps", "sysctl", "sw_vers", "nvidia-smi", "python", "python3"):
+        (folder / name).write_text(f"#!/bin/sh\ntouch {mark}\n")
+        (folder / name).chmod(0o755)
+    for git in (folder, folder / ".git"):  # the folder itself as a bare repository, and an unpacked one
+        for name in ("objects", "refs", "hooks"):
+            (git / name).mkdir(parents=True)
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+        settings = f'bare = false\n\tworktree = {folder}\n\tfsmonitor = "touch {mark}; false"\n\tpager = touch {mark}\n\thooksPath = hooks'
+        (git / "config").write_text(f"[core]\n\trepositoryformatversion = 0\n\t{settings}\n")
+    victim = tmp_path / "victim"
+    victim.write_text("as it was\n")
+    (folder / ".mpslint_cache").symlink_to(tmp_path)
+    (folder / ".gitignore").symlink_to(victim)
+    (folder / "linked.py").symlink_to(victim)
+    for name in ("requirements.txt", "uv.lock", "environment.yml"):
+        (folder / name).symlink_to("/dev/zero")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "poetry.lock")
+        os.mkfifo(folder / "pipe.py")
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "setup"\nbackend-path = ["."]\n[tool.mpslint]\ntarget = {torch = "2.8"}\n'
+    )
+    (folder / "a.py").write_text(BAD)
+    (folder / "b.py").write_text(f"{PWNED.format(mark=mark)}{BAD}")
+    (folder / "c.ipynb").write_text(
+        json.dumps(
+            {
+                "cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": f"!touch {mark}\n{BAD}"}],
+                "metadata": {},
+                "nbformat": 4,
+                "nbformat_minor": 5,
+            }
+        )
+    )
+    (folder / "run.sh").write_text(f"touch {mark}\nexport PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\npython a.py\n")
+    (folder / "conf.yaml").write_text("!!python/object/apply:os.system ['touch PWNED']\n")
+    (folder / "train.log").write_text(
+        "RuntimeError: MPS backend out of memory (MPS allocated: 5.00 GB, other allocations: 1 GB, max allowed: 6 GB)\n"
+    )
+    return folder
+
+
+def traced(folder: Path, start: str, commands: tuple[str, ...]) -> list[str]:
+    """Run commands of mpslint in a folder; return what ran, connected or was written to, each in a line."""
+    beside = folder.parent
+    (beside / "driver").mkdir()
+    (beside / "temporary").mkdir()
+    (beside / "driver" / "driver.py").write_text(DRIVER)
+    trace = beside / "trace"
+    strace = shutil.which("strace")
+    calls = "trace=execve,execveat,connect,bind,open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,link,linkat,symlinkat,chmod,fchmodat,truncate"
+    line = [sys.executable, str(beside / "driver" / "driver.py"), start, "" if strace else str(trace), *commands]
+    if strace:
+        line = [strace, "-f", "-qq", "-s", "300", "-e", calls, "-o", str(trace), *line]
+    own = {"MPSLINT_CACHE_DIR": str(beside / "cache"), "MPSLINT_CACHE": str(beside / "cache"), "TMPDIR": str(beside / "temporary")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **own}
+    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "MPS101" in done.stdout, done.stdout
+    text = trace.read_text(errors="replace")
+    return [event for line in text.splitlines() if (event := _event(line) if strace else line)]
+
+
+def _event(line: str) -> str:
+    """Return what a line of strace says was run, connected to or changed; '' for what only reads or fails."""
+    match = re.match(r"\d+ +(\w+)\((.*)\) += (-?\d+)", line)
+    if match is None or int(match.group(3)) < 0:
+        return ""
+    call, arguments, _ = match.groups()
+    names = re.findall(r'"([^"]*)"', arguments)
+    if call in ("open", "openat"):
+        return f"write {names[0]}" if re.search("O_WRONLY|O_RDWR|O_CREAT|O_TRUNC", arguments) else ""
+    return f"{call if call in ('execve', 'execveat', 'connect', 'bind') else 'write'} {names[0] if names else arguments}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="made of what Windows has not")
+@pytest.mark.parametrize(
+    ("start", "commands"), [("fork", COMMANDS), ("spawn", ("check -j 2 --no-cache a.py b.py",))], ids=["all", "spawned workers"]
+)
+def test_nothing_of_a_strangers_folder_is_run(hostile: Path, start: str, commands: tuple[str, ...]) -> None:
+    """The only program is Python, nothing is written but the cache, and nobody is called."""
+    before = {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")}
+    events = traced(hostile, start, commands)
+
+    assert not (hostile.parent / "PWNED").exists()
+    assert (hostile.parent / "victim").read_text() == "as it was\n"
+    assert {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")} == before
+    allowed = (
+        "/dev/null",
+        "/dev/tty",
+        "/dev/shm/",
+        "/proc/self/",
+        str(hostile.parent / "cache"),
+        str(hostile.parent / "temporary"),
+        str(hostile.parent / "trace"),
+    )
+    python = os.path.realpath(sys.executable)
+    for event in events:
+        kind, _, what = event.partition(" ")
+        if kind == "execve":
+            assert os.path.realpath(what.strip("[]'\"")) == python, event
+        else:
+            assert kind == "write", event
+            assert what.startswith(allowed), event

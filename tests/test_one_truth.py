@@ -1,0 +1,128 @@
+"""What a setting does on a Mac is said once: check and verify agree in every combination of versions at which something changes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from mpslint.checks.known_calls import load_table
+from mpslint.core.behaviours import Behaviour, load_behaviours
+from mpslint.core.finding import Severity
+from mpslint.core.versions import Version, format_version
+from mpslint.diagnose.operator_versions import first_version
+from mpslint.engine import check
+from mpslint.rule.rule import load_rules
+from mpslint.source.reader import read
+from mpslint.target.target import default_target, with_versions
+from mpslint.verify.outcome import Composition, RunResult
+from mpslint.verify.platform import missing_operators, precision_outcome
+from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.verdict import check_run
+
+TRAINER = 'from transformers import TrainingArguments\n\nargs = TrainingArguments("out", {0}=True, optim="adamw_torch")\n'
+ACCELERATOR = 'from accelerate import Accelerator\n\naccelerator = Accelerator(mixed_precision="{0}")\n'
+VARIABLE = (
+    'import os\n\nfrom accelerate import Accelerator\n\nos.environ["ACCELERATE_MIXED_PRECISION"] = "{0}"\naccelerator = Accelerator()\n'
+)
+AUTOCAST = 'import torch\n\nwith torch.autocast("mps", dtype=torch.{0}):\n    pass\n'
+SCALER = 'import torch\n\nscaler = torch.amp.GradScaler("mps")\n'
+ASKED = [
+    ("trainer", "fp16", TRAINER.format("fp16"), {"MPS101"}),
+    ("trainer", "bf16", TRAINER.format("bf16"), {"MPS102"}),
+    ("accelerator", "fp16", ACCELERATOR.format("fp16"), {"MPS108"}),
+    ("accelerator", "bf16", ACCELERATOR.format("bf16"), {"MPS109"}),
+    ("accelerator_variable", "fp16", VARIABLE.format("fp16"), {"MPS108"}),
+    ("accelerator_variable", "bf16", VARIABLE.format("bf16"), {"MPS120"}),
+    ("autocast", "fp16", AUTOCAST.format("float16"), {"MPS114"}),
+    ("autocast", "bf16", AUTOCAST.format("bfloat16"), {"MPS114", "MPS115"}),
+    ("grad_scaler", "any", SCALER, {"MPS113"}),
+]
+SEVERITY = {"raises": Severity.ERROR, "wrong": Severity.ERROR, "ignored": Severity.WARNING}
+NEWEST = {"torch": (2, 15), "transformers": (5, 23), "accelerate": (1, 15), "macos": (26,)}
+
+
+def machine_of(given: Mapping[str, str]) -> Machine:
+    """Return the Mac that verify judges, with these versions."""
+    return Machine(given["torch"], 16, given.get("transformers", ""), given.get("accelerate", ""), given.get("macos", ""))
+
+
+def _before(version: Version) -> Version:
+    """Return a version just below the first of a release: 4.40 for 4.41, 4.99 for 5.0, 1.11 below 1.12."""
+    *head, last = version
+    return (*head, last - 1) if last or not head else (*head[:-1], head[-1] - 1, 99)
+
+
+def _grid(rows: tuple[Behaviour, ...]) -> Iterator[dict[str, Version]]:
+    """Yield every combination of the versions at which a row begins or ends, and of those just before them."""
+    values: dict[str, set[Version]] = {}
+    for package, _, bound in (term for row in rows for term in row.versions.terms):
+        length = 1 if package == "macos" else 2
+        full = (*bound, 0)[:length]
+        values.setdefault(package, {NEWEST[package]}).update({full, _before(full)})
+    for chosen in itertools.product(*(sorted(found) for found in values.values())):
+        yield dict(zip(values, chosen, strict=True))
+
+
+@pytest.mark.parametrize(("way", "precision", "text", "ids"), ASKED, ids=[f"{way}-{precision}" for way, precision, _, _ in ASKED])
+def test_check_and_verify_say_the_same(way: str, precision: str, text: str, ids: set[str]) -> None:
+    """Where verify says raises or wrong, check has an error; where it says ignored, a warning; where it works, neither says the contrary."""
+    rules = tuple(rule for rule in load_rules() if rule.id in ids)
+    document = read("train.py", text.encode())
+    for versions in _grid(load_behaviours(f"precision.{way}.{precision}")):
+        given = {name: format_version(version) for name, version in {**NEWEST, **versions}.items()}
+        verified = precision_outcome(way, precision, machine_of(given))
+        found = check(document, with_versions(default_target(), given, "test"), rules).findings
+        said = [(finding.severity, finding.message) for finding in found]
+        if verified.does == "works":
+            assert all(severity is not Severity.ERROR for severity, _ in said), versions
+            continue
+        assert said == [(SEVERITY[verified.does], verified.message)], versions
+
+
+MEASURED = [
+    ("trainer", "bf16", {"transformers": "4.56.0", "accelerate": "1.15.0", "torch": "2.8.0", "macos": "13"}, "raises"),
+    ("trainer", "bf16", {"transformers": "4.42.4", "accelerate": "1.11.0", "torch": "2.5.1"}, "raises"),
+    ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.20.3", "torch": "2.2.2"}, "ignored"),
+    ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.22.0", "torch": "2.2.2"}, "raises"),
+    ("trainer", "fp16", {"transformers": "4.41.2", "accelerate": "0.22.0", "torch": "2.5.1"}, "wrong"),
+    ("accelerator", "bf16", {"accelerate": "0.29.3", "torch": "2.4.1"}, "raises"),
+    ("autocast", "bf16", {"torch": "2.8.0", "macos": "13"}, "ignored"),
+    ("autocast", "bf16", {"torch": "2.8.0", "macos": "14"}, "works"),
+]
+
+
+@pytest.mark.parametrize(("way", "precision", "versions", "does"), MEASURED)
+def test_measured_points(way: str, precision: str, versions: dict[str, str], does: str) -> None:
+    """Points at which check and verify once contradicted each other, or a bound was wrong, as the packages' code says it."""
+    assert precision_outcome(way, precision, machine_of({"torch": "2.15", **versions})).does == does
+
+
+@pytest.mark.parametrize("torch", ["2.8", "2.12.1", "2.13"])
+def test_a_fused_optimizer_with_a_scaler(torch: str) -> None:
+    """Where fused AdamW, the Trainer's default, ignores the gradient scaler, check has an error and verify a check that fails, in the same words."""
+    given = {"torch": torch, "transformers": "5.23", "accelerate": "1.15", "macos": "26"}
+    document = read("train.py", TRAINER.replace(', optim="adamw_torch"', "").format("fp16").encode())
+    rules = tuple(rule for rule in load_rules() if rule.id == "MPS101")
+    said = [finding.message for finding in check(document, with_versions(default_target(), given, "test"), rules).findings]
+    spec = RunSpec("gpt2", "causal_lm", Lengths(512), precision="fp16", optimizer="adamw_torch_fused")
+    checks = check_run(RunResult("run", "emulated", (), Composition(0, "forward")), machine_of(given), spec, 100)
+    reason = next(one.reason for one in checks if one.name == "precision")
+    assert (torch != "2.13") is ("ignores the gradient scaler" in said[0]) is reason.startswith(said[0])
+
+
+def test_operators_stand_once() -> None:
+    """check calls an operator missing in exactly the releases that diagnose and verify name: lu_factor until 2.5, unique(dim=) until 2.10."""
+    missing = [entry for entry in load_table("operator_calls.calls") if entry.kind == "missing"]
+    for call, operator in (
+        ("torch.linalg.lu_factor", "linalg_lu_factor"),
+        ("torch.unique", "unique_dim"),
+        ("torch.nn.CTCLoss", "_ctc_loss"),
+    ):
+        first = first_version(operator)
+        entry = next(entry for entry in missing if call in entry.condition.names)
+        assert str(entry.versions) == f"torch < {first}"
+        major, minor = map(int, str(first).split("."))
+        assert operator in missing_operators(f"{major}.{minor - 1}")
+        assert operator not in missing_operators(str(first))

@@ -1,0 +1,69 @@
+"""The documentation site: a page for each rule and no link that leads nowhere. CI builds it whole, with its own check of links."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.links import DOCUMENTATION, rule_url
+from mpslint.rule.rule import load_rules
+from mpslint.session.configuration import KEYS
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Markdown pages of the site."""
+    spec = importlib.util.spec_from_file_location("build", ROOT / "docs" / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    folder = tmp_path_factory.mktemp("pages")
+    module.write_pages(folder)
+    return folder
+
+
+def test_each_rule_has_the_page_that_its_address_names(pages: Path) -> None:
+    """With its versions, how to silence it, and its sources."""
+    for rule in load_rules():
+        assert rule_url(rule.id) == f"{DOCUMENTATION}/rules/{rule.id}/"
+        page = (pages / "rules" / f"{rule.id}.md").read_text()
+        assert f"# {rule.id} {rule.name}" in page
+        assert f"ignore[{rule.id}]" in page
+        assert "Sources:" in page
+    assert rule_url("TEAM001") == ""
+
+
+def test_links_between_pages_lead_somewhere(pages: Path) -> None:
+    """Relative ones to a page or picture, those to the repository to a file of it."""
+    links = 0
+    for page in pages.rglob("*.md"):
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            path = link.partition("#")[0]
+            links += 1
+            if "/blob/main/" in path:
+                assert (ROOT / path.partition("/blob/main/")[2]).exists(), (page.name, link)
+            elif path and ":" not in path:
+                assert (page.parent / path).exists(), (page.name, link)
+    assert links > 200
+
+
+def test_the_menu_names_pages(pages: Path) -> None:
+    """And leaves none out but those of the rules."""
+    text = (ROOT / "docs" / "mkdocs.yml").read_text()
+    named = set(re.findall(r"[\w/-]+\.md", text.split("\nnav:")[1]))
+
+    assert named == {str(page.relative_to(pages)) for page in pages.rglob("*.md") if not page.name.startswith("MPS")}
+
+
+def test_every_key_of_the_configuration_is_on_its_page(pages: Path) -> None:
+    """From the schema."""
+    page = (pages / "configuration.md").read_text()
+
+    assert all(f"| `{key}` |" in page for key in KEYS)

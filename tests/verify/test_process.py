@@ -1,0 +1,189 @@
+"""Foreign code in a process of its own: bounded, explained, and nothing of it left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpslint.verify import work
+from mpslint.verify.confinement.room import Room, environment_in
+from mpslint.verify.process import KEPT_OUTPUT, MARK, Ended, Limits, processes, run
+
+
+def bounded(code: str, folder: Path, **limits: float) -> Ended:
+    """Run Python code within limits."""
+    bounds = Limits(**{"seconds": 60.0, **limits})  # type: ignore[arg-type]
+    return run([sys.executable, "-c", code], folder, dict(os.environ), bounds)
+
+
+def is_left(word: str) -> bool:
+    """Return whether a process with this word on its command line is running."""
+    time.sleep(0.2)
+    listed = subprocess.run(["ps", "-axwwo", "stat=,command="], capture_output=True, text=True, check=False).stdout
+    return any(word in line and not line.startswith("Z") for line in listed.splitlines())
+
+
+def test_a_loop_for_ever_is_ended(tmp_path: Path) -> None:
+    """A run that does not end is stopped at its time, and said so."""
+    ended = bounded("import time\nwhile True: time.sleep(0.1)  # forever-mark", tmp_path, seconds=1)
+
+    assert "longer than 1 seconds" in ended.stopped
+    assert ended.seconds < 15
+    assert not is_left("forever-mark")
+
+
+def test_children_and_daemons_are_ended(tmp_path: Path) -> None:
+    """Children, grandchildren and processes that left the session go with the run."""
+    code = (
+        "import os, subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)  # child-mark'])\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(60)  # daemon-mark'])\n"
+        "    os._exit(0)\n"
+        "time.sleep(0.5)\n"
+    )
+    ended = bounded(code, tmp_path)
+
+    assert ended.code == 0
+    assert not is_left("child-mark")
+    assert not is_left("daemon-mark")
+
+
+ESCAPED = (
+    "import os, sys, time\n"
+    "if os.fork() == 0:\n"
+    "    os.setsid()\n"
+    "    if os.fork() == 0:\n"
+    "        command = 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)  # WORD'\n"
+    "        os.execve(sys.executable, [sys.executable, '-c', command], {})\n"
+    "    os._exit(0)\n"
+    "time.sleep(0.5)\n"
+)
+"""A daemon that left its session, its parent and its environment, ignores SIGTERM, and holds the pipe of the output."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a child subreaper")
+def test_a_daemon_without_our_mark_is_ended(tmp_path: Path) -> None:
+    """An escaped daemon neither survives the run nor keeps it from returning."""
+    ended = bounded(ESCAPED.replace("WORD", "escaped-mark"), tmp_path)
+
+    assert ended.code == 0
+    assert ended.seconds < 30
+    assert not is_left("escaped-mark")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a child subreaper")
+def test_a_daemon_does_not_outlast_the_time(tmp_path: Path) -> None:
+    """The time limit holds where an escaped daemon holds the output's pipe."""
+    ended = bounded(ESCAPED.replace("WORD", "outlasting-mark") + "time.sleep(60)", tmp_path, seconds=2)
+
+    assert "longer than 2 seconds" in ended.stopped
+    assert ended.seconds < 30
+    assert not is_left("outlasting-mark")
+
+
+def test_a_kept_pipe_does_not_keep_the_run(tmp_path: Path) -> None:
+    """Even with the keeper killed, so that a process holds the output for ever, the run returns."""
+    code = "import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\nos.execve('/bin/sleep', ['sleep', '20.0625'], {})"
+    ended = bounded(code, tmp_path, seconds=3)
+
+    assert ended.code == -9
+    assert ended.seconds < 15
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_killed_parent_leaves_nothing(tmp_path: Path, number: int) -> None:
+    """However the parent ends, its command ends with it, and the folders that it could not remove are removed."""
+    scratch, word = tmp_path / "scratch", f"orphan-{number:d}-mark"
+    scratch.mkdir()
+    (scratch / "file").write_text("x")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", (
+            "import os, sys; from pathlib import Path; from mpslint.verify.process import Limits, run\n"
+            f"code = 'open(\\'started\\', \\'w\\'); import time; time.sleep(60)  # {word}'\n"
+            f"run([sys.executable, '-c', code], Path({str(tmp_path)!r}), dict(os.environ), Limits(), scratch=[Path({str(scratch)!r})])"
+        )],
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert comes_true((tmp_path / "started").exists)
+    parent.send_signal(number)
+    parent.wait(20)
+
+    assert comes_true(lambda: not is_left(word))
+    if number != signal.SIGINT:  # Python itself turns it into an exception, and the caller of run() cleans up
+        assert comes_true(lambda: not scratch.exists())
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    """Wait until a condition holds, as long as a slow machine may need; return whether it does."""
+    return any(condition() or time.sleep(0.1) for _ in range(200))
+
+
+def test_a_handler_that_ignores_signals_is_killed(tmp_path: Path) -> None:
+    """A process that ignores being asked is killed."""
+    code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)  # stubborn-mark"
+    ended = bounded(code, tmp_path, seconds=1)
+
+    assert ended.code == -9
+    assert not is_left("stubborn-mark")
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    """A run that takes too much memory is stopped."""
+    ended = bounded("import time\nkept = b'x' * 600_000_000\ntime.sleep(30)", tmp_path, memory=300 * 2**20)
+
+    assert "GB of memory" in ended.stopped
+
+
+def test_output_is_bounded_and_its_end_is_kept(tmp_path: Path) -> None:
+    """A run may print a lot: the last part is kept; past the bound it is stopped."""
+    code = "import sys\nfor i in range(300000): sys.stdout.write('x' * 99 + chr(10))\nprint('the end')"
+    ended = bounded(code, tmp_path)
+    assert ended.output.endswith("the end\n")
+    assert len(ended.output) <= KEPT_OUTPUT
+    assert "printed more" in bounded(code, tmp_path, output=10**6).stopped
+
+
+def test_questions_find_nobody(tmp_path: Path) -> None:
+    """A run that asks for input gets none, instead of waiting."""
+    assert "EOFError" in bounded("input('name? ')", tmp_path).output
+
+
+def test_every_process_is_marked(tmp_path: Path) -> None:
+    """The mark by which a run's processes are found is in its environment."""
+    assert bounded(f"import os; print(len(os.environ['{MARK}']))", tmp_path).output == "32\n"
+    assert os.getpid() in {row[0] for row in processes()}
+
+
+def test_the_environment_of_a_script_is_a_short_list(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Only variables on the list pass, a secret under such a name does not; what the user names does; the home is another."""
+    monkeypatch.setenv("HF_TOKEN", "hf_very_secret")
+    monkeypatch.setenv("DATABASE_URL", "postgres://ann:secret@host/x")
+    monkeypatch.setenv("TORCH_API_TOKEN", "another_secret")
+    monkeypatch.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+    monkeypatch.setenv("DATA_DIR", "/data")
+    monkeypatch.setenv("PYTHONPATH", f".{os.pathsep}/opt/mine")
+    environment = environment_in(Room(tmp_path), ["DATA_DIR", "UNSET"])
+
+    assert not {"HF_TOKEN", "DATABASE_URL", "TORCH_API_TOKEN", "UNSET"} & set(environment)
+    assert environment["PYTORCH_ENABLE_MPS_FALLBACK"] == "1"
+    assert environment["DATA_DIR"] == "/data"
+    assert environment["HOME"] == str(tmp_path / "home")
+    assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/opt/mine"]
+
+
+def test_secrets_are_taken_out_of_what_was_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of tokens and passwords are replaced by the names of their variables."""
+    monkeypatch.setenv("HF_TOKEN", "hf_very_secret")
+    monkeypatch.setenv("WANDB_API_KEY", "key_very_secret")
+
+    assert work.hide_secrets("a hf_very_secret b key_very_secret") == "a <HF_TOKEN> b <WANDB_API_KEY>"

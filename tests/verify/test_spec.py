@@ -1,0 +1,99 @@
+"""Runs as data: JSON in and out, and the errors that name what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.finding import ReadError, UsageError
+from mpslint.verify.cache import Cache
+from mpslint.verify.job import Job
+from mpslint.verify.record import from_data, to_data, to_json
+from mpslint.verify.spec import DataSource, Evaluation, Lengths, Machine, RunSpec, read_pair
+
+SPEC = RunSpec(
+    "t5-small",
+    "seq2seq_lm",
+    Lengths(1024, 380),
+    target=Lengths(64, observed=(3, 5)),
+    evaluation=Evaluation(8, 100, generates=True),
+)
+
+
+def test_a_spec_survives_json() -> None:
+    """What is written as JSON is read back as the same spec."""
+    assert from_data(RunSpec, json.loads(to_json(SPEC))) == SPEC
+
+
+def test_equal_specs_have_equal_digests() -> None:
+    """A digest tells specs apart, and nothing else."""
+    assert SPEC.digest() == replace(SPEC).digest()
+    assert SPEC.digest() != replace(SPEC, train_batch=3).digest()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"batch": 3}, "batch: unknown key; known keys are model"),
+        ({"train_batch": "eight"}, "train_batch: expected int, got 'eight'"),
+        ({"train_batch": True}, "train_batch: expected int, got True"),
+        ({"precision": "fp8"}, "precision: 'fp8' is none of no, fp16, bf16"),
+        ({"source": 512}, "source: expected an object with keys"),
+        ({"source": {"median": 3}}, "source.limit: this key is required"),
+        ({"source": {"limit": 8, "observed": 3}}, "source.observed: expected a list"),
+    ],
+)
+def test_a_wrong_key_is_named(change: dict[str, object], said: str) -> None:
+    """The error names the key, and what is wrong with it."""
+    with pytest.raises(UsageError, match=said.replace("(", r"\(")):
+        from_data(RunSpec, {**to_data(SPEC), **change})
+
+
+def test_a_spec_file_holds_one_run_or_two(tmp_path: Path) -> None:
+    """A file with a single run is the run as written; a second one without a name is the rewrite."""
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(to_data(SPEC)))
+    assert read_pair(path).after is None
+
+    path.write_text(json.dumps({"before": to_data(SPEC), "after": to_data(SPEC), "machine": {"memory_gb": 8}}))
+    pair = read_pair(path)
+    assert pair.after is not None
+    assert (pair.before.name, pair.after.name, pair.machine.memory_gb) == ("as written", "as rewritten", 8)
+
+
+def test_a_spec_file_that_is_no_json_is_one_line(tmp_path: Path) -> None:
+    """Broken JSON is a ReadError that names the file."""
+    path = tmp_path / "run.json"
+    path.write_text("{")
+
+    with pytest.raises(ReadError, match=r"run\.json: cannot be read as a run specification"):
+        read_pair(path)
+
+
+def test_lengths_know_whether_they_vary() -> None:
+    """Lengths are fixed without a median, or when all that were observed are cut to the same."""
+    assert Lengths(64).is_fixed
+    assert not Lengths(64, 20).is_fixed
+    assert Lengths(64, observed=(70, 80)).is_fixed
+    assert not Lengths(64, observed=(7, 80)).is_fixed
+
+
+def test_a_machine_compares_only_known_versions() -> None:
+    """Versions that are not known are left out."""
+    assert Machine(torch="2.13.0+cpu", transformers="5.1").versions() == {"torch": (2, 13, 0), "transformers": (5, 1)}
+
+
+def test_a_changed_data_file_makes_a_cached_result_stale(tmp_path: Path) -> None:
+    """A result is kept for the data set that it was worked out from."""
+    data = tmp_path / "train.jsonl"
+    data.write_text('{"text": "a"}\n')
+    spec = RunSpec("t5-small", "causal_lm", Lengths(8), data=DataSource("files", str(data), "text"))
+    cache, job = Cache(tmp_path / "cache"), Job("emulate", specs=(spec,))
+    cache.put(job, {"steps": 1})
+    assert cache.get(job) == {"steps": 1}
+
+    data.write_text('{"text": "a much longer one"}\n')
+    assert cache.get(job) is None

@@ -1,0 +1,187 @@
+"""From records to verdicts: what fails, what passes, and what cannot be told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
+from mpslint.source.reader import read
+from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
+from mpslint.verify.page import as_page
+from mpslint.verify.page_reading import reading_sections
+from mpslint.verify.reading import Found, Reading, found
+from mpslint.verify.report import Report
+from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.text import sparkline
+from mpslint.verify.values import judge_values
+from mpslint.verify.verdict import check_run, decide, size
+
+MB, GB = 2**20, 2**30
+MACHINE = Machine("2.13", 16, "5.23", "1.15")
+SPEC = RunSpec("gpt2", "causal_lm", Lengths(512))
+
+
+def run(steps: int = 100, leak: int = 0, driver: int = 3 * GB, keys: int = 0, **settings: object) -> RunResult:
+    """Return a run of even steps."""
+    records = tuple(
+        StepRecord(number, live=GB + number * leak, peak=2 * GB, driver=driver, new_keys=keys, new_graph_keys=keys)
+        for number in range(1, steps + 1)
+    )
+    plain = RunResult("run", "emulated", records, Composition(2 * GB, "forward"), largest_peak=2 * GB, driver_peak=driver)
+    return replace(plain, **settings)  # type: ignore[arg-type]
+
+
+def failed(result: RunResult, spec: RunSpec | None = None, horizon: int = 2000) -> dict[str, str]:
+    """Return the names and reasons of the checks that do not pass."""
+    return {check.name: check.reason for check in check_run(result, MACHINE, spec, horizon) if check.status != "pass"}
+
+
+def test_an_even_run_passes() -> None:
+    """Nothing grows, everything fits."""
+    assert failed(run()) == {}
+    assert decide("run", list(check_run(run(), MACHINE, SPEC, 2000))).status == "pass"
+
+
+@pytest.mark.parametrize(
+    ("result", "spec", "name", "said"),
+    [
+        (run(leak=MB), None, "live memory", "grows by 1.0 MiB a step"),
+        (run(driver=20 * GB), None, "driver memory", "PyTorch raises at"),
+        (run(keys=20), None, "compiled graphs", "20.0 new compiled graphs a step"),
+        (run(largest_peak=12 * GB), None, "fits", "does not fit a 16 GB Mac"),
+        (run(largest_peak=30 * GB), None, "fits", "raises at"),
+        (run(failure="RuntimeError: no"), None, "starts", "RuntimeError: no"),
+        (run(troubles=(Trouble("x", "error", "no kernel"),)), None, "operators", "no kernel"),
+        (run(dropout=0.1), replace(SPEC, gradient_checkpointing=True), "gradients", "silently wrong"),
+        (run(), replace(SPEC, weights_dtype="float16"), "gradients", "float16"),
+        (run(), replace(SPEC, weights_dtype="bfloat16"), "gradients", "hardly moves"),
+    ],
+)
+def test_each_defect_has_its_check(result: RunResult, spec: RunSpec | None, name: str, said: str) -> None:
+    """A defect fails the check that is about it, in words that name it."""
+    assert said in failed(result, spec)[name]
+
+
+def test_look_alikes_pass() -> None:
+    """A warning, checkpointing without dropout, LoRA on bfloat16 weights, few shapes at the start."""
+    assert failed(run(troubles=(Trouble("x", "warning", "slow"),))) == {}
+    assert failed(run(dropout=0.0), replace(SPEC, gradient_checkpointing=True)) == {}
+    assert failed(run(), replace(SPEC, weights_dtype="bfloat16", lora_rank=8)) == {}
+    assert failed(run(keys=20), None, horizon=100) == {}
+
+
+def test_precision_is_judged_by_the_versions_in_force() -> None:
+    """fp16 works with late versions and raises with early ones."""
+    spec = replace(SPEC, precision="fp16")
+    early = Machine("2.13", 16, "4.57", "1.10")
+
+    assert failed(run(), spec) == {}
+    assert "fp16 mixed precision requires a GPU" in next(
+        check.reason for check in check_run(run(), early, spec, 2000) if check.name == "precision"
+    )
+
+
+def test_evaluation_that_does_not_fit_is_its_own_check() -> None:
+    """Training fits, evaluation does not: kept logits, on the device or in the process."""
+    device = StepRecord(100, "evaluate", live=GB, peak=15 * GB, driver=3 * GB)
+    host = StepRecord(100, "evaluate", live=GB, peak=3 * GB, driver=3 * GB, host=20 * GB)
+
+    assert "logits of every batch" in failed(replace(run(), steps=(*run().steps, device)))["evaluation"]
+    assert "collects 20.0 GiB" in failed(replace(run(), steps=(*run().steps, host)))["evaluation"]
+
+
+def values(losses: list[float], moved: bool = True, uncertain: tuple[str, ...] = ()) -> RunResult:
+    """Return a run on the CPU."""
+    records = tuple(StepRecord(number, loss=loss, gradient_norm=1.0) for number, loss in enumerate(losses, start=1))
+    return RunResult("run", "cpu", records, moved=moved, uncertain=uncertain)
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "said"),
+    [
+        (values([3.0, 2.0, 1.0]), "pass", "finite"),
+        (values([3.0, float("nan")]), "fail", "the loss is nan at step 2"),
+        (values([3.0, 3.0], moved=False), "fail", "no weight changes"),
+        (values([3.0, 40.0, 500.0, 9000.0]), "fail", "diverges"),
+        (values([]), "not run", "no loss"),
+    ],
+)
+def test_values_by_themselves(result: RunResult, status: str, said: str) -> None:
+    """A loss must be finite and the weights must move."""
+    (own,), _ = judge_values([result])
+
+    assert own[0].status == status
+    assert said in own[0].reason
+
+
+def test_values_before_and_after() -> None:
+    """Equal losses are the same training; a tenth of a percent is rounding; a model of means is given more."""
+    same = judge_values([values([3.0, 2.0]), values([3.001, 2.001])])[1][0]
+    other = judge_values([values([3.0, 2.0]), values([3.0, 2.02])])[1][0]
+    means = judge_values([values([3.0, 2.0]), values([3.0, 2.02], uncertain=("mean of means",))])[1][0]
+
+    assert (same.status, other.status, means.status) == ("pass", "fail", "pass")
+    assert "1.00 % at step 2" in other.reason
+
+
+def test_a_report_answers_for_all_its_runs() -> None:
+    """The worst verdict counts, so a run that passes only as it is rewritten fails; values that differ fail too; exit codes follow."""
+    bad, good = Verdict("as written", "fail", ""), Verdict("as rewritten", "pass", "")
+    report = Report("x", MACHINE, (run(),), (bad, good))
+
+    assert (report.status, report.exit_code()) == ("fail", 1)
+    both = replace(report, verdicts=(good, good))
+    assert (both.status, both.exit_code()) == ("pass", 0)
+    apart = replace(both, comparison=(Check("same training", "fail", ""),))
+    assert (apart.status, apart.exit_code()) == ("fail", 1)
+    unasked = replace(both, comparison=(Check("same training", "not run", ""),))
+    assert unasked.status == "pass"
+    doubt = replace(report, verdicts=(replace(good, status="inconclusive"),))
+    assert (doubt.exit_code(), doubt.exit_code(strict=True)) == (0, 1)
+    assert replace(report, problem="no torch").exit_code() == 3
+
+
+def test_words_promise_no_more_than_was_run() -> None:
+    """Emulated is a prediction; only a run on MPS is called measured on MPS."""
+    assert "not measured" in Report("x", MACHINE, (run(),)).basis
+    assert "measured on MPS" not in Report("x", MACHINE, (run(),)).basis
+    real = replace(run(), backend="mps", versions={"torch": "2.15", "chip": "arm"})
+    assert Report("x", MACHINE, (real,)).basis == "measured on MPS (arm, torch 2.15)"
+    assert "not of MPS" in Report("x", MACHINE, (replace(run(), backend="cuda"),)).basis
+
+
+def test_a_page_is_one_file_and_escapes_what_it_shows() -> None:
+    """No scripts, no links to elsewhere; text from a run cannot become HTML."""
+    found = Found("MPS1", "<u>", "error", "<script>", "line 1")
+    reading = Reading("<u>", "<u>", ("<u>",), (found,), ("<u>",), (found,), (("<u>", ("+<u>",)),))
+    report = Report("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),), reading=reading)
+    page = as_page([report, report])
+
+    assert "<b>x</b>" not in page
+    assert "<script" not in page
+    assert "<u>" not in page
+    assert "http" not in page.replace("http-equiv", "")
+    assert page.count("<svg") == 8
+
+
+def test_small_texts() -> None:
+    """Bytes and curves as people read them."""
+    assert [size(count) for count in (12, 2048, 3 * MB, 5 * GB)] == ["12 B", "2.0 KiB", "3.0 MiB", "5.0 GiB"]
+    assert sparkline([0, 1, 2, 4], 4) == "▁▃▅█"
+    assert sparkline([]) == ""
+
+
+def test_the_page_names_notes_last_and_says_how_each_is_mended() -> None:
+    """What goes wrong comes by its place; what a fix cannot do is said to be done by hand."""
+    document = read("train.py", b"a\nb\nc\n")
+    manual, safe = Fix(Safety.MANUAL, "Take it away."), Fix(Safety.SAFE, "fp16=False", ())
+    rows = [(Severity.NOTE, None), (Severity.ERROR, manual), (Severity.WARNING, safe)]
+    findings = [Finding(f"MPS10{n}", "x", severity, "y", Span(2 * n, 2 * n + 1), "", fix) for n, (severity, fix) in enumerate(rows)]
+    page = "".join(reading_sections(Reading("run", "torch", findings=tuple(found(document, finding) for finding in findings))))
+
+    assert re.findall(r"MPS\d+", page) == ["MPS101", "MPS102", "MPS100"]
+    assert "By hand: Take it away.</span>" in page
+    assert "Fix (safe): fp16=False.</span>" in page

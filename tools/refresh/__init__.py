@@ -1,0 +1,1 @@
+"""Rebuilds the machine-readable part of `rules/` from the packages on the index."""
