@@ -146,7 +146,7 @@ def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
         except Exception as error:
             entries = ", ".join(os.path.relpath(script) for script in unit.scripts[:MOST_NAMED])
             more = f" and {len(unit.scripts) - MOST_NAMED} more" if len(unit.scripts) > MOST_NAMED else ""
-            problem = f"runs of {entries}{more} not read, because of a mistake in mpslint ({mistake(error)}); each file is checked by itself"
+            problem = f"runs of {entries}{more} not read: a mistake in mpslint ({mistake(error)}); each file is checked by itself"
             with contextlib.suppress(OSError):
                 print(f"mpslint: {inert(problem)}", file=sys.stderr)
         else:

@@ -233,7 +233,7 @@ def test_a_mistake_in_a_run_is_said_and_costs_that_run(
     assert "MPS101" in [finding.rule for finding in views["train.py"].findings]
     said = capfd.readouterr().err.splitlines()
     assert len(said) == 1
-    assert said[0].startswith("mpslint: runs of train.py not read, because of a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
+    assert said[0].startswith("mpslint: runs of train.py not read: a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
     assert said[0].endswith("each file is checked by itself")
 
 
