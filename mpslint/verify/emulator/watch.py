@@ -80,7 +80,7 @@ class Watch(TorchDispatchMode):
         for tensor in made:
             self.memory.see(tensor, name)
         if name not in self._views:
-            key = self.keys.see(name, args, kwargs)
+            key = self.keys.see(name, args, kwargs, made)
             if self.keeps_calls:
                 self.calls.append((key, key in self.keys.graph_keys))
         if self.seen is not None:
