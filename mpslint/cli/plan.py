@@ -20,7 +20,7 @@ from mpslint.session.runs import check_paths
 @click.command(short_help="Show the training run as mpslint understands it.")
 @file_options
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
-@click.option("--estimate", is_flag=True, help="Say what memory the run needs at its peak, and which batch fits which Mac.")
+@click.option("--estimate", is_flag=True, help="Say what memory and time the run needs on which Mac.")
 @click.option("--written", is_flag=True, help="Only what the file says, without defaults.")
 def command(output_format: str, estimate: bool, written: bool, **values: Any) -> None:
     """Show each training run of a file: every setting, its value, where it was written, or for which versions the default holds.
@@ -31,6 +31,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
       mpslint plan train.py --written
       mpslint plan train.py --format json --transformers 4.40
       mpslint plan train.ipynb --estimate
+      mpslint plan train.ipynb --estimate --chip "M4 Pro"
     """
     if estimate:
         sys.exit(_estimate(values, output_format))
@@ -57,8 +58,10 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
 
 
 def _estimate(values: dict[str, Any], output_format: str) -> int:
-    """Print the memory estimate of each file's run; return the exit code."""
+    """Print the memory and the time that each file's run is estimated to need; return the exit code."""
+    from mpslint.estimate.chips import macs_of
     from mpslint.report.console import console
+    from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
     from mpslint.verify.files import Asked, estimate_file, files, has_run
     from mpslint.verify.record import to_data
@@ -67,12 +70,13 @@ def _estimate(values: dict[str, Any], output_format: str) -> int:
     if not work.has_torch():
         raise ReadError("--estimate needs torch and transformers: pip install 'mpslint[verify]'")
     asked = Asked(paths_of(values), options_of(values))
+    macs = macs_of((values["chip"],) if values.get("chip") else ())
     found, problems = [], []
     for file in files(asked):
         if not file.is_named and not has_run(file, asked):
             continue
         try:
-            found.append(estimate_file(file, asked))
+            found.append(estimate_file(file, asked, macs=macs))
         except ReadError as error:
             problems.append(str(error) if str(error).startswith(file.path) else f"{file.path}: {error}")
     if output_format == "json":
@@ -80,6 +84,8 @@ def _estimate(values: dict[str, Any], output_format: str) -> int:
     else:
         for one in found:
             print_estimate(f"{one.path}: {one.run}", one.estimate, one.assumptions, console())
+            if one.forecast is not None:
+                print_forecast(one.forecast, console())
     for problem in problems:
         complain(f"mpslint: {problem}")
     return EXIT_UNREADABLE if problems else 0

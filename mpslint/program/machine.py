@@ -26,6 +26,12 @@ class Loader(Protocol):
     def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
         """Return a module in a package, walked; None where there is none."""
 
+    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
+
+    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
+
 
 MOST_STEPS = 300_000
 """Expressions evaluated in one file before the evaluator stops following calls."""

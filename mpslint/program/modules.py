@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from mpslint.core.record import record
 from mpslint.facts.facts import Context
-from mpslint.facts.values import Frame, Module, Names
+from mpslint.facts.values import Frame, Module, Names, Value
+from mpslint.program.config_files import ConfigFiles
 from mpslint.program.machine import Machine
 from mpslint.project.resolve import Located, submodule
 from mpslint.project.run import Run
@@ -27,10 +30,27 @@ class Modules:
     """By file, or by folder for a package without `__init__.py`."""
     depth: int = 0
 
+    @functools.cached_property
+    def files(self) -> ConfigFiles:
+        """The configuration files of the run."""
+        return ConfigFiles(self.run)
+
+    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
+        return self.files.load(path, self._importer(m), is_weak)
+
+    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
+        return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name)
+
+    def _importer(self, m: Machine) -> str:
+        """Return the file whose code is walked."""
+        home = m.home
+        return home.path or f"{home.folder}/" if home is not None else self.run.script
+
     def load(self, m: Machine, name: str, level: int) -> Module | None:
         """Return the module that an import means, with the packages that it lies in; None for one outside the project."""
-        home = m.home
-        importer = home.path or f"{home.folder}/" if home is not None else self.run.script
+        importer = self._importer(m)
         if not name:
             located = self.run.locate("", level, importer)
             return self._walked(m, located, ".") if located is not None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import Any
@@ -12,9 +13,11 @@ from mpslint.core.finding import Span
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
+from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, paths_in
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
 from mpslint.source.document import Document, Part
 
+NOT_BLANK = re.compile(r"[^\r\n]")
 MOST_FILES = 60
 """Files of one run that are read; what it imports beyond is not known."""
 MOST_CHARACTERS = 2_000_000
@@ -38,6 +41,10 @@ class Project:
     folders: dict[str, tuple[str, ...]] = field(default_factory=dict)
     behind: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = field(default_factory=dict)
     """The files that a file imports, by the file and the folders that are searched."""
+    paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The paths of configuration files that each file writes."""
+    composed: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    """The folder and the name of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
     trees: dict[str, Any] = field(default_factory=dict)
     """The statements of each file, once some run parsed it; they have the same lines in every run."""
@@ -102,13 +109,33 @@ class Project:
             if os.path.isfile(helper):
                 yield helper
 
+    def configs_behind(self, path: str, script: str) -> Iterator[str]:
+        """Yield the configuration files that a file names, and those that Hydra composes for it."""
+        if path not in self.paths:
+            document = self.document(path)
+            self.paths[path] = paths_in(document.python) if document is not None else ()
+            self.composed[path] = composed_in(document.python) if document is not None else ()
+        for written in self.paths[path]:
+            found = find_file(written, path, script)
+            if found is not None and self.text(found) is not None:
+                yield found
+        for folder, name in self.composed[path]:
+            for one in composition(os.path.join(os.path.dirname(path), folder), name, self.text):
+                yield one.file
+
+    def text(self, path: str) -> str | None:
+        """Return the text of a configuration file; None for one that cannot be read, or holds data."""
+        document = self.document(path) if os.path.isfile(path) else None
+        return document.text if document is not None and len(document.text) <= LARGEST else None
+
     def closure(self, script: str) -> tuple[str, ...]:
         """Return the files that a run of a script reads, by their absolute paths, the script first and the nearest next."""
         found = {script: None}
         for path in (waiting := [script]):
             key = path, self.search_folders(script)
             if key not in self.behind:
-                self.behind[key] = tuple(self.files_behind(path, script))
+                is_code = not path.endswith(ENDINGS)
+                self.behind[key] = (*self.files_behind(path, script), *self.configs_behind(path, script)) if is_code else ()
             for file in self.behind[key]:
                 if file not in found and len(found) < MOST_FILES:
                     found[file] = None
@@ -161,7 +188,7 @@ def run_of(project: Project, script: str) -> Run | None:
         span = Span(start, start + len(document.text) + len(end))
         parts[path] = Part(document, span, first, lines)
         texts += [document.text, end]
-        pythons += [document.python, end]
+        pythons += [document.python or NOT_BLANK.sub(" ", document.text), end]
         start = span.end
     joined = Document(
         entry.path,

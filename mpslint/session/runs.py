@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Finding, ReadError
+from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
+from mpslint.project.loaded import composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path, run_of
 from mpslint.session.session import (
@@ -35,6 +38,8 @@ LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
 
 
+READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON)
+"""What a run reads."""
 MOST_READ_AGAIN = 300_000
 """Bytes of files that runs of one group may read again, beside twice what they all read once."""
 
@@ -52,7 +57,7 @@ class Unit:
 
 def units_of(files: Sequence[Found], waiting: Sequence[tuple[int, Found]], options: Options) -> list[Unit]:
     """Return the units of the files that wait to be checked, out of all files; those that no run ties together stand alone."""
-    graph = _Graph(options)
+    graph = _Graph(options, Project(functools.partial(_unlisted, options)))
     for found in files:
         graph.add(found)
     graph.close()
@@ -67,12 +72,22 @@ def units_of(files: Sequence[Found], waiting: Sequence[tuple[int, Found]], optio
     return sorted([*alone, *(graph.unit(group, tuple(members)) for group, members in groups.items())], key=lambda unit: unit.files[0][0])
 
 
+def _unlisted(options: Options, path: str) -> Document | None:
+    """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
+    found = Found(path, is_named=False)
+    try:
+        document = open_document(found, read_file(path, LARGEST_PROJECT_FILE), options)
+    except ReadError:
+        return None
+    return document if document.kind in READ else None
+
+
 @record(eq=False)
 class _Graph:
     """What imports what among the files of a check."""
 
     options: Options
-    project: Project = field(default_factory=lambda: Project(lambda path: None))
+    project: Project
     guarded: set[str] = field(default_factory=set)
     """Scripts that ask whether they were started."""
     speaking: set[str] = field(default_factory=set)
@@ -108,6 +123,8 @@ class _Graph:
             self.guarded.add(path)
         self.project.imports[path] = tuple(imports_of(text))
         self.project.folders[path] = search_folders(path, search_paths_of(text))
+        self.project.paths[path] = paths_in(text)
+        self.project.composed[path] = composed_in(text)
 
     def close(self) -> None:
         """Find the scripts, what each of their runs reads, and which files that ties together."""
@@ -136,7 +153,7 @@ class _Graph:
             seen.update(closure)
 
     def _may_import(self, path: str) -> bool:
-        return bool(self.project.imports[path])
+        return bool(self.project.imports[path] or self.project.paths[path] or self.project.composed[path])
 
     def _join(self, one: str, other: str) -> None:
         self.groups[self._root(other)] = self._root(one)
@@ -230,7 +247,7 @@ class _Checked:
             document = open_document(found, read_bytes(found, self.options), self.options)
         except ReadError:
             return None
-        return document if document.kind in (Kind.PYTHON, Kind.NOTEBOOK) else None
+        return document if document.kind in READ else None
 
     def _shown(self, path: str) -> str:
         """Return a path as the user writes those of the unit: from the current folder, or absolute."""
@@ -248,7 +265,7 @@ class _Checked:
         entry = run.parts[script].document
         configuration = configuration_for(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
-        walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans)
+        walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans, self.opened.keys())
         for path, found in walked.findings.items():
             self.findings.setdefault(path, []).extend(found)
         if walked.evidence is not None and self.options.with_plans:
@@ -272,7 +289,11 @@ class _Checked:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
-        known = {(finding.rule, finding.span) for finding in (*checked.findings, *checked.silenced)}
+        said = (*checked.findings, *checked.silenced)
+        known = {(one.rule, one.span) for one in said}
+        if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
+            lines = {(one.rule, document.line_at(one.span.start)) for one in said}
+            known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
         more = list({(one.rule, one.span): one for one in reversed(more) if (one.rule, one.span) not in known}.values())
         evidence = (self.runs[path], *checked.evidence[1:]) if path in self.runs else checked.evidence

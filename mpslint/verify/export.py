@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from mpslint.verify.report import Report, to_export
 
 COLUMNS = (
-    "file", "run", "backend", "step", "what", "live_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
+    "file", "run", "backend", "step", "what", "live_bytes", "tensor_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
     "new_keys",
     "new_graph_keys", "seconds", "loss", "gradient_norm", "shapes",
 )  # fmt: skip
@@ -30,7 +30,8 @@ def as_csv(reports: Sequence[Report]) -> str:
     for subject, run in ((report.subject, run) for report in reports for run in report.runs):
         for record in run.steps:
             numbers = (
-                record.live,
+                record.live if record.blocks < 0 else record.blocks,
+                record.live if record.blocks >= 0 else -1,
                 record.peak,
                 record.driver,
                 record.host,

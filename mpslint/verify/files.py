@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpslint.core.finding import MpslintError, ReadError
+from mpslint.estimate.chips import Mac
+from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.session import Options as Session
 from mpslint.session.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
@@ -19,6 +22,7 @@ from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
+from mpslint.verify.step_work import work_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import Options, verify_specs
 from mpslint.verify.work import Progress
@@ -46,6 +50,8 @@ class Estimated:
     machine: Machine
     estimate: Estimate
     assumptions: tuple[str, ...] = ()
+    forecast: Forecast | None = None
+    """How long it takes; None where that was not asked."""
 
 
 def files(asked: Asked) -> list[FoundFile]:
@@ -83,8 +89,11 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
     return report if asked.matrix else _explained(report, before, after)
 
 
-def estimate_file(found: FoundFile, asked: Asked, *, use_cache: bool = True) -> Estimated:
-    """Return what the run of a file needs as it is written, and which batch each Mac takes. Raises ReadError saying why not, UsageError."""
+def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), use_cache: bool = True) -> Estimated:
+    """Return what the run of a file needs as it is written, which batch each Mac takes, and how long a step takes on `macs`.
+
+    Raises ReadError saying why not, UsageError.
+    """
     result = check_file(replace(found, is_named=True), asked.session)
     if result.checked is None:
         raise ReadError(result.problem)
@@ -93,7 +102,11 @@ def estimate_file(found: FoundFile, asked: Asked, *, use_cache: bool = True) -> 
     machine, said = machine_of(result.checked.target)
     plan = spec_of(run, WRITTEN)
     estimate = estimate_spec(plan.spec, machine, use_cache=use_cache)
-    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions))
+    times = None
+    if macs:
+        work = work_of(plan.spec, machine, use_cache=use_cache)
+        times = forecast(work, estimate.composition.peak, macs, machine.versions())
+    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times)
 
 
 def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:

@@ -19,7 +19,7 @@ class StepRecord:
     step: int
     what: What = "train"
     live: int = -1
-    """Alive at the end of the step, gradients dropped."""
+    """Alive at the end of the step, gradients dropped: what the tensors need."""
     peak: int = -1
     driver: int = -1
     """What the driver holds at the end of the step: predicted by the allocator's model, or read from torch.mps."""
@@ -33,6 +33,8 @@ class StepRecord:
     loss: float | None = None
     gradient_norm: float | None = None
     shapes: str = ""
+    blocks: int = -1
+    """The blocks that the live tensors lie in, which is what torch.mps.current_allocated_memory() counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,16 @@ class Kept:
     source: str = ""
     holder: str = ""
     held_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What the compiled graphs of one operator keep: how many there are, their bytes together, and the most of one."""
+
+    operator: str
+    graphs: int
+    size: int
+    largest: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,12 @@ class RunResult:
     trained_parameters: int = 0
     all_keys: int = 0
     graph_keys: int = 0
+    retained: tuple[Retained, ...] = ()
+    """What compiled graphs keep beside the allocator's heaps, by operator; part of the driver memory."""
+    planned_retained: int = 0
+    """What they keep by the end of the run that the user means to do."""
+    out_of_memory: int = 0
+    """The step at which MPS ran out of memory; 0 when it did not."""
     planned_graph_keys: int = 0
     """Graph keys by the end of the run that the user means to do."""
     shapes: int = 0

@@ -77,7 +77,7 @@ def _charts(report: Report) -> Iterator[str]:
     pictures: list[tuple[str, list[RunResult], Callable[[StepRecord], float], bool]] = [
         (f"Driver memory{predicted}", runs, lambda record: record.driver, True),
         ("Peak of live memory in the step", runs, lambda record: record.peak, True),
-        ("Live memory at the end of the step", runs, lambda record: record.live, True),
+        ("Live memory at the end of the step", runs, lambda record: record.live if record.blocks < 0 else record.blocks, True),
     ]
     for label, shown, pick, is_bytes in pictures:
         lines = _lines(shown, pick)

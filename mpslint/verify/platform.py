@@ -3,7 +3,9 @@ memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from mpslint.core.behaviours import behaviour_in
 from mpslint.core.finding import UsageError
@@ -28,14 +30,26 @@ def is_at_least(version: str, other: str) -> bool:
 
 def graph_operators(torch: str) -> frozenset[str]:
     """Return the operators (`mm`, `copy_:cast`) that keep one compiled graph per shape in this torch."""
-    own = minor(torch)
-    found: set[str] = set()
-    for entry in platform_data("graph_cache")["functions"]:
-        if minor(entry["since"]) <= max(own, minor(platform_data("graph_cache")["first"])) and (
-            "until" not in entry or own <= minor(entry["until"])
-        ):
-            found.update(entry["ops"])
-    return frozenset(found)
+    return frozenset(op for entry in _graph_functions(torch) for op in entry["ops"])
+
+
+def float_keyed_operators(torch: str) -> frozenset[str]:
+    """Return the operators that keep one compiled graph for each float they are given, too."""
+    return frozenset(op for entry in _graph_functions(torch) if entry.get("floats") for op in entry["ops"])
+
+
+def _graph_functions(torch: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the functions that keep compiled graphs in this torch."""
+    table = platform_data("graph_cache")
+    own = max(minor(torch), minor(table["first"]))
+    for entry in table["functions"]:
+        if minor(entry["since"]) <= own and ("until" not in entry or own <= minor(entry["until"])):
+            yield entry
+
+
+def retaining_operators() -> frozenset[str]:
+    """Return the operators whose compiled graphs keep a buffer as big as the result."""
+    return frozenset(op for op, entry in platform_data("retained")["operators"].items() if entry["keeps"] == "result")
 
 
 def missing_operators(torch: str) -> dict[str, str]:
@@ -100,11 +114,12 @@ class HeapRules:
     round_large: int
     oversize: int
     coalesces: bool
-    low_watermark: int = field(default=0)
+    low_watermark: int = 0
+    high_watermark: int = 0
 
 
-def heap_rules(torch: str, low_watermark: int = 0) -> HeapRules:
-    """Return the allocator's rules for this torch; `low_watermark` 0 models a Mac that never comes under pressure."""
+def heap_rules(torch: str, low_watermark: int = 0, high_watermark: int = 0) -> HeapRules:
+    """Return the allocator's rules for this torch; a watermark of 0 models a Mac that never comes under pressure, or never raises."""
     data = {name: value for name, value in platform_data("allocator").items() if name != "watermarks"}
     coalesces = is_at_least(torch, data.pop("coalesces_from"))
-    return HeapRules(**data, coalesces=coalesces, low_watermark=low_watermark)
+    return HeapRules(**data, coalesces=coalesces, low_watermark=low_watermark, high_watermark=high_watermark)

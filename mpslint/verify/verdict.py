@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import Limits
-from mpslint.verify.outcome import RANK, Check, Evidence, Kept, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.verify.outcome import RANK, Check, Evidence, Kept, Retained, RunResult, Status, StepRecord, Verdict, worst
 from mpslint.verify.platform import is_at_least, limits_of, precision_outcome
 from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
@@ -43,7 +43,9 @@ def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon
     """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
     bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
-    if result.failure:
+    if result.out_of_memory > 1:
+        yield Check("starts", "pass", f"{_steps(len(trained))} {_did(result)} before memory runs out")
+    elif result.failure:
         yield Check("starts", "fail", result.failure, line=result.failure_line)
     elif result.stopped:
         status: Status = "inconclusive" if trained else "not run"
@@ -58,7 +60,7 @@ def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon
     if len(trained) >= 2 and trained[0].live >= 0:
         yield _live(trained, horizon, result)
     if trained and trained[-1].driver >= 0:
-        yield from _driver(trained, result, bounds, machine)
+        yield from _driver(trained, result, bounds, machine, horizon)
     if trained and trained[0].new_graph_keys >= 0:
         yield _graphs(trained, result, machine, horizon)
     if result.largest_peak >= 0:
@@ -192,7 +194,7 @@ def _first_rise(values: Sequence[float]) -> int | None:
     return next((place + 2 for place, (before, after) in enumerate(pairwise(values)) if after > before and place), None)
 
 
-def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, machine: Machine) -> Iterator[Check]:
+def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, machine: Machine, horizon: int) -> Iterator[Check]:
     predicted = "predicted " if result.backend == "emulated" else ""
     driver = [record.driver for record in trained]
     live = max(record.peak for record in trained)
@@ -203,7 +205,10 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         Evidence(f"{predicted}driver memory, highest", size(top)),
         Evidence("highest live memory", size(live)),
         Evidence(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
+        *_by_graphs(result),
+        *_small(top, result),
     )
+    later = max(result.planned_retained - sum(one.size for one in result.retained), 0)
     churned = growth > max(FLOOR, SHARE * live) and max(driver) > GROWN * live
     cause = (
         " because buffers of ever new sizes are cached and not joined (torch up to 2.13)" if not is_at_least(machine.torch, "2.14") else ""
@@ -215,14 +220,14 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         else f"{predicted}driver memory reaches {size(top)}"
     )
     because = cause if churned else ""
-    if top > FULL * bounds.low:
-        yield Check(
-            "driver memory",
-            "fail",
-            f"{grown}{because}: {_too_much(top, bounds, machine)}",
-            evidence,
-            first,
-        )
+    if result.out_of_memory > 1:
+        said = f"memory runs out at step {result.out_of_memory} of {horizon}{_graphs_keep(result.retained)}: {result.failure}"
+        yield Check("driver memory", "fail", said, evidence, result.out_of_memory, result.failure_line)
+    elif top > FULL * bounds.low:
+        yield Check("driver memory", "fail", f"{grown}{because}: {_too_much(top, bounds, machine)}", evidence, first)
+    elif later and top + later > bounds.high:
+        said = f"{predicted}driver memory reaches {size(top + later)} by step {horizon}{_graphs_keep(result.retained)}"
+        yield Check("driver memory", "fail", f"{said}: {_too_much(top + later, bounds, machine)}", evidence)
     elif top > bounds.recommended:
         said = (
             f"{grown}: more than the {size(bounds.recommended)} that Metal recommends on a {machine.memory_gb} "
@@ -231,6 +236,36 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         yield Check("driver memory", "pass", said, evidence, first)
     else:
         yield Check("driver memory", "pass", f"{grown}{because}", evidence)
+
+
+def _by_graphs(result: RunResult) -> Iterator[Evidence]:
+    """Yield what compiled graphs keep, by operator."""
+    table = platform_data("retained")["operators"]
+    for one in result.retained:
+        if one.size >= 2**20:
+            each = f"{one.graphs} graphs keep {size(one.size)}, at most {size(one.largest)} each"
+            yield Evidence(f"kept: {table[one.operator]['what']}", each)
+    if result.planned_retained > sum(one.size for one in result.retained):
+        yield Evidence("kept by the end of the run", size(result.planned_retained))
+
+
+def _small(top: int, result: RunResult) -> Iterator[Evidence]:
+    """Yield how far a Mac may be from a small figure: one heap more or less decides, and the driver needs some memory itself."""
+    table = platform_data("retained")
+    if result.backend == "emulated" and top < table["small_run"]:
+        heap = platform_data("allocator")["extra_large_heap"]
+        low, high = max(top - heap, max(record.blocks for record in result.steps), 0), top + heap
+        yield Evidence("on a Mac", f"between {size(low + table['beyond'])} and {size(high + table['beyond'])}")
+
+
+def _graphs_keep(retained: Sequence[Retained]) -> str:
+    """Return what the graphs of varying shapes keep, as the reason why driver memory grows."""
+    if not retained:
+        return ""
+    one = retained[0]
+    what = platform_data("retained")["operators"][one.operator]["what"]
+    total = sum(other.size for other in retained)
+    return f" because compiled graphs keep {size(total)} ({what} for each new shape, {size(one.largest)} at most)"
 
 
 def _too_much(top: int, bounds: Limits, machine: Machine) -> str:

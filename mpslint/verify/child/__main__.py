@@ -66,6 +66,10 @@ def do(job: Job, channel: Channel) -> Any:
         from mpslint.verify.child.estimate import estimate
 
         return estimate(job.specs[0], job.machine, job.memory_sizes)
+    if job.kind == "work":
+        from mpslint.verify.child.step_work import step_work
+
+        return step_work(job.specs[0], job.machine)
     if job.kind == "values":
         from mpslint.verify.child.values import compare
 

@@ -119,12 +119,13 @@ class Clock:
                 shapes=shapes,
             )
         assert self.keys is not None
-        everything, graphs = len(self.keys.all_keys), len(self.keys.graph_keys)
+        everything, graphs = len(self.keys.all_keys), self.keys.compiled
         new, self._seen = (everything - self._seen[0], graphs - self._seen[1]), (everything, graphs)
         peak, self.memory.peak = self.memory.peak, self.memory.live
         driver = self.allocator.driver if self.allocator is not None else -1
         number = self.done + (what == "train")
-        return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes)
+        blocks = self.allocator.live if self.allocator is not None else -1
+        return StepRecord(number, what, self.memory.live, peak, driver, self.host(), -1, *new, seconds, shapes=shapes, blocks=blocks)
 
     def gauge_now(self) -> tuple[int, int, int]:
         """Return live, driver and peak bytes of the real GPU, -1 where the code runs on none."""

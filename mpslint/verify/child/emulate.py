@@ -4,6 +4,7 @@ without computing anything."""
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from mpslint.verify.child.installed import versions
 from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.models import dropout_of, weights_dtype
 from mpslint.verify.child.rig import Rig
-from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
@@ -26,6 +27,9 @@ from mpslint.verify.spec import Evaluation, Machine, RunSpec
 Progress = Callable[[int, int, StepRecord], None]
 MOST_EVALUATION_BATCHES = 400
 MOST_PLANNED_SHAPES = 4000
+MOST_STEPS = 3000
+SECONDS_MORE = 40.0
+"""How many steps, and for how long, a run is played on when its graphs may fill the memory before its end."""
 
 
 @dataclass(slots=True)
@@ -37,13 +41,21 @@ class Keys:
     graphs: set[Call] = field(default_factory=set)
     ever: int = 0
 
-    def add(self, found: tuple[set[Call], set[Call]]) -> tuple[int, int]:
-        """Count the keys of a segment; return how many are new."""
-        new, new_graphs = len(found[0] - self.everything), len(found[1] - self.graphs)
+    def add(self, found: tuple[set[Call], set[Call]]) -> tuple[int, set[Call]]:
+        """Count the keys of a segment; return how many are new, and the new graphs."""
+        new, graphs = len(found[0] - self.everything), found[1] - self.graphs
         self.everything |= found[0]
-        self.graphs |= found[1]
-        self.ever += new_graphs
-        return new, new_graphs
+        self.graphs |= graphs
+        self.ever += len(graphs)
+        return new, graphs
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The compiled graphs by the end of the run that the user means to do, and the bytes they keep."""
+
+    graphs: int
+    retained: int
 
 
 class EmulatedRun:
@@ -64,26 +76,41 @@ class EmulatedRun:
         self.spec, self.machine = spec, machine
         self.rig = Rig(spec, machine)
         self.keys = Keys()
+        self.exhausted, self.failure = 0, ""
         bounds = limits_of(machine)
-        self.replay = Replay(AllocatorModel(heap_rules(machine.torch, bounds.low)))
+        self.model = AllocatorModel(heap_rules(machine.torch, bounds.low, bounds.high))
+        self.replay = Replay(self.model)
 
     def run(self, steps: int, progress: Progress) -> RunResult:
         """Return the result of `steps` optimizer steps, with evaluations where the spec has them."""
         start = time.perf_counter()
         spec, rig = self.spec, self.rig
         worst = worst_shape(spec)
-        order = train_shapes(spec, steps)
+        order = train_shapes(spec, max(steps, min(spec.steps, MOST_STEPS)))
         rig.micro_batch(order[0][0])
         rig.cut()
         rig.optimizer_step()
         initial = rig.cut()
-        base(self.replay, rig.weight_bytes, initial)
-        wanted = [shape for shapes in order for shape in shapes] + [worst]
+        optimizer = rig.record_optimizer(order[0][0])
+        records: list[StepRecord] = []
+        try:
+            base(self.replay, rig.weight_bytes, initial)
+            wanted = [shape for shapes in order[:steps] for shape in shapes] + [worst]
+        except OutOfMemoryError as error:
+            self.exhausted, self.failure = 1, str(error)
+            wanted = [worst]
         first = Family(rig.record_first, wanted)
         later = Family(rig.record_next, wanted) if spec.accumulation > 1 else first
-        optimizer = rig.record_optimizer(order[0][0])
-        records = list(self._play(order, first, later, optimizer, steps, progress))
         largest = self._largest(worst, first, later, optimizer)
+        planned = Planned(len(self.keys.graphs), self.model.retained)
+        if not self.exhausted:
+            play = self._play(order[:steps], first, later, optimizer, steps, progress)
+            self._until_exhausted(play, records)
+            largest = self._largest(worst, first, later, optimizer)
+            planned = self._planned(first, later, records)
+        if self._may_run_out(planned, largest, first) and len(order) > steps:
+            more = self._play(order, first, later, optimizer, len(order), progress, len(records))
+            self._until_exhausted(more, records, time.perf_counter() + SECONDS_MORE)
         composition = Composition(largest.highest, largest.highest_in, dict(largest.composition))
         trained = sum(parameter.numel() for parameter in rig.trained)
         return RunResult(
@@ -92,13 +119,18 @@ class EmulatedRun:
             steps=tuple(records),
             composition=composition,
             largest_peak=largest.highest,
-            driver_peak=self.replay.model.peak if self.replay.model is not None else -1,
+            driver_peak=self.model.peak,
             parameters=sum(parameter.numel() for parameter in rig.model.parameters()),
             trained_parameters=trained,
             all_keys=len(self.keys.everything),
             graph_keys=len(self.keys.graphs),
-            planned_graph_keys=self._planned(first, later, records),
-            shapes=len({shape for shapes in order for shape in shapes}),
+            planned_graph_keys=planned.graphs,
+            retained=rig.watch.keys.by_operator(self.keys.graphs),
+            planned_retained=planned.retained,
+            out_of_memory=self.exhausted,
+            failure=f"RuntimeError: {self.failure}" if self.exhausted else "",
+            is_raised_on_mps=bool(self.exhausted),
+            shapes=len({record.shapes for record in records if record.what == "train"}),
             troubles=tuple(rig.coverage.troubles.values()),
             notes=tuple(self._notes(first)),
             uncertain=tuple(self.uncertain + [f"{name} depends on values" for name in rig.watch.data_dependent]),
@@ -109,23 +141,38 @@ class EmulatedRun:
             seconds=time.perf_counter() - start,
         )
 
+    def _until_exhausted(self, play: Iterator[StepRecord], records: list[StepRecord], deadline: float = math.inf) -> None:
+        """Take records until there are no more, memory runs out or time does."""
+        try:
+            for record in play:
+                records.append(record)
+                if time.perf_counter() > deadline:
+                    return
+        except OutOfMemoryError as error:
+            self.failure = str(error)
+            self.exhausted = sum(record.what == "train" for record in records) + 1
+
+    def _may_run_out(self, planned: Planned, largest: Replay, first: Family) -> bool:
+        """Return whether what graphs keep by the end of the run may pass the limit together with the highest peak."""
+        if self.exhausted or not first.is_fitted or planned.retained <= self.model.retained:
+            return False
+        return planned.retained + max(largest.highest, self.model.peak - self.model.retained) > self.model.rules.high_watermark
+
     def _play(
-        self, order: list[list[Shape]], first: Family, later: Family, optimizer: Segment, steps: int, progress: Progress
+        self, order: list[list[Shape]], first: Family, later: Family, optimizer: Segment, steps: int, progress: Progress, done: int = 0
     ) -> Iterator[StepRecord]:
         spec, replay = self.spec, self.replay
         evaluation = Evaluator(self) if spec.evaluation is not None else None
         optimizer_keys = optimizer.keys()
-        for number, shapes in enumerate(order, start=1):
+        for number, shapes in enumerate(order[done:], start=done + 1):
             replay.start_peak()
             new = [0, 0]
             for place, shape in enumerate(shapes):
                 family = later if place else first
                 replay.play(family.at(shape), "forward and backward")
-                for part, count in enumerate(self.keys.add(family.keys_at(shape))):
-                    new[part] += count
+                self.see(family.keys_at(shape), new)
             replay.play(optimizer, "optimizer step")
-            for part, count in enumerate(self.keys.add(optimizer_keys)):
-                new[part] += count
+            self.see(optimizer_keys, new)
             if spec.empty_cache_steps and number % spec.empty_cache_steps == 0:
                 self._empty_cache()
             record = self.record(number, "train", new, shapes_text(shapes))
@@ -134,27 +181,33 @@ class EmulatedRun:
             if evaluation is not None and evaluation.is_due(number, steps):
                 yield from evaluation.run(number)
 
+    def see(self, found: tuple[set[Call], set[Call]], new: list[int]) -> None:
+        """Count the keys of a segment in `new`, and what the new graphs keep."""
+        count, graphs = self.keys.add(found)
+        new[0] += count
+        new[1] += len(graphs)
+        self.model.retain(self.rig.watch.keys.kept_by(graphs))
+
     def record(self, number: int, what: What, new: list[int], shapes: str, host: int = 0) -> StepRecord:
         """Return the record of what was just played."""
-        driver = self.replay.model.driver if self.replay.model is not None else -1
         return StepRecord(
             number,
             what,
             self.replay.live,
             self.replay.peak,
-            driver,
-            host,
-            -1,
-            new[0],
-            new[1],
+            driver=self.model.driver,
+            host=host,
+            new_keys=new[0],
+            new_graph_keys=new[1],
             shapes=shapes,
+            blocks=self.model.live,
         )
 
     def _empty_cache(self) -> None:
-        if self.replay.model is not None:
-            self.replay.model.empty_cache()
+        self.model.empty_cache()
         if is_at_least(self.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
             self.keys.graphs.clear()
+            self.model.release_graphs()
 
     def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:
         """Return a replay of a step whose every sample is as long as allowed:
@@ -170,11 +223,12 @@ class EmulatedRun:
             return self.replay
         return replay
 
-    def _planned(self, first: Family, later: Family, records: list[StepRecord]) -> int:
-        """Return the graph keys by the end of the run that the user means to do."""
+    def _planned(self, first: Family, later: Family, records: list[StepRecord]) -> Planned:
+        """Return the graph keys by the end of the run that the user means to do, and what they keep."""
         known, played = set(self.keys.graphs), sum(record.what == "train" for record in records)
         if not first.is_fitted or self.spec.empty_cache_steps or self.spec.steps <= played:
-            return max(len(known), self.keys.ever if self.spec.empty_cache_steps else 0)
+            count = max(len(known), self.keys.ever if self.spec.empty_cache_steps else 0)
+            return Planned(count, self.model.retained)
         shapes: set[Shape] = set()
         source = epoch(self.spec, self.spec.seed)
         for group in itertools.islice(source, self.spec.steps * self.spec.accumulation):
@@ -183,7 +237,7 @@ class EmulatedRun:
                 break
         for shape in shapes:
             known |= first.keys_at(shape)[1]
-        return len(known)
+        return Planned(len(known), self.rig.watch.keys.kept_by(known))
 
     def _notes(self, first: Family) -> Iterator[str]:
         yield from self.remarks
@@ -227,8 +281,7 @@ class Evaluator:
         replay.start_peak()
         new = [0, 0]
         for shape in self.shapes:
-            for part, count in enumerate(run.keys.add(self.family.keys_at(shape))):
-                new[part] += count
+            run.see(self.family.keys_at(shape), new)
         kept = self.evaluation.keeps_logits and not self.evaluation.generates
         host = play_evaluation(replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps)
         yield run.record(number, "evaluate", new, f"{len(self.shapes)} batches", host)
@@ -246,8 +299,7 @@ class Evaluator:
         new = [0, 0]
         for shape in shapes:
             replay.play(family.at(shape), "generation")
-            for part, count in enumerate(run.keys.add(family.keys_at(shape))):
-                new[part] += count
+            run.see(family.keys_at(shape), new)
         for label in [label for label in replay.held if label.startswith("cache")]:
             replay.drop(label)
         return run.record(number, "generate", new, f"{batch} x {prompt}, {limit} tokens")

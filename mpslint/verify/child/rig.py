@@ -18,12 +18,11 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
 from mpslint.verify.emulator.breakdown import Classes, classify
-from mpslint.verify.emulator.keys import GraphCache
+from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.segment import Segment
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.platform import graph_operators
 from mpslint.verify.spec import Machine, RunSpec
 
 HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -37,7 +36,7 @@ class Rig:
         self.config = make_config(spec, reduced=reduced)
         self.memory = LiveMemory()
         self.coverage = Coverage(machine.torch, is_fallback_on=spec.has_fallback)
-        self.watch = Watch(self.memory, GraphCache(graph_operators(machine.torch)), self.coverage.see, keeps_calls=True)
+        self.watch = Watch(self.memory, graph_cache(machine.torch), self.coverage.see, keeps_calls=True)
         self.fake = _fake_mode() if spec.precision != "no" else None
         self.watch.device = self.device = "cpu" if self.fake is not None else "meta"
         self.model = make_model(spec, self.config, "meta")

@@ -51,16 +51,16 @@ from mpslint.verify.child.torch_patches import (
 )
 from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.child.workers import check_workers
-from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.intercept import Interceptor
-from mpslint.verify.emulator.keys import GraphCache
+from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
-from mpslint.verify.platform import graph_operators, heap_rules, is_at_least, limits_of
+from mpslint.verify.platform import heap_rules, is_at_least, limits_of
 
 SHARE_OF_TIME = 0.6
 EXIT = os._exit
@@ -84,9 +84,9 @@ class Stage:
         self.is_emulated = self.script.device == "emulated"
         bounds = limits_of(job.machine)
         self.recommended = bounds.recommended
-        self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low))
+        self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low, bounds.high))
         self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
-        self.keys = GraphCache(graph_operators(job.machine.torch))
+        self.keys = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
@@ -94,6 +94,7 @@ class Stage:
         self.checkpoints = Checkpoints()
         self.failure = self.failure_line = self.stopped = ""
         self.is_raised_on_mps = False
+        self.out_of_memory = 0
         self.started = time.perf_counter()
         self.leave_with = leave
         self.clock.leave, self.clock.look = self.leave, self.look
@@ -104,7 +105,7 @@ class Stage:
         """Change torch and the libraries that the code may import."""
         if self.is_emulated:
             self.clock.memory, self.clock.keys, self.clock.allocator = self.memory, self.keys, self.allocator
-            pretend_mps(lambda: self.memory.live, lambda: self.allocator.driver, self.recommended)
+            pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
             no_checks_of_values()
@@ -138,7 +139,8 @@ class Stage:
         """Do what torch.mps.empty_cache() does on the machine."""
         self.allocator.empty_cache()
         if is_at_least(self.job.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
-            self.keys.graph_keys.clear()
+            self.keys.forget_graphs()
+            self.allocator.release_graphs()
 
     def report(self, name: str, severity: str, message: str) -> None:
         """Write down a trouble at the user's line."""
@@ -263,7 +265,10 @@ class Stage:
                 f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}"
             ) from None
         message = in_the_words_of_mps(str(error).strip().splitlines()[0][:400]) if str(error).strip() else ""
-        self.failure = f"{type(error).__name__}: {message}".removesuffix(": ")
+        if isinstance(error, OutOfMemoryError):
+            self.out_of_memory = self.clock.done + 1
+        kind = "RuntimeError" if isinstance(error, OutOfMemoryError) else type(error).__name__
+        self.failure = f"{kind}: {message}".removesuffix(": ")
         self.is_raised_on_mps = is_raised_on_mps(error)
         self.failure_line = self.line_of(error)
 
@@ -298,6 +303,7 @@ class Stage:
             driver_peak=self.allocator.peak if self.is_emulated else -1,
             all_keys=len(self.keys.all_keys),
             graph_keys=len(self.keys.graph_keys),
+            retained=self.keys.by_operator(self.keys.graph_keys),
             shapes=len({record.shapes for record in self.clock.records if record.what == "train"}),
             troubles=tuple(self.coverage.troubles.values()),
             kept=self.kept,
@@ -307,6 +313,7 @@ class Stage:
             failure=self.failure,
             failure_line=self.failure_line,
             is_raised_on_mps=self.is_raised_on_mps,
+            out_of_memory=self.out_of_memory,
             stopped=self.stopped,
             versions=versions(),
             seconds=seconds,

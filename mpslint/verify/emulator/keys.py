@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+
+from mpslint.verify.outcome import Retained
+from mpslint.verify.platform import float_keyed_operators, graph_operators, retaining_operators
 
 Call = tuple[Any, tuple[int, ...]]
 """An operator call as the graph cache sees it: what is fixed about it,
 and its integers (shapes and integer arguments)."""
 
 
-def describe(name: str, args: Iterable[Any], kwargs: dict[str, Any]) -> Call:
-    """Return a call's fixed part and its integers. Floats are dropped: AdamW's step size changes,
+def describe(name: str, args: Iterable[Any], kwargs: dict[str, Any], *, floats: bool = False) -> Call:
+    """Return a call's fixed part and its integers. Floats are dropped unless asked for: AdamW's step size changes,
     and is no key on MPS."""
     integers: list[int] = []
-    fixed = (name, *(_describe(value, integers) for value in args))
+    fixed = (name, *(_describe(value, integers, floats) for value in args))
     if kwargs:
-        fixed += tuple((key, _describe(value, integers)) for key, value in kwargs.items() if key != "device")
+        fixed += tuple((key, _describe(value, integers, floats)) for key, value in kwargs.items() if key != "device")
     return fixed, tuple(integers)
 
 
-def _describe(value: Any, integers: list[int]) -> Any:
+def _describe(value: Any, integers: list[int], floats: bool) -> Any:
     if isinstance(value, torch.Tensor):
         shape = value.shape
         integers.extend(shape)
@@ -34,9 +37,9 @@ def _describe(value: Any, integers: list[int]) -> Any:
         integers.append(value)
         return int
     if isinstance(value, float):
-        return float
+        return value if floats else float
     if isinstance(value, (list, tuple)):
-        return tuple(_describe(item, integers) for item in value)
+        return tuple(_describe(item, integers, floats) for item in value)
     return str(type(value))
 
 
@@ -46,8 +49,17 @@ class GraphCache:
     torch."""
 
     operators: frozenset[str]
+    with_floats: frozenset[str] = frozenset()
+    """Operators whose float arguments are part of the key."""
+    retaining: frozenset[str] = frozenset()
+    """Operators whose graphs keep memory; the last integer of their keys is its size."""
+    retain: Callable[[int], None] | None = None
+    """Takes the bytes that each new graph keeps."""
     all_keys: set[Call] = field(default_factory=set)
     graph_keys: set[Call] = field(default_factory=set)
+    compiled: int = 0
+    """How many graphs were compiled, those that were dropped in between too."""
+    _forgotten: set[Call] = field(default_factory=set)
     _rules: dict[Any, str] = field(default_factory=dict)
 
     def rule(self, name: str) -> str:
@@ -73,11 +85,47 @@ class GraphCache:
         is_scalar = not isinstance(second, torch.Tensor) or second.dim() == 0
         return is_scalar is (rule == "scalar")
 
-    def see(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
-        """Count a call; return its key."""
-        key = describe(name, args, kwargs)
+    def see(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: Sequence[torch.Tensor] = ()) -> Call:
+        """Count a call and what it made; return its key."""
+        base = name.partition(".")[0]
+        key = describe(name, args, kwargs, floats=base in self.with_floats)
+        if base in self.retaining:
+            key = (key[0], (*key[1], sum(tensor.numel() * tensor.element_size() for tensor in made)))
         if key not in self.all_keys:
             self.all_keys.add(key)
             if self.is_graph(name, args, kwargs):
-                self.graph_keys.add(key)
+                self._compile(key)
+        elif key in self._forgotten:
+            self._forgotten.discard(key)
+            self._compile(key)
         return key
+
+    def _compile(self, key: Call) -> None:
+        self.graph_keys.add(key)
+        self.compiled += 1
+        if self.retain is not None:
+            self.retain(self.kept_by([key]))
+
+    def kept_by(self, keys: Iterable[Call]) -> int:
+        """Return the bytes that the graphs of some keys keep."""
+        return sum(integers[-1] for fixed, integers in keys if fixed[0].partition(".")[0] in self.retaining)
+
+    def by_operator(self, keys: Iterable[Call]) -> tuple[Retained, ...]:
+        """Return what the graphs of some keys keep, by operator, most first."""
+        sizes: dict[str, list[int]] = {}
+        for fixed, integers in keys:
+            base = fixed[0].partition(".")[0]
+            if base in self.retaining:
+                sizes.setdefault(base, []).append(integers[-1])
+        found = (Retained(name, len(each), sum(each), max(each)) for name, each in sizes.items())
+        return tuple(sorted(found, key=lambda one: -one.size))
+
+    def forget_graphs(self) -> None:
+        """Drop the compiled graphs, so that the next call of each compiles one again."""
+        self._forgotten |= self.graph_keys
+        self.graph_keys.clear()
+
+
+def graph_cache(version: str, retain: Callable[[int], None] | None = None) -> GraphCache:
+    """Return the graph cache of one torch, empty."""
+    return GraphCache(graph_operators(version), float_keyed_operators(version), retaining_operators(), retain)

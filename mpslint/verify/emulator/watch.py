@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from mpslint.verify.emulator.accumulate import ADD, adds_in_place, in_backward, last_reference
 from mpslint.verify.emulator.keys import Call, GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
 
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]
@@ -55,6 +56,8 @@ class Watch(TorchDispatchMode):
         self.memory, self.keys, self.seen, self.keeps_calls, self.before = memory, keys, seen, keeps_calls, before
         self.device = "meta"
         self.calls: list[tuple[Call, bool]] = []
+        self.meter: Meter | None = None
+        """Counts the work of each operator, where somebody asks for it."""
         self.data_dependent: Counter[str] = Counter()
         self.last_reference = last_reference()
         self._names: dict[Any, str] = {}
@@ -68,6 +71,8 @@ class Watch(TorchDispatchMode):
             if is_view(func):
                 self._views.add(name)
         out = self.answer(name, func, args, kwargs)
+        if self.meter is not None and name not in self._views and self.touches_any(args, out):
+            self.meter.see(func, name, args, kwargs, out)
         made = [item for item in (out if isinstance(out, (list, tuple)) else (out,)) if isinstance(item, torch.Tensor)]
         made = [tensor for tensor in made if self.is_emulated(tensor)]
         if not made:
@@ -75,7 +80,7 @@ class Watch(TorchDispatchMode):
         for tensor in made:
             self.memory.see(tensor, name)
         if name not in self._views:
-            key = self.keys.see(name, args, kwargs)
+            key = self.keys.see(name, args, kwargs, made)
             if self.keeps_calls:
                 self.calls.append((key, key in self.keys.graph_keys))
         if self.seen is not None:
@@ -102,6 +107,12 @@ class Watch(TorchDispatchMode):
         """Return whether the first tensor of a call lies on the watched device."""
         first = next((value for value in args if isinstance(value, torch.Tensor)), None)
         return first is not None and self.is_emulated(first)
+
+    def touches_any(self, args: Any, out: Any) -> bool:
+        """Return whether an operator reads or makes a tensor on the watched device, alone or in a list."""
+        values = (*args, *(out if isinstance(out, (list, tuple)) else (out,)))
+        firsts = (value[0] if isinstance(value, (list, tuple)) and value else value for value in values)
+        return any(isinstance(value, torch.Tensor) and self.is_emulated(value) for value in firsts)
 
     def is_emulated(self, tensor: torch.Tensor) -> bool:
         """Return whether a tensor stands for one on the GPU: on the watched device, and without values."""

@@ -1,0 +1,87 @@
+"""The constants of the step-time model (`rules/platform/step_time.yaml`): fitted to published points, with the spread that was left."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import VersionRange
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Measured over estimated: the 10th and the 90th percentile."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What turns a step's work into seconds. Efficiencies and `share` are parts of a chip's measured rates and bandwidth."""
+
+    efficiency: Mapping[str, float]
+    share: float
+    overlap: float
+    fixed: float
+    """Seconds that each step takes whatever it does."""
+    launch: float
+    wait: float
+    """Seconds of one wait for the GPU."""
+    older: VersionRange
+    older_generations: tuple[str, ...]
+    older_factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """Where the published points say little, so that the wide spread holds."""
+
+    seconds: float
+    share: float
+    kinds: tuple[str, ...]
+    chips: tuple[str, ...]
+    dtypes: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1)
+def constants() -> Constants:
+    """Return the constants that mpslint ships. Raises RuleError naming the key that is missing or wrong."""
+    return made_of(platform_data("step_time"))
+
+
+def made_of(table: Mapping[str, Any]) -> Constants:
+    """Return the constants of a table in the form of `step_time.yaml`. Raises RuleError."""
+    try:
+        model, older = table["model"], table["older"]
+        return Constants(
+            {kind: float(value) for kind, value in model["efficiency"].items()},
+            float(model["share"]),
+            float(model["overlap"]),
+            float(model["fixed"]),
+            float(model["launch"]),
+            float(model["wait"]),
+            VersionRange.parse(older["versions"]),
+            tuple(older["generations"]),
+            float(older["matmul"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RuleError(f"rules/platform/step_time.yaml: lacks or misspells {error}") from None
+
+
+@functools.lru_cache(maxsize=1)
+def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
+    """Return the spreads by name, and what the points do not cover. Raises RuleError."""
+    table = platform_data("step_time")
+    try:
+        wide = table["wide"]
+        found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
+        return found, Uncovered(
+            float(wide["seconds"]), float(wide["share"]), tuple(wide["kinds"]), tuple(wide["chips"]), tuple(wide["dtypes"])
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise RuleError(f"rules/platform/step_time.yaml: lacks or misspells {error}") from None

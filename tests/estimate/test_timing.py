@@ -1,0 +1,86 @@
+"""From work to seconds: what grows with what, and where the range is wide."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import platform_data
+from mpslint.estimate.chips import Mac, macs_of, named_chips
+from mpslint.estimate.constants import made_of, spreads
+from mpslint.estimate.forecast import forecast
+from mpslint.estimate.step import Operators, StepWork
+from mpslint.estimate.timing import LAUNCHES, step_time
+
+MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e9, 3)
+SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
+
+
+def work(*operators: Operators, waits: int = 0, epoch_steps: int = 0) -> StepWork:
+    """Return a step of some operators."""
+    return StepWork(operators, 16, 16 * 512, waits=waits, epoch_steps=epoch_steps)
+
+
+def test_a_matmul_takes_its_flop_and_a_copy_its_bytes() -> None:
+    """Twice the cores halve a matmul, twice the bandwidth halves what only moves bytes."""
+    small, large = named_chips("M1 Max")
+    copy = Operators("elementwise", "memory", "float32", 0, 1e10, 3)
+
+    ratio = step_time(work(MATMUL), small).parts["matmul"] / step_time(work(MATMUL), large).parts["matmul"]
+    assert ratio == pytest.approx(large.cores / small.cores)
+    assert step_time(work(copy), small).parts["memory"] == pytest.approx(step_time(work(copy), large).parts["memory"])
+
+
+def test_thousands_of_small_operators_are_bound_by_launches() -> None:
+    """A step of small operators takes the time of their launches, and its range is wide."""
+    time = step_time(work(SMALL), named_chips("M4")[0])
+
+    assert max(time.parts, key=lambda part: time.parts[part]) == LAUNCHES
+    assert time.wide == ("steps under 0.1 s",)
+    assert time.high / time.low == pytest.approx(spreads()[0]["wide"].high / spreads()[0]["wide"].low)
+
+
+def test_parts_sum_up_to_the_step() -> None:
+    """Nothing is counted twice or left out."""
+    time = step_time(work(MATMUL, SMALL, waits=4), named_chips("M2")[0])
+
+    assert sum(time.parts.values()) == pytest.approx(time.seconds)
+    assert time.low < time.seconds < time.high
+
+
+def test_the_range_is_wide_on_chips_without_measurements() -> None:
+    """An Ultra and an M5 have few published points, which the estimate says."""
+    assert step_time(work(MATMUL), named_chips("M1 Pro")[0]).wide == ()
+    assert "few measurements of M3 Ultra" in step_time(work(MATMUL), named_chips("M3 Ultra")[0]).wide
+
+
+def test_old_torch_is_slower_on_old_chips() -> None:
+    """Up to torch 2.2 linear layers ran slower on M1 and M2, not on M3."""
+    assert step_time(work(MATMUL), named_chips("M1")[0], (2, 1)).seconds > step_time(work(MATMUL), named_chips("M1")[0], (2, 8)).seconds
+    assert step_time(work(MATMUL), named_chips("M3")[0], (2, 1)).seconds == step_time(work(MATMUL), named_chips("M3")[0], (2, 8)).seconds
+
+
+def test_a_run_that_does_not_fit_has_no_time() -> None:
+    """What swaps is not known; what fits has its epoch and its rates."""
+    macs = tuple(Mac(named_chips("M4")[1], size) for size in (16, 32))
+    small, large = forecast(work(MATMUL, epoch_steps=100), 15 * 2**30, macs, {}).rows
+
+    assert (small.fits, small.step) == ("no", None)
+    assert large.fits == "yes"
+    assert large.step is not None
+    assert large.epoch is not None
+    assert large.epoch.seconds == pytest.approx(100 * large.step.seconds)
+    assert large.samples_per_second == pytest.approx(16 / large.step.seconds)
+
+
+def test_without_the_size_of_the_data_there_is_no_epoch() -> None:
+    """An epoch is not made up."""
+    assert all(row.epoch is None for row in forecast(work(MATMUL), 2**30, macs_of(()), {}).rows)
+
+
+def test_a_constant_that_is_missing_is_named() -> None:
+    """A table without a key is one line that names it."""
+    table = platform_data("step_time")
+
+    with pytest.raises(RuleError, match="'share'"):
+        made_of({**table, "model": {key: value for key, value in table["model"].items() if key != "share"}})

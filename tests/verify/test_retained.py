@@ -1,0 +1,138 @@
+"""What compiled graphs keep for each new shape, and the run that dies of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+from mpslint.verify.child.emulate import emulate
+from mpslint.verify.emulator.allocator import AllocatorModel, Block, OutOfMemoryError
+from mpslint.verify.emulator.keys import graph_cache
+from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.watch import Watch
+from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.platform import heap_rules
+from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.verdict import check_run
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
+MB = 2**20
+ROWS, WIDTH = 32128, 512
+SHALLOW = {
+    "model_type": "t5", "vocab_size": ROWS, "d_model": WIDTH, "d_kv": 64, "d_ff": 64, "num_layers": 1, "num_heads": 8,
+    "decoder_start_token_id": 0,
+}  # fmt: skip
+SEED = RunSpec(
+    "t5-small of one layer",
+    "seq2seq_lm",
+    Lengths(256, 95),
+    config=SHALLOW,
+    target=Lengths(32, 12),
+    train_batch=4,
+    steps=600,
+    optimizer="sgd",
+)
+"""The embedding of t5-small, batches of many lengths: the run of Hugging Face's forum 175777, made small."""
+
+
+def emulated(spec: RunSpec, version: str) -> RunResult:
+    """Return 40 steps on a Mac with 8 GB, and more where memory may run out."""
+    return emulate(spec, Machine(version, 8, "5.23", "1.15"), 40, lambda done, total, record: None)
+
+
+def test_every_new_length_keeps_the_gradient_of_the_embedding() -> None:
+    """Up to torch 2.12 a graph of each length keeps vocabulary x width x 4 bytes, until the Mac's memory is full."""
+    result = emulated(SEED, "2.12")
+    kept = {one.operator: one for one in result.retained}
+    check = next(check for check in check_run(result, Machine("2.12", 8), SEED, SEED.steps) if check.name == "driver memory")
+
+    assert kept["embedding_dense_backward"].largest == ROWS * WIDTH * 4
+    assert result.out_of_memory > 40
+    assert "MPS backend out of memory" in result.failure
+    assert check.status == "fail"
+    assert f"memory runs out at step {result.out_of_memory} of 600 because compiled graphs keep" in check.reason
+
+
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [(SEED, "2.15"), (replace(SEED, padding="max_length", target=Lengths(32)), "2.12")],
+    ids=["late torch", "fixed shapes"],
+)
+def test_the_run_lives_where_nothing_is_kept(spec: RunSpec, version: str) -> None:
+    """From 2.15 on both operators are Metal kernels; with one shape there is one graph."""
+    result = emulated(spec, version)
+
+    assert (result.out_of_memory, result.failure) == (0, "")
+    assert all(check.status == "pass" for check in check_run(result, Machine(version, 8), spec, spec.steps))
+
+
+def grown(version: str, lengths: list[int]) -> AllocatorModel:
+    """Return the allocator after an embedding was trained on batches of some lengths."""
+    allocator = AllocatorModel(heap_rules(version))
+    table = torch.nn.Embedding(1000, 64, device="meta")
+    with Watch(LiveMemory(), graph_cache(version, allocator.retain)):
+        for length in lengths:
+            table(torch.zeros(length, dtype=torch.int64, device="meta")).sum().backward()
+            table.zero_grad()
+    return allocator
+
+
+@pytest.mark.parametrize(("version", "kept"), [("2.12", 3), ("2.13", 0)])
+def test_a_length_counts_once(version: str, kept: int) -> None:
+    """Only a length that is new keeps memory, and from 2.13 on none does."""
+    assert grown(version, [7, 9, 7, 11, 9]).retained == kept * 1000 * 64 * 4
+
+
+def test_dropped_graphs_are_compiled_again() -> None:
+    """empty_cache() of late torch gives back what graphs kept; the next step keeps it again."""
+    allocator = AllocatorModel(heap_rules("2.13"))
+    keys = graph_cache("2.13", allocator.retain)
+    scores = torch.randn(6, 50, device="meta", requires_grad=True)
+    with Watch(LiveMemory(), keys):
+        for _ in range(2):
+            torch.nn.functional.cross_entropy(scores, torch.zeros(6, dtype=torch.int64, device="meta")).backward()
+            assert allocator.retained == allocator.driver == 6 * 50 * 4
+            keys.forget_graphs()
+            allocator.release_graphs()
+
+    assert (allocator.retained, allocator.driver) == (0, 0)
+
+
+@pytest.mark.parametrize(("version", "graphs"), [("2.11", 3), ("2.12", 0)])
+def test_a_fill_compiles_a_graph_for_each_value(version: str, graphs: int) -> None:
+    """Up to 2.11 the value of a fill is part of the key."""
+    keys = graph_cache(version)
+    with Watch(LiveMemory(), keys):
+        for value in (0.25, 0.5, 0.25, 0.75):
+            torch.full((4,), value, device="meta")
+
+    assert len(keys.graph_keys) == graphs
+
+
+def test_the_whole_cache_is_released_before_memory_runs_out() -> None:
+    """Past the high watermark torch gives back what is cached, of all sizes, and raises only when that is not enough."""
+    allocator = AllocatorModel(heap_rules("2.12", high_watermark=2000 * MB))
+    blocks = [allocator.allocate(600 * MB) for _ in range(3)]
+    for block in blocks:
+        assert isinstance(block, Block)
+        allocator.free(block)
+    allocator.allocate(1900 * MB)
+    with pytest.raises(OutOfMemoryError, match=r"MPS allocated: 1\.86 GiB, other allocations: 0\.00 KiB, max allowed: 1\.95 GiB"):
+        allocator.allocate(200 * MB)
+
+    assert allocator.driver == 1900 * MB
+
+
+def test_a_small_run_is_given_as_a_range() -> None:
+    """Below 2 GiB one heap more or less decides, and the driver needs some memory itself."""
+    steps = tuple(StepRecord(number, live=MB, blocks=2 * MB, peak=3 * MB, driver=40 * MB) for number in range(1, 21))
+    checks = check_run(RunResult("run", "emulated", steps, driver_peak=40 * MB), Machine("2.12", 16), None, 100)
+    shown = {item.label: item.value for check in checks for item in check.evidence}
+
+    assert shown["on a Mac"] == "between 42.0 MiB and 1.1 GiB"
