@@ -33,10 +33,10 @@ def _in(statement: ast.stmt, model: str) -> Iterator[Frozen]:
     elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
         if isinstance(call.func, ast.Attribute) and call.func.attr == METHOD:
-            value = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else True
+            given = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else True
             path = _path(call.func.value, model)
-            if path is not None and isinstance(value, bool):
-                yield Frozen(path, value)
+            if path is not None and isinstance(given, bool):
+                yield Frozen(path, given)
 
 
 def _part(node: ast.expr, model: str) -> str | None:

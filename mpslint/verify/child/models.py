@@ -60,7 +60,7 @@ def config_values(spec: RunSpec) -> dict[str, Any]:
             "once "
             f"(`hf download {spec.model} config.json`), or name a folder with its config.json"
         )
-    return known
+    return dict(known)
 
 
 def _cached(name: str) -> Path | None:
