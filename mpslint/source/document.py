@@ -127,6 +127,8 @@ class Document:
     """For a notebook: the line and column of the JSON text for an index into `cells` and an offset in that cell."""
     physical_end: Callable[[int, int], tuple[int, int]] | None = None
     """The same for the end of a range, which lies right behind the character before the offset."""
+    is_unordered: bool = False
+    """Its cells run in the order in which they need each other's names (marimo), not in that of the file."""
     parts: tuple[Part, ...] = ()
     """The files that a run reads, in the order of their lines: `text` is theirs joined. Empty for a Document of one file."""
     started: Part | None = None
@@ -177,9 +179,9 @@ class Document:
         pieces, end = [], 0
         for cell in self.cells:
             start, python = cell.span.start, self.python[cell.span.start : cell.span.end]
-            pieces += [self.text[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
+            pieces += [self.python[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
             end = cell.span.end
-        return "".join([*pieces, self.text[end:]])
+        return "".join([*pieces, self.python[end:]])
 
     @functools.cached_property
     def code_identifiers(self) -> frozenset[str]:
