@@ -226,8 +226,9 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         None,
         entry.physical,
         entry.physical_end,
-        tuple(parts.values()),
-        parts[script],
+        is_unordered=entry.is_unordered,
+        parts=tuple(parts.values()),
+        started=parts[script],
     )
     if not entered.launch or entered.launch not in parts:
         return Run(project, script, joined, parts)
