@@ -1,4 +1,4 @@
-"""Build the documentation site from the repository: `python docs/build.py site` (needs mpslint[docs]).
+"""Build the documentation site from the repository: `python docs/build.py site` (needs mpslint[docs], Node.js and npm).
 
 The pages are those of `docs/`, the README as the guide, and what the rules, the dialects and the configuration's schema give:
 `python docs/build.py --pages FOLDER` writes them without building the site.
@@ -174,9 +174,12 @@ def main() -> int:
     if given.pages:
         write_pages(given.output)
         return 0
+    from try_page import write_page
+
     with tempfile.TemporaryDirectory() as temporary:
         pages = Path(temporary) / "docs"
         write_pages(pages)
+        write_page(pages / "try")  # Pyodide and mpslint: the page runs by itself
         shutil.copy2(DOCS / "mkdocs.yml", Path(temporary) / "mkdocs.yml")
         command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(given.output.resolve())]
         code = subprocess.run(command, cwd=temporary, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}).returncode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,13 +15,15 @@ from mpslint.project.run import Run
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge
 from mpslint.rule.rule import Rule, is_shipped, load_rules, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
-from mpslint.source.document import Document, Part, Unread
+from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.target.target import Target
 
 if TYPE_CHECKING:
     from mpslint.rule.suppression import Silenced
 
 
+CONFIG = (Kind.YAML, Kind.JSON, Kind.SHELL)
+"""Files that decide values of a run, and are not Python."""
 _MISTAKES = (RuleError, TypeError, ValueError, AttributeError, LookupError)
 
 
@@ -88,9 +90,10 @@ class Walked:
     evidence: Evidence | None
 
 
-def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False) -> Walked:
+def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False, asked: Set[str] | None = None) -> Walked:
     """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
 
+    `asked` are the files (by absolute path) whose findings are asked for: what another one decides is said where it is used.
     Functions that the run doesn't call are not judged; a check of their file by itself does that.
     """
     document = run.document
@@ -98,8 +101,9 @@ def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool 
     if not (able or with_plans) or is_suite(run.parts[run.script].document):
         return Walked({}, None)
     evidence = gather_run(run, target, function_words(tuple(rules)))
+    shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found: dict[str, list[Finding]] = {}
-    for finding in _beside_others([finding for rule in able for finding in _findings(rule, evidence)], able, rules):
+    for finding in _beside_others([finding for rule in able for finding in _findings(rule, evidence, shown)], able, rules):
         path, own = placed(finding, run)
         found.setdefault(path, []).append(own)
     return Walked({path: tuple(findings) for path, findings in found.items()}, evidence)
@@ -152,8 +156,8 @@ def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Sil
         yield Finding(rule.id, rule.name, outcome.severity, message, suppression.span, _why(rule), fix)
 
 
-def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
-    """Return what one rule finds in one program."""
+def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = None) -> list[Finding]:
+    """Return what one rule finds in one program; `shown` are the first lines of the files of a run that a finding may be moved to."""
     outcomes = matching_outcomes(rule, evidence.target.versions)
     if not outcomes:
         return []
@@ -166,7 +170,7 @@ def _findings(rule: Rule, evidence: Evidence) -> list[Finding]:
 
             message, fix = fill(outcome.message, match, evidence), _fix(rule, match, evidence)
             message += evidence.target.reach(outcome.versions)
-            match = _at_decision(match, fix, evidence)
+            match, fix = _at_decision(rule, match, fix, evidence, shown)
             found.append(
                 Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
             )
@@ -187,22 +191,44 @@ def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     if not evidence.document.parts:
         return fix_of(rule, match, evidence)
     part = evidence.document.part_at(match.span.start)
+    if part.document.kind in CONFIG:
+        return _advice(rule, match, evidence)
     peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
-    return fix_of(rule, replace(match, peers=peers), evidence.within(part))
+    fix = fix_of(rule, replace(match, peers=peers), evidence.within(part))
+    is_python = fix is None or all(evidence.document.part_at(edit.span.start).document.kind not in CONFIG for edit in fix.edits)
+    return fix if is_python or fix is None else Fix(Safety.MANUAL, fix.summary)
 
 
-def _at_decision(match: Match, fix: Fix | None, evidence: Evidence) -> Match:
-    """Return a match at the place in another file that decided its value, unless the fix is made where the value is used."""
+def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
+    """Return what a rule advises for a place in a configuration file, in which Python cannot be written."""
+    from mpslint.rewrite.in_config import fix_in_config
+
+    return fix_in_config(rule, match, evidence, None)
+
+
+def _at_decision(rule: Rule, match: Match, fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> tuple[Match, Fix | None]:
+    """Return a match and its fix at the place in another file that decided its value, unless the fix is made where the value is used.
+
+    What a configuration file decides is said and mended there in any case: the code that takes it is right for other values.
+    """
     setting = match.setting
     origin = setting.origin if setting is not None and setting.is_written else None
     if origin is None or not evidence.document.parts:
-        return match
+        return match, fix
     part = evidence.document.part_at(origin.start)
+    is_config = part.document.kind in CONFIG
+    if is_config:
+        from mpslint.rewrite.in_config import fix_in_config
+
+        fix = fix_in_config(rule, match, evidence, fix)
     is_mended_there = fix is None or all(edit.span in part.span for edit in fix.edits)
     if match.span in part.span or match.span == origin or not is_mended_there:
-        return match
+        return match, fix
     others = tuple(one for one in match.related if one.span != origin)
-    return replace(match, span=origin, related=(Related(match.span, f"{match.values.get('spelling', 'it')} takes this value"), *others))
+    if shown is not None and part.first_line not in shown:
+        return replace(match, related=(Related(origin, "decides the value"), *others)), fix
+    taken = Related(match.span, f"{match.values.get('spelling', 'it')} takes this value")
+    return replace(match, span=origin, related=(taken, *others)), fix
 
 
 def _why(rule: Rule) -> str:

@@ -28,6 +28,7 @@ UNREAD = [
     "a.pyc",
     "setup.cfg",
     "a.ipynb.orig",
+    "a.md",
     "env",
     "yaml",
     "a.environment",

@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,34 @@ def test_a_wheel_knows_its_rules(installed: Path, tmp_path: Path, arguments: tup
     (tmp_path / "x.py").write_text("from transformers import TrainingArguments\nTrainingArguments('out', fp16=True)\n")
 
     assert answers(installed, tmp_path, *arguments) == answers(ROOT, tmp_path, *arguments)
+
+
+def built(kind: str, folder: Path) -> Path:
+    """The one file that hatchling builds."""
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)], cwd=ROOT, check=True, capture_output=True)
+    return next(folder.iterdir())
+
+
+def test_a_wheel_holds_each_file_once_and_rules_compiled_only(tmp_path: Path) -> None:
+    """Nothing but the package and what describes it, and no rule twice."""
+    with zipfile.ZipFile(built("wheel", tmp_path)) as wheel:
+        names = wheel.namelist()
+
+    assert len(names) == len(set(names))
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"mpslint"}
+    assert "mpslint/_catalogue.py" in names
+    assert [name for name in names if name.endswith(".data/data/share/man/man1/mpslint.1")]
+    assert not [name for name in names if name.endswith((".yaml", ".ipynb", ".md"))]
+
+
+def test_an_sdist_runs_its_tests(tmp_path: Path) -> None:
+    """Those that read files beside the package find them, and nothing that npm installed is in it."""
+    with tarfile.open(built("sdist", tmp_path / "dist")) as sdist:
+        assert not [name for name in sdist.getnames() if "node_modules" in name]
+        sdist.extractall(tmp_path, filter="data")
+    folder = next(path for path in tmp_path.iterdir() if path.name.startswith("mpslint-"))
+    chosen = ["test_docs.py", "test_ci_files.py", "test_site.py", "test_vscode.py", "test_house.py", "core"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in chosen)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(folder)})
+
+    assert done.returncode == 0, done.stdout[-2000:]

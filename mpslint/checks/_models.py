@@ -185,9 +185,11 @@ def _is_conditional(node: ast.AST, evidence: Evidence) -> bool:
 
 def calls_of(function: ast.FunctionDef | ast.AsyncFunctionDef, evidence: Evidence) -> Iterator[ast.Call]:
     """Yield the calls of a function of the program that no `with` and no decorator takes autograd away from."""
-    for node in evidence.nodes_beside(function.name):
-        if called_name(node) == function.name and isinstance(node, ast.Call) and not _is_switched_off(node, evidence):
-            yield node
+    key = f"calls of {function.name}"
+    if key not in evidence.memo:
+        named = (node for node in evidence.nodes_beside(function.name) if called_name(node) == function.name)
+        evidence.memo[key] = [node for node in named if isinstance(node, ast.Call) and not _is_switched_off(node, evidence)]
+    yield from evidence.memo[key]
 
 
 def _is_switched_off(node: ast.AST, evidence: Evidence) -> bool:

@@ -32,9 +32,9 @@ class StepTime:
         return StepTime(self.seconds * factor, self.low * factor, self.high * factor, parts, self.wide)
 
 
-def step_time(work: StepWork, chip: Chip, torch: Version | None = None) -> StepTime:
-    """Return the estimated time of a step on a chip, with its range."""
-    parts = seconds_by_part(work, chip, constants(), torch)
+def step_time(work: StepWork, chip: Chip, torch: Version | None = None, model: Constants | None = None) -> StepTime:
+    """Return the estimated time of a step on a chip, with its range; `model` stands in for the shipped constants."""
+    parts = seconds_by_part(work, chip, model or constants(), torch)
     seconds = sum(parts.values())
     table, uncovered = spreads()
     wide = tuple(_uncovered(work, chip, seconds, uncovered))

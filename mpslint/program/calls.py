@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import builtin, commandline, environment
+from mpslint.program import builtin, commandline, config_files, environment
 from mpslint.program.machine import DEEPEST_CALL, Machine
 
 FEW_STEPS = 20_000
@@ -165,6 +165,10 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
     if name in platform.bags:
         return _bag(m, name, arguments, node)
+    if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
+        return file
+    if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
+        return config
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
     if name.startswith("argparse."):
@@ -206,6 +210,31 @@ def _bag(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
     if arguments.is_open or (isinstance(first, Mapping) and first.is_open) or (first is not None and not isinstance(first, Mapping)):
         bag.fallback = "another file"
     return bag
+
+
+def _composed(m: Machine, function: Function) -> Value | None:
+    """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
+    for decorator in function.decorators if m.project is not None else ():
+        call = decorator.call if isinstance(decorator, Instance) else None
+        if call is None or not m.platform.composers.intersection(call.names):
+            continue
+        given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
+        texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
+        config = m.project.compose_config(m, *texts) if len(texts) == 2 and m.project is not None else None
+        return config_files.as_object(config) if isinstance(config, Mapping) else None
+    return None
+
+
+def _entry_of_bag(bag: Instance, arguments: Arguments, node: ast.Call) -> Value | None:
+    """Return what `bag.get(key, default)` gives; None where that is not known."""
+    key = arguments.first()
+    if not (isinstance(key, Known) and isinstance(key.value, str)):
+        return None
+    if key.value in bag.slots:
+        return bag.slots[key.value]
+    if bag.fallback:
+        return None
+    return arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
 
 
 def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | None) -> Value:
@@ -253,6 +282,12 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     special = environment.call_outside(m, names, arguments, node)
     if special is not None:
         return special
+    if method in ("get", "pop") and isinstance(receiver, Instance) and receiver.name in m.platform.bags:
+        found = _entry_of_bag(receiver, arguments, node)
+        if found is not None:
+            return found
+    if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
+        return config
     result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
@@ -275,6 +310,7 @@ def record_call(
     node: ast.Call,
     result: Instance | None = None,
     inherited: dict[str, Argument] | None = None,
+    is_parsed: bool = False,
 ) -> Call:
     """Make the fact of a call, and note it unless the path is walked for its values only."""
     call = Call(
@@ -289,6 +325,7 @@ def record_call(
         result,
         inherited or {},
         arguments.unpacked,
+        is_parsed,
     )
     if not m.is_silent:
         m.facts.calls.append(call)
@@ -329,7 +366,7 @@ def call_function(
     if not m.is_silent:
         m.analysed.add(id(function.node))
     frame = m.new_frame(function.frame)
-    _bind_parameters(function, frame, positional, keywords, is_open or not is_called)
+    _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called)
     before = m.frame
     m.frame = frame
     outer = m.context
@@ -367,7 +404,9 @@ def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], ke
     return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
 
 
-def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> None:
+def _bind_parameters(
+    m: Machine, function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
+) -> None:
     parameters = function.node.args
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     bound: dict[str, Value] = dict(zip(names, positional, strict=False))
@@ -386,6 +425,8 @@ def _bind_parameters(function: Function, frame: Frame, positional: Sequence[Valu
     for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
         names.append(parameter.arg)
     options = commandline.option_defaults(function)
+    if names and names[0] not in bound and (composed := _composed(m, function)) is not None:
+        bound[names[0]] = composed
     for name in names:
         if name not in bound:
             given = defaults.get(name, options.get(name, UNKNOWN))

@@ -30,6 +30,8 @@ def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if document.is_unordered:
+            return _parse_cells(document, text)
         try:
             body = ast.parse("\n" * lines_above + text).body
         except PARSER_ERRORS as error:
@@ -54,15 +56,42 @@ def _crosses_cells(document: Document, body: list[ast.stmt]) -> bool:
 
 
 def _parse_cells(document: Document, text: str) -> Parsed:
-    body: list[ast.stmt] = []
+    cells: list[list[ast.stmt]] = []
     unread = []
     for cell in document.cells:
         found = _parse_cell(document, text, cell)
         if isinstance(found, Unread):
             unread.append(found)
         else:
-            body += found
-    return Parsed(body, tuple(unread))
+            cells.append(found)
+    ordered = _as_they_run(cells) if document.is_unordered else cells
+    return Parsed([statement for cell in ordered for statement in cell], tuple(unread))
+
+
+def _as_they_run(cells: list[list[ast.stmt]]) -> list[list[ast.stmt]]:
+    """Return cells in an order in which each comes after those that define its names; what needs each other stays in the file's order."""
+    used, defined = [], []
+    for cell in cells:
+        names = [node for statement in cell for node in ast.walk(statement) if isinstance(node, ast.Name)]
+        used.append({node.id for node in names if isinstance(node.ctx, ast.Load)})
+        defined.append({name for statement in cell for name in _defined_by(statement)})
+    ordered: list[int] = []
+    waiting = list(range(len(cells)))
+    while waiting:
+        free = (one for one in waiting if not any(used[one] & defined[other] for other in waiting if other != one))
+        chosen = next(free, waiting[0])
+        ordered.append(chosen)
+        waiting.remove(chosen)
+    return [cells[index] for index in ordered]
+
+
+def _defined_by(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement of a cell binds, as far as it says them."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    found = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imports = [node for node in ast.walk(statement) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return found | {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
 
 
 def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | Unread:

@@ -22,7 +22,8 @@ def with_bound_names(written: Written, evidence: Evidence) -> Written:
     if not used or evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return written
     first = min((edit.span for edit in used), key=lambda span: span.start)
-    names = list(_names_before(first, evidence))
+    place = Span(len(evidence.document.text), first.end) if evidence.document.is_unordered else first
+    names = list(_names_before(place, evidence))
     if MODULE in names:
         return written
     if names:

@@ -28,6 +28,8 @@ from mpslint.source.files import STANDARD_INPUT, Found
 FOLDER = "findings"
 MOST_ENTRIES = 100_000
 """Entries kept; the oldest go first. A file has one for each Target and set of options that it was checked with."""
+OF_RUNS = (".py", ".ipynb", ".yaml", ".yml", ".json")
+"""Files that a run may read."""
 LARGEST_CACHE = 1_000_000_000
 _CACHE_FILE = re.compile(r"(?:findings|reports)-[\w.+-]+\.json")
 
@@ -55,7 +57,7 @@ class Cache:
 
     def note_files(self, files: Sequence[Found]) -> None:
         """Note which files are checked together."""
-        paths = sorted(self._absolute(found.path) for found in files if found.path.endswith((".py", ".ipynb")))
+        paths = sorted(self._absolute(found.path) for found in files if found.path.endswith(OF_RUNS))
         self.files = _digest("\n".join(paths).encode("utf-8", "surrogatepass"))
 
     @property
@@ -102,7 +104,7 @@ class Cache:
             return None  # gone, or an entry that is none: the file is checked anew
 
     def _files_of(self, path: str) -> str:
-        return self.files if path.endswith((".py", ".ipynb")) else ""
+        return self.files if path.endswith(OF_RUNS) else ""
 
     def _is_same(self, around: dict[str, list[Any]]) -> bool:
         """Return whether other files are as they were: by size, time and inode, else by content."""

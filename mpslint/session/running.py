@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import MpslintError
+from mpslint.core.inert import inert
 from mpslint.session.runs import Unit, check_unit, units_of
 from mpslint.session.session import FileResult, Options, check_file
 from mpslint.session.view import FileView, view
@@ -30,6 +32,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 OBJECTS_BETWEEN_COLLECTIONS = 30_000
 """New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
 
+MOST_NAMED = 3
+"""Entries that a line about their runs names."""
 POLL_SECONDS = 0.25
 """How often whoever waits for other processes is told that time has passed."""
 
@@ -130,15 +134,22 @@ def _one_by_one(
 
 
 def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
-    """Yield what came out of the files of a unit; a mistake of mpslint itself costs a run its other files, and then one file."""
-    if unit.scripts:
+    """Yield what came out of the files of a unit.
+
+    A mistake of mpslint itself in a run is said on standard error, and costs what the run says of its files; one in a file costs that file.
+    """
+    if unit.entries:
         try:
             results = list(check_unit(unit, options))
         except MpslintError:
             raise
-        except Exception:
-            results = []  # each file by itself says what is wrong, where that goes wrong too
-        if results:
+        except Exception as error:
+            entries = ", ".join(os.path.relpath(one.launch or one.script) for one in unit.entries[:MOST_NAMED])
+            more = f" and {len(unit.entries) - MOST_NAMED} more" if len(unit.entries) > MOST_NAMED else ""
+            problem = f"runs of {entries}{more} not read: a mistake in mpslint ({mistake(error)}); each file is checked by itself"
+            with contextlib.suppress(OSError):
+                print(f"mpslint: {inert(problem)}", file=sys.stderr)
+        else:
             yield from results
             return
     for index, found in unit.files:
@@ -158,13 +169,18 @@ def _checked_alone(found: Found, options: Options) -> FileResult:
 def mistake_in(path: str, error: Exception) -> str:
     """Return the one line that says that mpslint itself went wrong over a file, and what to do."""
     import shlex
+
+    send = f"`mpslint report {shlex.quote(path)}` prints what to send"
+    return f"{path}: not checked, because of a mistake in mpslint ({mistake(error)}); {send}"
+
+
+def mistake(error: Exception) -> str:
+    """Return what went wrong inside mpslint, and where, on one line."""
     import traceback
 
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    where = f"{Path(last.filename).name}:{last.lineno}"
-    send = f"`mpslint report {shlex.quote(path)}` prints what to send"
-    return f"{path}: not checked, because of a mistake in mpslint ({what}; {where}); {send}"
+    return f"{what}; {Path(last.filename).name}:{last.lineno}"
 
 
 def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:

@@ -21,7 +21,7 @@ from mpslint.session.configuration import Configuration, find_configuration, loa
 from mpslint.source.document import Document, Kind, Unread
 from mpslint.source.files import STANDARD_INPUT, Found, each_once, find_files, is_excluded
 from mpslint.source.glance import cannot_parse
-from mpslint.source.reader import kind_of, read
+from mpslint.source.reader import MARKDOWN, is_text_notebook, kind_of, read
 
 if TYPE_CHECKING:  # what follows is only loaded for a file that rules may have something to say about
     from mpslint.core.finding import Finding
@@ -139,10 +139,10 @@ def open_document(found: Found, data: bytes, options: Options) -> Document:
     is_input = found.path == STANDARD_INPUT
     name = (options.stdin_filename or STANDARD_INPUT) if is_input else found.path
     kind, ending = (options.stdin_kind if is_input else None) or kind_of(name), Path(name).suffix
-    if kind is None and ending and "py" not in ending:
-        kinds = "Python, notebooks, shell scripts, YAML, JSON, .env files and Dockerfiles"
+    if kind is None and ending and "py" not in ending and ending.lower() not in MARKDOWN:
+        kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, YAML, JSON, .env files and Dockerfiles"
         raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
-    return read(name, data, kind or (_guessed(data) if is_input else None))
+    return read(name, data, kind or (_guessed(data) if is_input and not ending else None))
 
 
 def _guessed(data: bytes) -> Kind:
@@ -155,7 +155,7 @@ def check_file(found: Found, options: Options) -> FileResult:
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
-        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+        broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
         if not broken and not _names_framework(data, configuration, options):
             return _unread_only(found, data, configuration, options)
         return _checked(found, open_document(found, data, options), configuration, options)
@@ -256,7 +256,7 @@ def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Che
 def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
     """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
     configuration = configuration_for(options.stdin_filename or found.path, options)
-    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK)
+    broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
     return found.is_named or broken or _names_framework(data, configuration, options)
 
 

@@ -133,6 +133,12 @@ class Evidence:
 
     def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None) -> Iterator[ast.AST]:
         """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands."""
+        key = f"nodes beside {name} of {id(body)}"
+        if key not in self.memo:
+            self.memo[key] = body, tuple(self._search(name, body))
+        yield from self.memo[key][1]
+
+    def _search(self, name: str, body: Sequence[ast.stmt] | None) -> Iterator[ast.AST]:
         starts = self.document.line_starts
         stack: list[ast.AST] = list(reversed(self.parsed.body if body is None else body))
         while stack:

@@ -6,10 +6,11 @@ import ast
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
-from mpslint.core.finding import Edit, Span
+from mpslint.core.finding import Edit, MissingLibraryError, Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping
 from mpslint.facts.facts import Call, Command
@@ -325,6 +326,8 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
     if not wanted:
         return []
     calls = {id(addition.call): addition.call for addition in wanted}
+    if any(call.is_parsed for call in calls.values()):
+        return None
     edits = []
     for key, call in calls.items():
         span = evidence.span_of(call.node)
@@ -344,18 +347,25 @@ def without_argument(call: str, index: int) -> str | None:
     plain = without_plain_argument(call, index)
     if plain is not None:
         return plain
-    from mpslint.program import lossless
-
-    return lossless.without_argument(call, index)
+    lossless: str | None = _lossless().without_argument(call, index)
+    return lossless
 
 
 def _with_argument(call: str, name: str, value: str, after: str) -> str | None:
     plain = with_plain_argument(call, name, value, after)
     if plain is not None:
         return plain
-    from mpslint.program.lossless import with_argument
+    lossless: str | None = _lossless().with_argument(call, name, value, after)
+    return lossless
 
-    return with_argument(call, name, value, after)
+
+def _lossless() -> ModuleType:
+    """Return the module that rewrites any call. Raises MissingLibraryError where LibCST, which it needs, is not installed."""
+    try:
+        from mpslint.program import lossless
+    except ImportError:
+        raise MissingLibraryError("`mpslint fix` writes this fix where LibCST is installed") from None
+    return lossless
 
 
 def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | None:

@@ -127,6 +127,8 @@ class Document:
     """For a notebook: the line and column of the JSON text for an index into `cells` and an offset in that cell."""
     physical_end: Callable[[int, int], tuple[int, int]] | None = None
     """The same for the end of a range, which lies right behind the character before the offset."""
+    is_unordered: bool = False
+    """Its cells run in the order in which they need each other's names (marimo), not in that of the file."""
     parts: tuple[Part, ...] = ()
     """The files that a run reads, in the order of their lines: `text` is theirs joined. Empty for a Document of one file."""
     started: Part | None = None
@@ -166,7 +168,10 @@ class Document:
     def code(self) -> str:
         """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
         if self.parts:
-            return "".join(part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts)
+            codes = [part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts]
+            others = [part.document for part in self.parts if part.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK)]
+            texts = sorted({word for document in others for word in document.identifiers})
+            return "".join([*codes, *(f'"{word}" ' for word in texts)])  # a word of another file is a text to the Python that reads it
         if self.kind is Kind.PYTHON:
             return bare(self.python)
         if self.kind is not Kind.NOTEBOOK:
@@ -174,9 +179,9 @@ class Document:
         pieces, end = [], 0
         for cell in self.cells:
             start, python = cell.span.start, self.python[cell.span.start : cell.span.end]
-            pieces += [self.text[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
+            pieces += [self.python[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
             end = cell.span.end
-        return "".join([*pieces, self.text[end:]])
+        return "".join([*pieces, self.python[end:]])
 
     @functools.cached_property
     def code_identifiers(self) -> frozenset[str]:

@@ -102,7 +102,7 @@ def _mask_lines(text: str, automagic: bool) -> MaskedCell:
         masked = _mask_statement(statement, automagic)
         pieces.append(statement if masked is None else masked)
         if masked is not None:
-            snippet = _snippet(statement, start)
+            snippet = snippet_of(statement, start)
             if snippet is not None:
                 snippets.append(snippet)
     return MaskedCell("".join(pieces), snippets=tuple(snippets))
@@ -133,7 +133,7 @@ def _placeholder(text: str) -> str:
     return PLACEHOLDER + blank(text[1:])
 
 
-def _snippet(statement: str, start: int) -> Snippet | None:
+def snippet_of(statement: str, start: int) -> Snippet | None:
     """Return what a masked statement says to a shell or to the environment, or None when nothing that matters here."""
     offset = len(statement) - len(statement.lstrip())
     assigned = _ASSIGNED.match(statement)

@@ -16,6 +16,7 @@ _SUFFIXES = {
     ".py": Kind.PYTHON,
     ".pyw": Kind.PYTHON,
     ".ipynb": Kind.NOTEBOOK,
+    ".qmd": Kind.NOTEBOOK,
     ".sh": Kind.SHELL,
     ".bash": Kind.SHELL,
     ".zsh": Kind.SHELL,
@@ -28,6 +29,9 @@ _SUFFIXES = {
 _DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
 """A line that only a notebook runs: a script that was exported from one (by Colab, say) may have it."""
+MARKDOWN = (".md", ".markdown", ".qmd", ".rmd")
+_COMMENTED_MAGICS = ("# Databricks notebook source", "# ---")
+"""How scripts begin that keep the commands of a notebook as comments."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
@@ -50,8 +54,9 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
 
     Raises ReadError when the bytes are not text of that kind; the message names the file, the place and what is wrong.
     """
-    kind = kind or kind_of(path) or Kind.PYTHON
-    if kind is Kind.NOTEBOOK:
+    is_markdown = path.lower().endswith(MARKDOWN)
+    kind = kind or kind_of(path) or (Kind.NOTEBOOK if is_markdown else Kind.PYTHON)
+    if kind is Kind.NOTEBOOK and not is_text_notebook(path, data):
         from mpslint.source.cells import read_notebook
 
         return read_notebook(path, data)
@@ -60,13 +65,30 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
     def write_back(edits: Sequence[Edit]) -> bytes:
         return mark + _spliced(text, edits).encode(encoding, _errors(kind))
 
-    python = without_surrogates(text) if kind is Kind.PYTHON else ""
+    if kind is Kind.NOTEBOOK or (kind is Kind.PYTHON and "import marimo" in text):
+        from mpslint.source.text_notebook import marimo_cells, markdown_cells, read_cells
+
+        spans = markdown_cells(path, text) if is_markdown else marimo_cells(text)
+        if spans is not None:
+            return read_cells(path, without_surrogates(text), spans, write_back, not is_markdown)
+        if is_markdown:
+            raise ReadError(f"{path}: not a notebook: Markdown is read as one if its header has the key `jupyter` or `jupytext`")
+    python = without_surrogates(text) if kind in (Kind.PYTHON, Kind.NOTEBOOK) else ""
     if python and _MAGIC.search(python) is not None:
         from mpslint.source.magics import mask_cell
 
         masked = mask_cell(python)
         return Document(path, kind, text, python=masked.python, snippets=masked.snippets, write_back=write_back)
+    if python.startswith(_COMMENTED_MAGICS):
+        from mpslint.source.text_notebook import commented_magics
+
+        return Document(path, kind, text, python=python, snippets=commented_magics(python), write_back=write_back)
     return Document(path, kind, text, python=python, write_back=write_back)
+
+
+def is_text_notebook(path: str, data: bytes) -> bool:
+    """Return whether a notebook is kept as Markdown or Python, not as JSON."""
+    return path.lower().endswith((*MARKDOWN, ".py")) and data.lstrip()[:1] != b"{"
 
 
 def encoded(path: str, text: str, kind: Kind) -> bytes:

@@ -76,3 +76,28 @@ def test_a_fix_of_a_value_is_made_in_the_module_that_decides_it(tmp_path: Path) 
 
     assert "MPS501" in {finding.rule for finding in fixed.applied}
     assert b'engine.train(model, [], "cuda" if torch.cuda.is_available()' in fixed.data
+
+
+def test_what_a_configuration_file_decides_is_mended_there(tmp_path: Path) -> None:
+    """The fix is written in YAML, and held back, as other machines may use the file."""
+    written(next(path for path in PROJECTS if path.stem == "yaml_config"), tmp_path)
+
+    path, line, finding = next(one for one in findings_in(tmp_path) if one[2].rule == "MPS101")
+
+    assert (path, line) == ("configs/base.yaml", 3)
+    assert finding.fix is not None
+    assert (finding.fix.safety.value, [edit.text for edit in finding.fix.edits]) == ("unsafe", ["false"])
+    text = (tmp_path / path).read_text()
+    assert [text[edit.span.start : edit.span.end] for edit in finding.fix.edits] == ["true"]
+
+
+def test_a_file_that_is_checked_alone_says_what_other_files_decide_of_it(tmp_path: Path) -> None:
+    """The finding is then where the value is used, and names the file that decides it."""
+    written(next(path for path in PROJECTS if path.stem == "yaml_config"), tmp_path)
+
+    results = list(check_paths([str(tmp_path / "train.py")], Options(isolated=True)))
+
+    (finding,) = [finding for finding in results[0].findings if finding.rule == "MPS101"]
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
+    assert ("base.yaml", 3) in [(Path(related.path).name, related.line) for related in finding.related]

@@ -17,6 +17,7 @@ import pytest
 from mpslint.core.finding import UsageError
 from mpslint.session import running, session
 from mpslint.session.running import check_files
+from mpslint.session.runs import Unit
 from mpslint.session.session import FileResult, Options, files_of
 from mpslint.source.files import Found
 from mpslint.source.notebook import NotebookText
@@ -212,6 +213,28 @@ def test_a_mistake_of_mpslint_costs_one_file(many: list[Found], monkeypatch: pyt
     assert views == expected
     assert problem.startswith("file02.py: not checked, because of a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
     assert problem.endswith("`mpslint report file02.py` prints what to send")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_mistake_in_a_run_is_said_and_costs_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], jobs: int
+) -> None:
+    """One line names the entry and what went wrong; its files are checked by themselves."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "helpers.py").write_text("def half(model):\n    return model.half()\n")
+    (tmp_path / "train.py").write_text(f"import helpers\n{BAD}")
+
+    def check_unit(unit: Unit, options: Options) -> None:
+        raise KeyError("oh\nno")
+
+    monkeypatch.setattr(running, "check_unit", check_unit)
+    views = {view.path: view for view in check_files(list(files_of(["."], Options())), Options(), jobs)}
+
+    assert "MPS101" in [finding.rule for finding in views["train.py"].findings]
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("mpslint: runs of train.py not read: a mistake in mpslint (KeyError: 'oh\\nno'; test_running.py:")
+    assert said[0].endswith("each file is checked by itself")
 
 
 def test_notebooks_that_are_done_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
