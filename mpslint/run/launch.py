@@ -8,13 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpslint.core.finding import UsageError
+from mpslint.core.scratch import scratch_folder
 from mpslint.run.events import EventFolder, Observed
 from mpslint.run.system import resident_bytes, swap_bytes
 from mpslint.run.watcher import Watcher
@@ -71,7 +71,7 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
     Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on.
     """
     command = command_line(words)
-    with tempfile.TemporaryDirectory(prefix="mpslint-run-") as folder:
+    with scratch_folder("run-") as folder:
         events = EventFolder(Path(folder))
         watcher.swap_at_start = swap_bytes()
         start = time.monotonic()
