@@ -41,7 +41,7 @@ LARGEST_PROJECT_FILE = 1_000_000
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
-MOST_READ_AGAIN = 300_000
+MOST_READ_AGAIN = 800_000
 """Bytes of files that runs of one group may read again, beside twice what they all read once."""
 
 
