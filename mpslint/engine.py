@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mpslint.rule.suppression import Silenced
 
 
-CONFIG = (Kind.YAML, Kind.JSON)
+CONFIG = (Kind.YAML, Kind.JSON, Kind.SHELL)
+"""Files that decide values of a run, and are not Python."""
 _MISTAKES = (RuleError, TypeError, ValueError, AttributeError, LookupError)
 
 
@@ -193,7 +194,9 @@ def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     if part.document.kind in CONFIG:
         return _advice(rule, match, evidence)
     peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
-    return fix_of(rule, replace(match, peers=peers), evidence.within(part))
+    fix = fix_of(rule, replace(match, peers=peers), evidence.within(part))
+    is_python = fix is None or all(evidence.document.part_at(edit.span.start).document.kind not in CONFIG for edit in fix.edits)
+    return fix if is_python or fix is None else Fix(Safety.MANUAL, fix.summary)
 
 
 def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:

@@ -8,7 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ SAMPLES = sorted(path for path in (ROOT / "samples").iterdir() if path.suffix in
 FP16 = 'from transformers import TrainingArguments\nargs = TrainingArguments("out", fp16=True)\n'
 EVERYWHERE = {"start": {"line": 0, "character": 0}, "end": {"line": 100_000, "character": 0}}
 CODE, MARKUP = 2, 1
+SERVER = (sys.executable, "-m", "mpslint", "server")
 PATIENCE = 120
 """Seconds after which nothing more is expected to come; on a loaded machine a check takes long."""
 ABLE = {
@@ -32,10 +33,10 @@ ABLE = {
 class Editor:
     """One session. `said` holds every notification that came, in order; `diagnostics` the latest of each address."""
 
-    def __init__(self, folder: Path, *options: str, able: dict[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path, *options: str, able: dict[str, Any] | None = None, line: Sequence[str] = SERVER) -> None:
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "mpslint", "server", *options],
+            [*line, *options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment,
         )  # fmt: skip
         self.came: queue.Queue[dict[str, Any] | None] = queue.Queue()

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def watch(event, arguments):
         seen.append(f"connect {arguments}")
     elif event in ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.chmod", "os.truncate"):
         seen.append(f"write {arguments[0]}")
-    elif event == "open" and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+    elif event == "open" and not isinstance(arguments[0], int) and (arguments[2] or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
         seen.append(f"write {arguments[0]}")
 
 def run(commands):
@@ -123,25 +124,43 @@ def hostile(tmp_path: Path) -> Path:
     return folder
 
 
-def traced(folder: Path, start: str, commands: tuple[str, ...]) -> list[str]:
-    """Run commands of mpslint in a folder; return what ran, connected or was written to, each in a line."""
+@dataclass(frozen=True)
+class Trace:
+    """How a run of mpslint is watched: the command line that does it, and where it writes what it saw."""
+
+    line: list[str]
+    file: Path
+    is_strace: bool
+
+    def events(self) -> list[str]:
+        """Return what ran, connected or was written to, each in a line."""
+        text = self.file.read_text(errors="replace")
+        return [event for line in text.splitlines() if (event := _event(line) if self.is_strace else line)]
+
+
+def watched(folder: Path, start: str, commands: tuple[str, ...], strace: str | None) -> Trace:
+    """Return how commands of mpslint are watched: by strace where there is one, else by Python's own audit hook."""
     beside = folder.parent
     (beside / "driver").mkdir()
     (beside / "temporary").mkdir()
     (beside / "driver" / "driver.py").write_text(DRIVER)
     trace = beside / "trace"
-    strace = shutil.which("strace")
     calls = "trace=execve,execveat,connect,bind,open,openat,creat,unlink,unlinkat,rename,renameat,renameat2,mkdir,mkdirat,link,linkat,symlinkat,chmod,fchmodat,truncate"
     line = [sys.executable, str(beside / "driver" / "driver.py"), start, "" if strace else str(trace), *commands]
     if strace:
         line = [strace, "-f", "-qq", "-s", "300", "-e", calls, "-o", str(trace), *line]
-    own = {"MPSLINT_CACHE_DIR": str(beside / "cache"), "MPSLINT_CACHE": str(beside / "cache"), "TMPDIR": str(beside / "temporary")}
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **own}
-    done = subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL)
-    assert "Traceback" not in done.stderr, done.stderr
-    assert "MPS101" in done.stdout, done.stdout
-    text = trace.read_text(errors="replace")
-    return [event for line in text.splitlines() if (event := _event(line) if strace else line)]
+    return Trace(line, trace, strace is not None)
+
+
+def own_folders(folder: Path) -> dict[str, str]:
+    """Return the environment that keeps what mpslint writes beside a folder."""
+    beside = str(folder.parent / "cache")
+    return {
+        "MPSLINT_CACHE_DIR": beside,
+        "MPSLINT_CACHE": beside,
+        "TMPDIR": str(folder.parent / "temporary"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def _event(line: str) -> str:
@@ -156,15 +175,8 @@ def _event(line: str) -> str:
     return f"{call if call in ('execve', 'execveat', 'connect', 'bind') else 'write'} {names[0] if names else arguments}"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="made of what Windows has not")
-@pytest.mark.parametrize(
-    ("start", "commands"), [("fork", COMMANDS), ("spawn", ("check -j 2 --no-cache a.py b.py",))], ids=["all", "spawned workers"]
-)
-def test_nothing_of_a_strangers_folder_is_run(hostile: Path, start: str, commands: tuple[str, ...]) -> None:
-    """The only program is Python, nothing is written but the cache, and nobody is called."""
-    before = {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")}
-    events = traced(hostile, start, commands)
-
+def assert_inert(hostile: Path, before: dict[Path, int], events: list[str]) -> None:
+    """Hold that the only program is Python, that nothing was written but the cache, and that nobody was called."""
     assert not (hostile.parent / "PWNED").exists()
     assert (hostile.parent / "victim").read_text() == "as it was\n"
     assert {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")} == before
@@ -185,3 +197,48 @@ def test_nothing_of_a_strangers_folder_is_run(hostile: Path, start: str, command
         else:
             assert kind == "write", event
             assert what.startswith(allowed), event
+
+
+WATCHERS = [None, *([found] if (found := shutil.which("strace")) else [])]
+"""The audit hook, which every machine has, and strace, which sees more."""
+FORK, SPAWN = ("fork", COMMANDS), ("spawn", ("check -j 2 --no-cache a.py b.py",))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="made of what Windows has not")
+@pytest.mark.parametrize("strace", WATCHERS, ids=lambda strace: "strace" if strace else "audit hook")
+@pytest.mark.parametrize(("start", "commands"), [FORK, SPAWN], ids=["all", "spawned workers"])
+def test_nothing_of_a_strangers_folder_is_run(hostile: Path, start: str, commands: tuple[str, ...], strace: str | None) -> None:
+    """The only program is Python, nothing is written but the cache, and nobody is called."""
+    before = {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")}
+    trace = watched(hostile, start, commands, strace)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **own_folders(hostile)}
+    done = subprocess.run(
+        trace.line, cwd=hostile, env=environment, capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert "MPS101" in done.stdout, done.stdout
+    assert_inert(hostile, before, trace.events())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="made of what Windows has not")
+@pytest.mark.parametrize("strace", WATCHERS, ids=lambda strace: "strace" if strace else "audit hook")
+def test_the_server_runs_nothing_of_a_strangers_folder(hostile: Path, strace: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are opened, hovered over, mended and saved, as an editor does that shows a cloned repository."""
+    pytest.importorskip("pygls")
+    from tests.language_client import EVERYWHERE, Editor
+
+    before = {path: path.lstat().st_mtime_ns for path in hostile.rglob("*")}
+    trace = watched(hostile, "spawn", ("server",), strace)
+    for name, value in own_folders(hostile).items():
+        monkeypatch.setenv(name, value)
+    with Editor(hostile, line=trace.line) as editor:
+        for name in ("a.py", "b.py", "conf.yaml", "run.sh", "setup.py"):
+            uri = (hostile / name).as_uri()
+            editor.open(uri, (hostile / name).read_text(), "python")
+            editor.actions(uri, EVERYWHERE)
+            editor.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 30}})
+            editor.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
+        assert "MPS101" in [one["code"] for one in editor.diagnostics[(hostile / "a.py").as_uri()]]
+        editor.open_notebook((hostile / "c.ipynb").as_uri(), [(2, "python", f"!touch {hostile.parent}/PWNED\n{BAD}")])
+        editor.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": (hostile / "pyproject.toml").as_uri(), "type": 2}]})
+    assert_inert(hostile, before, trace.events())

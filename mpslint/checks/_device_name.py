@@ -160,9 +160,7 @@ def _takes_objects(match: Match, evidence: Evidence) -> bool:
 
 def _statement_of(node: ast.AST, evidence: Evidence) -> ast.AST:
     """Return the module's statement that a node is in."""
-    while node in evidence.parents:
-        node = evidence.parents[node]
-    return node
+    return evidence.parents.statement_of(node)
 
 
 def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:

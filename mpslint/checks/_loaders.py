@@ -27,7 +27,9 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
 
 def _forks(evidence: Evidence) -> bool:
     """Return whether the program chooses itself how its processes start."""
-    return any(call.name.endswith("set_start_method") or call.method == "set_start_method" for call in evidence.facts.calls)
+    if "forks" not in evidence.memo:
+        evidence.memo["forks"] = any("set_start_method" in (call.method, call.name[-16:]) for call in evidence.facts.calls)
+    return bool(evidence.memo["forks"])
 
 
 def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:

@@ -17,7 +17,7 @@ def trainer_of(plan: TrainingPlan) -> Call | None:
 def is_asked(plan: TrainingPlan, method: str, evidence: Evidence) -> bool:
     """Return whether the program calls a method of a run's Trainer."""
     trainer = trainer_of(plan)
-    return trainer is not None and any(call.method == method and call.receiver is trainer.result for call in evidence.facts.calls)
+    return trainer is not None and any(call.receiver is trainer.result for call in evidence.calls_of_method.get(method, ()))
 
 
 def function_given(plan: TrainingPlan, name: str, evidence: Evidence) -> Function | None:

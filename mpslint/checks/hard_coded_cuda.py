@@ -116,10 +116,15 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         parent = evidence.parents.get(function)
         names += [parent.name] if isinstance(parent, ast.ClassDef) else []
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
-    if context.functions and not context.called and IS_ONE_OF_MANY.search(evidence.text_of(context.functions[-1])):
+    if context.functions and not context.called and _is_one_of_many(context.functions[-1], evidence):
         return False
     catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
     return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
+
+
+@functools.lru_cache(maxsize=64)  # asked at every place in a function
+def _is_one_of_many(function: ast.AST, evidence: Evidence) -> bool:
+    return IS_ONE_OF_MANY.search(evidence.text_of(function)) is not None
 
 
 def _is_option(decorator: ast.expr) -> bool:

@@ -50,8 +50,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for call in evidence.facts.calls:
         if _runs_on_import(call.context) and fits_any(call.name, tuple(options["trainers"])):
             unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]
+    gone_through = {id(one) for value in unguarded for one in _gone_through(value)}
     for call, workers, _ in with_workers(evidence):
-        if call.result is not None and any(_goes_through(value, call.result) for value in unguarded):
+        if call.result is not None and id(call.result) in gone_through:
             match = match_of(workers, evidence.plans[-1], evidence)
             if match is not None:
                 yield match
@@ -62,15 +63,12 @@ def _runs_on_import(context: Context) -> bool:
     return context.called and not context.under_main and not context.guards and not context.in_handler
 
 
-def _goes_through(iterated: Value, loader: Instance, depth: int = 5) -> bool:
-    """Return whether going through a value goes through a loader (`enumerate(tqdm(loader))`)."""
+def _gone_through(iterated: Value, depth: int = 5) -> Iterator[Value]:
+    """Yield what going through a value goes through: of `enumerate(tqdm(loader))`, the loader too."""
     for one in alternatives_of(iterated):
-        if one is loader:
-            return True
-        if not isinstance(one, Instance) or depth <= 0:
-            continue
-        if one.owner is not None and _goes_through(one.owner, loader, depth - 1):
-            return True
-        if one.call is not None and any(_goes_through(argument.value, loader, depth - 1) for argument in one.call.arguments):
-            return True
-    return False
+        yield one
+        if isinstance(one, Instance) and depth > 0:
+            if one.owner is not None:
+                yield from _gone_through(one.owner, depth - 1)
+            for argument in one.call.arguments if one.call is not None else ():
+                yield from _gone_through(argument.value, depth - 1)

@@ -14,6 +14,8 @@ from mpslint.core.finding import UsageError
 
 EXTRA = frozenset({"pygls", "lsprotocol"})
 """What `mpslint[lsp]` installs."""
+LEFT = 1
+"""The exit code where the editor left without a shutdown, as the protocol has it."""
 
 
 @click.command(short_help="Check in editors: a language server.")
@@ -47,4 +49,5 @@ def command(stdio: bool, only_check: bool, **values: Any) -> None:
         return
     if sys.stdin is not None and sys.stdin.isatty():
         complain("mpslint: an editor starts this and talks to it on standard input; Ctrl-C ends it")
-    serve(options)
+    if not serve(options):
+        sys.exit(LEFT)

@@ -128,6 +128,8 @@ class Call:
     """Defaults that a class of the program sets for fields of the outside class that it derives from."""
     unpacked: tuple[Value, ...] = ()
     """Objects given by `**` whose entries are not known."""
+    is_parsed: bool = False
+    """A parser of the command line makes it: `node` is the parser's call, which takes none of these arguments."""
 
     @property
     def name(self) -> str:

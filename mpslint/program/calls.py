@@ -310,6 +310,7 @@ def record_call(
     node: ast.Call,
     result: Instance | None = None,
     inherited: dict[str, Argument] | None = None,
+    is_parsed: bool = False,
 ) -> Call:
     """Make the fact of a call, and note it unless the path is walked for its values only."""
     call = Call(
@@ -324,6 +325,7 @@ def record_call(
         result,
         inherited or {},
         arguments.unpacked,
+        is_parsed,
     )
     if not m.is_silent:
         m.facts.calls.append(call)

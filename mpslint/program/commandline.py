@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from collections.abc import Mapping as TypedMapping
 from typing import TYPE_CHECKING
 
+from mpslint.facts.facts import Argument
 from mpslint.facts.values import (
     COMMAND_LINE,
     Class,
@@ -15,6 +18,7 @@ from mpslint.facts.values import (
     Known,
     Mapping,
     Symbol,
+    Unknown,
     Value,
     origin_of,
     weakened,
@@ -46,6 +50,9 @@ METHODS = frozenset(
         "parse_known_intermixed_args",
     ]
 )
+CONVERTERS: dict[str, Callable[[str], object]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
+KIND = "type of"
+"""With the name of an option, the key among a parser's options under which lies what its text is converted by."""
 STORED = {"store_true": False, "store_false": True, "count": 0}
 
 
@@ -84,7 +91,7 @@ def call_method(m: Machine, parser: Instance, method: str, arguments: Arguments,
             m.store.write(_options(parser).slots, name, Entry(weakened(argument.value), argument.node))
         return Known(None, node)
     if method in ("parse_args", "parse_known_args", "parse_known_intermixed_args"):
-        return _parse(parser, method, arguments, node)
+        return _parse(m, parser, method, arguments, node)
     return None
 
 
@@ -107,6 +114,12 @@ def _add_argument(m: Machine, parser: Instance, arguments: Arguments, node: ast.
     elif action is not None and isinstance(action.value, Known) and action.value.value in STORED:
         value = Known(STORED[action.value.value], node)
     m.store.write(_options(parser).slots, name, Entry(weakened(value), written))
+    kind = arguments.keywords.get("type")
+    several = arguments.keywords.get("nargs")
+    if several is not None and not (isinstance(several.value, Known) and several.value.value == "?"):
+        _options(parser).slots[KIND, name] = COMMAND_LINE
+    elif kind is not None:
+        _options(parser).slots[KIND, name] = kind.value
 
 
 def _typed(value: Value, arguments: Arguments) -> Value:
@@ -114,8 +127,7 @@ def _typed(value: Value, arguments: Arguments) -> Value:
     kind = arguments.keywords.get("type")
     if not (isinstance(value, Known) and isinstance(value.value, str) and kind is not None and isinstance(kind.value, Symbol)):
         return value
-    converters = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
-    converter = converters.get(kind.value.name)
+    converter = CONVERTERS.get(kind.value.name)
     if converter is None:
         return COMMAND_LINE
     try:
@@ -124,16 +136,59 @@ def _typed(value: Value, arguments: Arguments) -> Value:
         return COMMAND_LINE
 
 
-def _parse(parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+def _parse(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
     """Return the namespace of a command line: options given in the program itself, else their defaults."""
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, Entry)}
     given = arguments.get(0, "args")
     if isinstance(given, Items) and not given.open:
         slots.update(_given(given.values(), slots))
+    elif given is None and m.project is not None:
+        slots.update(_started_with(m.project.given(), parser, slots))
     namespace = Instance("argparse.Namespace", slots=slots, fallback="command line")
     if method == "parse_args":
         return namespace
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
+
+
+def _started_with(given: TypedMapping[str, Argument], parser: Instance, slots: dict[object, Value]) -> dict[object, Value]:
+    """Return the options that the command line of the run sets, as values of the type that each option has."""
+    found: dict[object, Value] = {}
+    for name, argument in given.items():
+        if name not in slots:
+            continue
+        default, value, kind = slots[name], argument.value, _options(parser).slots.get((KIND, name))
+        if not isinstance(value, Known) or isinstance(kind, Unknown):
+            found[name] = COMMAND_LINE
+        elif value.value is True:  # a flag without a value
+            is_off = isinstance(default, Known) and default.value is True
+            found[name] = Known(not is_off, value.origin)
+        elif isinstance(kind, Symbol) and kind.name in CONVERTERS:
+            found[name] = _converted(value, CONVERTERS[kind.name])
+        elif isinstance(kind, (Symbol, Function, Class)) or str(value.value).lower() in ("true", "false"):
+            found[name] = _as_written(value)
+        else:
+            found[name] = Known(_like(default, str(value.value)), value.origin)
+    return found
+
+
+def _converted(value: Known, convert: Callable[[str], object]) -> Value:
+    try:
+        return Known(convert(str(value.value)), value.origin)
+    except ValueError:
+        return COMMAND_LINE
+
+
+def _as_written(value: Known) -> Known:
+    """Return what a text says: a number, true or false, else the text."""
+    text = str(value.value)
+    if text.lower() in ("true", "false"):
+        return Known(text.lower() == "true", value.origin)
+    for convert in (int, float):
+        try:
+            return Known(convert(text), value.origin)
+        except ValueError:
+            continue
+    return Known(None if text == "None" else value.value, value.origin)
 
 
 def _given(words: list[Value], slots: dict[object, Value]) -> dict[object, Value]:
@@ -176,17 +231,44 @@ def dataclass_parser(m: Machine, name: str, arguments: Arguments, node: ast.Call
 def _parse_dataclasses(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value | None:
     if not method.startswith("parse"):
         return Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
-    classes = parser.slots[OPTIONS]
-    made: list[Value] = []
-    for cls in classes.values() if isinstance(classes, Items) else []:
-        if isinstance(cls, Class):
-            slots = {name: weakened(value) for name in cls.all_fields() if (value := cls.lookup(name)) is not None}
-            made.append(Instance(cls.node.name, slots=slots, cls=cls, fallback="command line"))
-        elif isinstance(cls, Symbol):
-            made.append(Instance(cls.name, fallback="command line"))
-        else:
-            made.append(COMMAND_LINE)
+    found = parser.slots[OPTIONS]
+    classes = found.values() if isinstance(found, Items) else []
+    given = m.project.given() if m.project is not None and method == "parse_args_into_dataclasses" else {}
+    flags = {name: _read_as(argument) for name, argument in given.items()}
+    made = [_parsed(m, cls, classes, flags, node) for cls in classes]
     return Items("tuple", dict(enumerate(made)), node)
+
+
+def _read_as(argument: Argument) -> Argument:
+    value = argument.value
+    return Argument(_as_written(value) if isinstance(value, Known) else COMMAND_LINE, argument.node, unpacked=True)
+
+
+def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argument], node: ast.Call) -> Value:
+    """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
+    from mpslint.program.calls import Arguments, record_call
+
+    if isinstance(cls, Symbol) and not flags:
+        return Instance(cls.name, fallback="command line")
+    if not isinstance(cls, (Symbol, Class)):
+        return COMMAND_LINE
+    own = cls.all_fields() if isinstance(cls, Class) else ()
+    others = {name for one in classes if isinstance(one, Class) and one is not cls for name in one.all_fields()}
+    outside = cls.outside_bases() if isinstance(cls, Class) else (cls.name,)
+    slots: dict[object, Value] = {}
+    if isinstance(cls, Class):
+        slots = {name: weakened(value) for name in own if (value := cls.lookup(name)) is not None}
+    slots.update({name: flag.value for name, flag in flags.items() if name in own})
+    name = cls.node.name if isinstance(cls, Class) else cls.name
+    result = m.made(Instance(name, slots=slots, cls=cls if isinstance(cls, Class) else None, fallback="" if flags else "command line"))
+    if outside:
+        keywords = {name: flag for name, flag in flags.items() if name not in others}
+        inherited = {
+            name: Argument(value, origin_of(value)) for name, value in slots.items() if isinstance(name, str) and name not in keywords
+        }
+        arguments = Arguments((), keywords, is_open=not flags)
+        result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
+    return result
 
 
 def option_defaults(function: Function) -> dict[str, Value]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Context, Facts, Guard
+from mpslint.facts.facts import Argument, Context, Facts, Guard
 from mpslint.facts.values import UNKNOWN, Frame, Function, Instance, Known, Module, Names, Symbol, Value
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
@@ -28,6 +28,9 @@ class Loader(Protocol):
 
     def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
         """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
+
+    def given(self) -> Mapping[str, Argument]:
+        """Return the flags with which the run is started, by name, dashes as underscores: the text of each (True for a bare one)."""
 
     def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from mpslint.core.record import record
-from mpslint.facts.facts import Context
-from mpslint.facts.values import Frame, Module, Names, Value
-from mpslint.program.config_files import ConfigFiles
+from mpslint.facts.facts import Argument, Context
+from mpslint.facts.values import UNKNOWN, Frame, Known, Module, Names, Value
+from mpslint.program.config_files import ConfigFiles, node_at
 from mpslint.program.machine import Machine
 from mpslint.project.resolve import Located, submodule
 from mpslint.project.run import Run
@@ -42,6 +42,21 @@ class Modules:
     def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
         return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name)
+
+    @functools.cached_property
+    def _flags(self) -> dict[str, Argument]:
+        document, command = self.run.document, self.run.command
+        found = {}
+        for name, flag in (command.flags if command is not None else {}).items():
+            if flag.span.start >= self.run.parts[self.run.launch].span.start:
+                constant = flag.value.value if isinstance(flag.value, Known) else None
+                node = node_at(document, flag.span, constant)
+                found[name] = Argument(Known(constant, node) if isinstance(flag.value, Known) else UNKNOWN, node, unpacked=True)
+        return found
+
+    def given(self) -> Mapping[str, Argument]:
+        """Return the flags with which the run is started, by name, dashes as underscores: the text of each (True for a bare one)."""
+        return self._flags
 
     def _importer(self, m: Machine) -> str:
         """Return the file whose code is walked."""

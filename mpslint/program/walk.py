@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 _CONTEXTS = frozenset({ast.Load, ast.Store, ast.Del})
 _LEAVES = frozenset({ast.Name, ast.Constant, ast.alias, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal})
 """More than half of all nodes: what has no nodes below it but a context."""
+MOST_WAYS = 20
+"""Ways into one statement that are looked for; then all of it is read, as in a chain of 400 calls each way is as long as the chain."""
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -37,21 +39,34 @@ class Parents(Mapping[ast.AST, ast.AST]):
     def __init__(self, body: Sequence[ast.stmt]) -> None:
         self._body = list(body)
         self._starts = [first_line(statement) or statement.lineno for statement in body]
+        self._tops = frozenset(self._body)
         self._nodes: list[list[ast.AST] | None] = [None] * len(self._body)
+        self._times = [0] * len(self._body)
         self._found: dict[ast.AST, ast.AST] = {}
 
     def __getitem__(self, node: ast.AST) -> ast.AST:
-        if node not in self._found:
+        if node not in self._found and node not in self._tops:
             line = getattr(node, "lineno", None)
             index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
             while index > 0 and self._starts[index] == self._starts[index - 1]:
-                self._find(node, self._body[index])  # several statements on one line
+                self._find(node, index)  # several statements on one line
                 index -= 1
             if index >= 0:
-                self._find(node, self._body[index])
-            if node not in self._found and node not in self._body:
+                self._find(node, index)
+            if node not in self._found:
                 len(self)  # a node without a place, or one that is not below these statements
         return self._found[node]
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        """Return the one of the statements that a node is in, by its line where no other is there."""
+        line = getattr(node, "lineno", None)
+        index = bisect.bisect_right(self._starts, line) - 1 if line is not None else -1
+        above = self._body[index - 1] if index > 0 else None
+        if index >= 0 and line is not None and (above is None or (above.end_lineno or line) < self._starts[index]):
+            return self._body[index]
+        while (parent := self.get(node)) is not None:
+            node = parent
+        return node
 
     def __iter__(self) -> Iterator[ast.AST]:
         for index in range(len(self._body)):
@@ -60,10 +75,14 @@ class Parents(Mapping[ast.AST, ast.AST]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def _find(self, wanted: ast.AST, statement: ast.stmt) -> None:
+    def _find(self, wanted: ast.AST, index: int) -> None:
         """Note what is right below what on the way from a statement to a node with a place, where that is not known yet."""
+        self._times[index] += 1
+        if self._times[index] > MOST_WAYS:
+            self._read_statement(index)
+            return
         first, last = wanted.lineno, wanted.end_lineno  # type: ignore[attr-defined]
-        stack: list[ast.AST] = [statement]
+        stack: list[ast.AST] = [self._body[index]]
         while stack:
             node = stack.pop()
             for child in children(node):

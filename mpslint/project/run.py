@@ -12,7 +12,10 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
+from mpslint.facts.facts import Command
+from mpslint.facts.values import Known
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
+from mpslint.project.launch import Entry, Launch, launches_in
 from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, paths_in
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
 from mpslint.source.document import Document, Part
@@ -43,6 +46,8 @@ class Project:
     """The files that a file imports, by the file and the folders that are searched."""
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The paths of configuration files that each file writes."""
+    launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
+    """The lines of each shell script that start Python files."""
     composed: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """The folder and the name of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
@@ -128,9 +133,23 @@ class Project:
         document = self.document(path) if os.path.isfile(path) else None
         return document.text if document is not None and len(document.text) <= LARGEST else None
 
-    def closure(self, script: str) -> tuple[str, ...]:
-        """Return the files that a run of a script reads, by their absolute paths, the script first and the nearest next."""
-        found = {script: None}
+    def launches(self, path: str) -> tuple[Launch, ...]:
+        """Return the lines of a shell script that start Python files of the project."""
+        if path not in self.launched:
+            document = self.document(path)
+            self.launched[path] = launches_in(document.text, path) if document is not None else ()
+        return self.launched[path]
+
+    def closure(self, entry: Entry) -> tuple[str, ...]:
+        """Return the files that a run reads, by their absolute paths, the script first and the nearest next."""
+        script = entry.script
+        found: dict[str, None] = {script: None}
+        if entry.launch:
+            found[entry.launch] = None
+            given = (flag.value for flag in self.launches(entry.launch)[entry.number].command.flags.values())
+            texts = (value.value for value in given if isinstance(value, Known) and str(value.value).endswith(ENDINGS))
+            named = (find_file(str(text), entry.launch, script) for text in texts)
+            found.update(dict.fromkeys(path for path in named if path is not None and self.text(path) is not None))
         for path in (waiting := [script]):
             key = path, self.search_folders(script)
             if key not in self.behind:
@@ -153,6 +172,10 @@ class Run:
     document: Document
     parts: dict[str, Part]
     """By absolute path."""
+    launch: str = ""
+    """The absolute path of the shell script that starts it, if one does."""
+    command: Command | None = None
+    """The line of that shell script, with the flags that the script gets."""
 
     def locate(self, module: str, level: int, importer: str) -> Located | None:
         """Return where an import leads; None for what is no module of the run."""
@@ -165,14 +188,15 @@ class Run:
         return {part.first_line: path for path, part in self.parts.items()}
 
 
-def run_of(project: Project, script: str) -> Run | None:
-    """Return the run of a script; None when the script cannot be read."""
+def run_of(project: Project, entered: Entry) -> Run | None:
+    """Return the run that an entry starts; None when its script cannot be read."""
+    script = entered.script
     entry = project.document(script)
     if entry is None:
         return None
     found: dict[str, tuple[int, int, Document]] = {}
     size = 0
-    for path in project.closure(script):
+    for path in project.closure(entered):
         document = project.document(path)
         if document is not None and size <= MOST_CHARACTERS:
             lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
@@ -202,7 +226,12 @@ def run_of(project: Project, script: str) -> Run | None:
         None,
         entry.physical,
         entry.physical_end,
-        tuple(parts.values()),
-        parts[script],
+        is_unordered=entry.is_unordered,
+        parts=tuple(parts.values()),
+        started=parts[script],
     )
-    return Run(project, script, joined, parts)
+    if not entered.launch or entered.launch not in parts:
+        return Run(project, script, joined, parts)
+    text = parts[entered.launch].document.text
+    command = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number].command
+    return Run(project, script, joined, parts, entered.launch, command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Fix, Safety
 from mpslint.rewrite.recipes import FOR_ALL_REASON, fill
@@ -10,7 +12,9 @@ from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import UNSPELLABLE, spelling_of
 from mpslint.settings.vocabulary import load_vocabulary
+from mpslint.source.document import Kind
 
+_FLAG = re.compile(r"(--[\w-]+(?:=|[ \t]+))[\w.+-]+")
 OTHERS_REASON = "other code may read this value"
 
 
@@ -25,10 +29,12 @@ def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix |
         if recipe.safety is Safety.MANUAL:
             return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
         edit = _edit(recipe.set, match, evidence)
+        spelling = match.setting.spelling if match.setting is not None else ""
+        if edit is None and len(recipe.set) == 1 and spelling:
+            return Fix(Safety.MANUAL, f"another value for {spelling}")
         if edit is not None:
             reason = FOR_ALL_REASON if any(load_vocabulary()[name].elsewhere for name in recipe.set) else OTHERS_REASON
-            old = match.setting.spelling if match.setting is not None else ""
-            return Fix(Safety.UNSAFE, f"{edit.text} for {old}", (edit,), reason)
+            return Fix(Safety.UNSAFE, f"{edit.text} for {spelling}", (edit,), reason)
     return Fix(Safety.MANUAL, in_python.summary) if in_python is not None else None
 
 
@@ -45,5 +51,8 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
     part = evidence.document.part_at(setting.origin.start)
     text = evidence.document.text
     old = text[setting.origin.start : setting.origin.end]
+    if part.document.kind is Kind.SHELL:
+        flag = _FLAG.fullmatch(old)
+        return Edit(setting.origin, f"{flag[1]}{value}") if flag is not None and f"{flag[1]}{value}" != old else None
     new = scalar_text(value, old, part.document.text, part.document.path.endswith(".json"))
     return Edit(setting.origin, new) if new != old else None

@@ -16,7 +16,7 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Call, Context
+from mpslint.facts.facts import Call, Context, Guard
 from mpslint.facts.values import Known
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
@@ -92,7 +92,12 @@ def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
     if context is None:
         return False
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
-    return any(words.search(guard.text) for guard in context.guards) or any(words.search(text) for text in iterated)
+    return any(_speaks_of(words, guard) for guard in context.guards) or any(words.search(text) for text in iterated)
+
+
+@functools.lru_cache(maxsize=4096)  # of a chain of 900 `elif`, each branch is under all tests above it
+def _speaks_of(words: re.Pattern[str], guard: Guard) -> bool:
+    return words.search(guard.text) is not None
 
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
@@ -317,7 +322,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        return any(re.search(name, evidence.document.text) for name in condition.names)
+        place = match.span.end if condition.options.get("later") else 0
+        return any(_last_mention(name, evidence) >= place for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":
@@ -325,6 +331,14 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "role":
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
     return any(True for _ in _candidates(condition, evidence))
+
+
+def _last_mention(pattern: str, evidence: Evidence) -> int:
+    """Return where the last place begins that a pattern matches in the file, -1 without one: looked for once, however many ask."""
+    if ("mention", pattern) not in evidence.memo:
+        found = [found.start() for found in re.finditer(pattern, evidence.document.text)]
+        evidence.memo["mention", pattern] = found[-1] if found else -1
+    return int(evidence.memo["mention", pattern])
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:

@@ -6,7 +6,7 @@ import functools
 import logging
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -20,6 +20,7 @@ from mpslint.server.edits import workspace_edit
 from mpslint.server.hover import findings_at, page_of
 from mpslint.server.judging import Judged, fixed_data, ignoring_data
 from mpslint.server.open_texts import keep_lines
+from mpslint.server.wire import Input, Wire
 from mpslint.session.configuration import FILES
 from mpslint.session.session import Options
 from mpslint.target.pins import pin_file_globs
@@ -36,26 +37,35 @@ WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs()])}}}"
 class Server(LanguageServer):
     """pygls' server, which says what went wrong in one line of the editor's log."""
 
+    protocol: Wire
+    has_ended = False
+    """Whether the editor asked for the end, rather than left."""
+
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Say that a message of the editor could not be handled."""
+        self.protocol.refuse_unread(error)
         line = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, f"mpslint: a message was not handled: {line}"))
 
 
-def serve(options: Options) -> None:
-    """Serve one editor over standard input and output until it says goodbye. `options` hold for every file, as on the command line."""
+def serve(options: Options) -> bool:
+    """Serve one editor over standard input and output until it says goodbye; return whether it did, rather than left.
+
+    `options` hold for every file, as on the command line.
+    """
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # it would print tracebacks
     logging.getLogger("pygls").propagate = False
-    server = Server("mpslint", __version__, notebook_document_sync=NOTEBOOKS)
+    server = Server("mpslint", __version__, notebook_document_sync=NOTEBOOKS, protocol_cls=Wire)
     desk = Desk(server, options)
     _register_texts(server, desk)
     _register_notebooks(server, desk)
     _register_answers(server, desk)
     stdout, sys.stdout = sys.stdout, sys.stderr  # what anything prints by mistake is no message
     try:
-        server.start_io(stdout=stdout.buffer)
+        server.start_io(cast(BinaryIO, Input(sys.stdin.buffer)), stdout.buffer)
     finally:
         desk.worker.shutdown(wait=False, cancel_futures=True)
+    return server.has_ended
 
 
 def _register_texts(server: LanguageServer, desk: Desk) -> None:
@@ -108,7 +118,7 @@ def _register_notebooks(server: LanguageServer, desk: Desk) -> None:
         desk.closed(params.notebook_document.uri)
 
 
-def _register_answers(server: LanguageServer, desk: Desk) -> None:
+def _register_answers(server: Server, desk: Desk) -> None:
     """Say how questions are answered."""
 
     @server.feature(types.INITIALIZED)
@@ -117,6 +127,10 @@ def _register_answers(server: LanguageServer, desk: Desk) -> None:
             watchers = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(WATCHED)])
             registration = types.Registration("mpslint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, watchers)
             server.client_register_capability(types.RegistrationParams([registration]))
+
+    @server.feature(types.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.has_ended = True
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_files(params: types.DidChangeWatchedFilesParams) -> None:

@@ -138,14 +138,14 @@ def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
 
     A mistake of mpslint itself in a run is said on standard error, and costs what the run says of its files; one in a file costs that file.
     """
-    if unit.scripts:
+    if unit.entries:
         try:
             results = list(check_unit(unit, options))
         except MpslintError:
             raise
         except Exception as error:
-            entries = ", ".join(os.path.relpath(script) for script in unit.scripts[:MOST_NAMED])
-            more = f" and {len(unit.scripts) - MOST_NAMED} more" if len(unit.scripts) > MOST_NAMED else ""
+            entries = ", ".join(os.path.relpath(one.launch or one.script) for one in unit.entries[:MOST_NAMED])
+            more = f" and {len(unit.entries) - MOST_NAMED} more" if len(unit.entries) > MOST_NAMED else ""
             problem = f"runs of {entries}{more} not read: a mistake in mpslint ({mistake(error)}); each file is checked by itself"
             with contextlib.suppress(OSError):
                 print(f"mpslint: {inert(problem)}", file=sys.stderr)

@@ -12,6 +12,7 @@ from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
+from mpslint.project.launch import Entry, launches_in
 from mpslint.project.loaded import composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path, run_of
@@ -38,7 +39,7 @@ LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
 
 
-READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON)
+READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
 MOST_READ_AGAIN = 300_000
 """Bytes of files that runs of one group may read again, beside twice what they all read once."""
@@ -46,11 +47,11 @@ MOST_READ_AGAIN = 300_000
 
 @record(frozen=True, slots=True)
 class Unit:
-    """Files that are checked together: those asked for, by their number, and the scripts whose runs read them."""
+    """Files that are checked together: those asked for, by their number, and what starts the runs that read them."""
 
     files: tuple[tuple[int, Found], ...]
-    scripts: tuple[str, ...] = ()
-    """By absolute path; none where a file is checked by itself."""
+    entries: tuple[Entry, ...] = ()
+    """What starts the runs that read them; nothing where a file is checked by itself."""
     reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """The absolute paths of the files that the runs around each file read."""
 
@@ -93,8 +94,8 @@ class _Graph:
     speaking: set[str] = field(default_factory=set)
     """Files that name something that rules are about."""
     files: dict[str, Found] = field(default_factory=dict)
-    runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The files that each script reads, by the script."""
+    runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files that each run reads, by what starts it."""
     sizes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
     """A file of each group stands for it: the file that stands for each file, or leads there."""
@@ -102,7 +103,7 @@ class _Graph:
     def add(self, found: Found) -> None:
         """Note what a file imports, by its text alone."""
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
-        if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
             return
         try:
             data = read_bytes(found, self.options)
@@ -116,6 +117,9 @@ class _Graph:
         if names_framework_in(data, found, self.options):
             self.speaking.add(path)
         text = data.decode("utf-8", "replace")
+        if kind is Kind.SHELL:
+            self.project.launched[path] = launches_in(text, path)
+            return
         if kind is Kind.NOTEBOOK:
             text = text.replace('"', "\n")  # each line of a cell is a string of its own
             self.guarded.add(path)
@@ -128,32 +132,37 @@ class _Graph:
 
     def close(self) -> None:
         """Find the scripts, what each of their runs reads, and which files that ties together."""
-        closures = {path: self.project.closure(path) for path in self.files if self._may_import(path)}
+        closures = {path: self.project.closure(Entry(path)) for path in self.files if self._may_import(path)}
         imported = {file for path, closure in closures.items() if not _is_test(path) for file in closure[1:]}
         for path, closure in closures.items():
             is_script = path in self.guarded or path not in imported
             if is_script and len(closure) > 1 and not self.speaking.isdisjoint(closure):
-                self.runs[path] = closure
-        for path, closure in self.runs.items():
+                self.runs[Entry(path)] = closure
+        for path in self.files:
+            for number, launch in enumerate(self.project.launched.get(path, ())):
+                entry = Entry(launch.script, path, number)
+                self.runs[entry] = self.project.closure(entry)
+        for entry, closure in self.runs.items():
             for file in closure:
-                self._join(path, file)
+                self._join(entry.script, file)
         self._keep_to_budget()
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
         spent: dict[str, int] = {}
         seen: set[str] = set()
-        for path, closure in sorted(self.runs.items(), key=lambda item: len(item[1])):
-            group = self._root(path)
+        for entry, closure in sorted(self.runs.items(), key=lambda item: (bool(item[0].launch), len(item[1]))):
+            group = self._root(entry.script)
             again = sum(self.sizes.get(file, 0) for file in closure if file in seen)
             if spent.get(group, 0) + again > MOST_READ_AGAIN + 2 * sum(self.sizes.get(file, 0) for file in seen):
-                del self.runs[path]
+                del self.runs[entry]
                 continue
             spent[group] = spent.get(group, 0) + again
             seen.update(closure)
 
     def _may_import(self, path: str) -> bool:
-        return bool(self.project.imports[path] or self.project.paths[path] or self.project.composed[path])
+        found = self.project
+        return bool(found.imports.get(path) or found.paths.get(path) or found.composed.get(path))
 
     def _join(self, one: str, other: str) -> None:
         self.groups[self._root(other)] = self._root(one)
@@ -168,14 +177,14 @@ class _Graph:
         return self._root(path) if path in self.groups else None
 
     def unit(self, group: str, members: tuple[tuple[int, Found], ...]) -> Unit:
-        """Return the unit of those of a group's files that wait: with the scripts whose runs read one of them."""
+        """Return the unit of those of a group's files that wait: with what starts the runs that read one of them."""
         wanted = {full_path(found.path) for _, found in members}
-        scripts = [path for path, closure in self.runs.items() if self._root(path) == group and not wanted.isdisjoint(closure)]
-        return Unit(members, tuple(scripts), {index: self._around(full_path(found.path), scripts) for index, found in members})
+        entries = [one for one, closure in self.runs.items() if self._root(one.script) == group and not wanted.isdisjoint(closure)]
+        return Unit(members, tuple(entries), {index: self._around(full_path(found.path), entries) for index, found in members})
 
-    def _around(self, path: str, scripts: Sequence[str]) -> tuple[str, ...]:
-        """Return the files that the runs of some scripts read, as far as those read a file."""
-        return tuple(dict.fromkeys(file for script in scripts if path in self.runs[script] for file in self.runs[script]))
+    def _around(self, path: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+        """Return the files that some runs read, as far as those read a file."""
+        return tuple(dict.fromkeys(file for entry in entries if path in self.runs[entry] for file in self.runs[entry]))
 
 
 def _is_test(path: str) -> bool:
@@ -203,7 +212,7 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
 def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
     """Return the unit of each file that a run ties to others, by its path as it is written."""
     units = units_of(files, list(enumerate(files)), options)
-    return {found.path: Unit(((0, found),), unit.scripts) for unit in units if unit.scripts for _, found in unit.files}
+    return {found.path: Unit(((0, found),), unit.entries) for unit in units if unit.entries for _, found in unit.files}
 
 
 def check_changed(document: Document, alone: Checked, unit: Unit, options: Options) -> Checked:
@@ -222,8 +231,8 @@ class _Checked:
     options: Options
     opened: dict[str, Found] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
-    runs: dict[str, Evidence] = field(default_factory=dict)
-    """The evidence of each run, by its script, where plans are asked for."""
+    runs: dict[str, list[Evidence]] = field(default_factory=dict)
+    """The evidence of the runs that each file starts, where plans are asked for."""
     changed: Mapping[str, Document] = field(default_factory=dict)
     """Documents that count for what lies on the disk."""
     project: Project = field(default_factory=lambda: Project(lambda path: None))
@@ -234,10 +243,11 @@ class _Checked:
 
         self.opened = {full_path(found.path): found for _, found in self.unit.files}
         self.project = Project(self._read, load_dialects().roots)
-        notebooks = [document for script in self.unit.scripts if script.endswith(".ipynb") and (document := self.project.document(script))]
+        started = [one.script for one in self.unit.entries if one.script.endswith(".ipynb")]
+        notebooks = [document for script in started if (document := self.project.document(script))]
         self.project.next_line = max([len(notebook.line_starts) for notebook in notebooks], default=0) + 1
-        for script in self.unit.scripts:
-            self._judge(script)
+        for entry in self.unit.entries:
+            self._judge(entry)
 
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
@@ -255,21 +265,21 @@ class _Checked:
         inside = path.startswith(os.path.join(os.getcwd(), ""))
         return path if is_absolute or not inside else os.path.relpath(path)
 
-    def _judge(self, script: str) -> None:
+    def _judge(self, start: Entry) -> None:
         from mpslint.engine import check_run
         from mpslint.session.targeting import target_for
 
-        run = run_of(self.project, script)
+        run = run_of(self.project, start)
         if run is None:
             return
-        entry = run.parts[script].document
+        entry = run.parts[start.script].document
         configuration = configuration_for(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans, self.opened.keys())
         for path, found in walked.findings.items():
             self.findings.setdefault(path, []).extend(found)
         if walked.evidence is not None and self.options.with_plans:
-            self.runs[script] = walked.evidence
+            self.runs.setdefault(start.launch or start.script, []).append(walked.evidence)
         elif walked.evidence is not None:
             walked.evidence.facts.release()
 
@@ -296,7 +306,10 @@ class _Checked:
             known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
         more = list({(one.rule, one.span): one for one in reversed(more) if (one.rule, one.span) not in known}.values())
-        evidence = (self.runs[path], *checked.evidence[1:]) if path in self.runs else checked.evidence
+        runs = tuple(self.runs.get(path, ()))
+        is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
+        own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
+        evidence = (*runs, *own) if runs else checked.evidence
         if not more and evidence is checked.evidence:
             return alone
         return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -91,11 +92,12 @@ def view(result: FileResult) -> FileView:
     if checked is None:
         return FileView(result.path, problem=result.problem)
     document = checked.document
+    lines = _Lines(document)
     return FileView(
         document.path,
         document.kind.value,
         target_line(checked.target, document) if checked.findings else "",
-        tuple(_finding(document, finding) for finding in checked.findings),
+        tuple(_finding(document, finding, lines) for finding in checked.findings),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
         len(checked.silenced),
         hidden=tuple(finding.severity.value for finding in result.hidden),
@@ -119,13 +121,13 @@ def target_line(target: Target, document: Document) -> str:
     return target.describe(named or ("torch",))
 
 
-def _finding(document: Document, finding: Finding) -> FindingView:
+def _finding(document: Document, finding: Finding, lines: _Lines) -> FindingView:
     span = finding.span
     fix = finding.fix
     line = document.line_at(span.start)
     column = span.start - document.line_starts[line - 1]
-    last = min(span.end - document.line_starts[line - 1], len(document.line_text(line)))
-    frame, mark = _frame(document, span, (column, max(1, last - column)))
+    last = min(span.end - document.line_starts[line - 1], len(lines.shown(line)))
+    frame, mark = _frame(document, span, lines, (column, max(1, last - column)))
     return FindingView(
         finding.rule,
         finding.name,
@@ -148,7 +150,7 @@ def _finding(document: Document, finding: Finding) -> FindingView:
             fix.reason,
             tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
         ),
-        _anchor(document, span),
+        lines.digest(line, document.line_at(max(span.start, span.end - 1))),
         finding.is_of_run,
     )
 
@@ -160,22 +162,33 @@ def place_of(related: Related, document: Document) -> Place:
     return Place(related.line, related.column, related.cell, "", related.line, related.column, path=related.path)
 
 
-def _anchor(document: Document, span: Span) -> str:
+class _Lines:
+    """Lines of a Document as findings show them, the last ones kept: a line of 10,000 findings is copied once."""
+
+    def __init__(self, document: Document) -> None:
+        self.shown = functools.lru_cache(maxsize=2)(functools.partial(_shown, document))
+        self.digest = functools.lru_cache(maxsize=1)(functools.partial(_digest, document))
+
+
+def _shown(document: Document, line: int) -> str:
+    return document.line_text(line).replace("\t", " ")
+
+
+def _digest(document: Document, first: int, last: int) -> str:
     import hashlib
 
-    last = document.line_at(max(span.start, span.end - 1))
-    lines = ["".join(document.line_text(line).split()) for line in range(document.line_at(span.start), last + 1)]
+    lines = ["".join(document.line_text(line).split()) for line in range(first, last + 1)]
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _frame(document: Document, span: Span, mark: tuple[int, int]) -> tuple[tuple[tuple[int, str], ...], tuple[int, int]]:
+def _frame(document: Document, span: Span, lines: _Lines, mark: tuple[int, int]) -> tuple[tuple[tuple[int, str], ...], tuple[int, int]]:
     """Return the line before a place, where its cell has one, and the line itself, numbered within the cell, and the mark on it."""
     line = document.line_at(span.start)
     cell = document.cell_at(span.start)
     first = document.line_at(cell.span.start) if cell is not None else 1
-    text, mark = windowed(document.line_text(line).replace("\t", " "), mark, LONGEST_LINE)
+    text, mark = windowed(lines.shown(line), mark, LONGEST_LINE)
     has_before = line > first and document.kind is not Kind.ENV  # the next line of such a file is likely to be a secret
-    before = [(line - first, windowed(document.line_text(line - 1).replace("\t", " "), (0, 0), LONGEST_LINE)[0])] if has_before else []
+    before = [(line - first, windowed(lines.shown(line - 1), (0, 0), LONGEST_LINE)[0])] if has_before else []
     return (*before, (line - first + 1, text)), mark
 
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from mpslint.settings.translate_shell import CommandPart
 
 
+MOST_LOOPS = 100
+"""Training loops of a file that are looked at: each shares all loaders and models, so that both together cost their product."""
+
+
 @record(frozen=True, eq=False)
 class TrainingPlan:
     """One run as mpslint understands it: settings by canonical name, in the order in which the file reaches them."""
@@ -126,7 +130,7 @@ class _Gatherer:
                 yield self._of_run(m)
         for m in self.matched:
             if m.pattern.role == "arguments" and id(m) not in self.used:
-                yield self._plan("arguments", [*self._shared(), m], _called(m.call), m.call.node)
+                yield self._plan("arguments", [*self._shared, m], _called(m.call), m.call.node)
         yield from self._of_loops()
         yield from self._of_commands()
         yield from self._of_configs()
@@ -162,9 +166,14 @@ class _Gatherer:
     def _by_result(self) -> dict[int, Matched]:
         return {id(m.call.result): m for m in self.matched if m.call.result is not None}
 
+    @functools.cached_property
     def _shared(self) -> list[Matched]:
         shared = load_roles().shared
         return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
+
+    @functools.cached_property
+    def _collators(self) -> list[Matched]:
+        return [m for m in self.matched if m.pattern.role == "collator"]
 
     @functools.cached_property
     def _generated(self) -> frozenset[int]:
@@ -192,12 +201,12 @@ class _Gatherer:
         parts = [part for argument in given.values() for part in behind(argument.value, self._by_result) if part is not run]
         roles = {part.pattern.role for part in parts}
         self.used.update(id(part) for part in (*parts, run))
-        collators = [m for m in self.matched if m.pattern.role == "collator"]
+        collators = self._collators
         if "collator" not in roles and "data_collator" in given and len(collators) == 1:
             parts += collators
         declared = load_roles()
         taken = {role for role in declared.own if role in roles}
-        others = [m for m in self._shared() if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
+        others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
         return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
@@ -205,7 +214,7 @@ class _Gatherer:
         seen: set[int] = set()
         for call in self.facts.calls:
             loops = [loop for loop in call.context.loops if isinstance(loop, (ast.For, ast.AsyncFor, ast.While))]
-            if call.method != "backward" or not loops or id(loops[0]) in seen:
+            if call.method != "backward" or not loops or id(loops[0]) in seen or len(seen) >= MOST_LOOPS:
                 continue
             seen.add(id(loops[0]))
             parts = [
@@ -225,9 +234,12 @@ class _Gatherer:
     def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
         settings: dict[str, list[Setting]] = {}
         calls: dict[str, list[Call]] = {}
-        for part in {id(part): part for part in parts}.values():
+        own = {id(part): part for part in parts}.values()
+        rested_on = {part.pattern.rests_on for part in own}
+        undecided = {name for name in rested_on if _is_undecided(name, parts)}
+        for part in own:
             calls.setdefault(part.pattern.role, []).append(part.call)
-            for setting in () if _is_undecided(part.pattern.rests_on, parts) else part.settings:
+            for setting in () if part.pattern.rests_on in undecided else part.settings:
                 settings.setdefault(setting.name, []).append(setting)
         for setting in (*self.loose, *more):
             settings.setdefault(setting.name, []).append(setting)

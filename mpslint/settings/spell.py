@@ -326,6 +326,8 @@ def _argument_additions(evidence: Evidence, wanted: Sequence[Addition]) -> list[
     if not wanted:
         return []
     calls = {id(addition.call): addition.call for addition in wanted}
+    if any(call.is_parsed for call in calls.values()):
+        return None
     edits = []
     for key, call in calls.items():
         span = evidence.span_of(call.node)

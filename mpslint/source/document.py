@@ -168,7 +168,10 @@ class Document:
     def code(self) -> str:
         """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
         if self.parts:
-            return "".join(part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts)
+            codes = [part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts]
+            others = [part.document for part in self.parts if part.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK)]
+            texts = sorted({word for document in others for word in document.identifiers})
+            return "".join([*codes, *(f'"{word}" ' for word in texts)])  # a word of another file is a text to the Python that reads it
         if self.kind is Kind.PYTHON:
             return bare(self.python)
         if self.kind is not Kind.NOTEBOOK:

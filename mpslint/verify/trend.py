@@ -44,8 +44,10 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     raw, third = values[warm:], len(body) // 3
     if third > 1 and min(raw[-third:]) <= min(raw[:-third]) + 1e-3 * abs(base):
         return Trend("flat", 0.0, base, 0.0, jumps, "it comes back to where it was")
+    left = max(horizon - len(values), len(values))
+    matters = (max(body) - min(body)) / len(body) * left > limit
     period = sawtooth_period(body)
-    if period and len(body) < 3 * period:
+    if matters and period and len(body) < 3 * period:
         return Trend(
             "short",
             0.0,
@@ -59,7 +61,6 @@ def judge(values: Sequence[float], horizon: int, floor: float = FLOOR, share: fl
     low = theil_sen(envelope[1]) / envelope[0]
     rises = slope > 0 and low > 0 and mann_kendall(body) > SIGNIFICANT
     late = theil_sen(body[len(body) // 2 :])
-    left = max(horizon - len(values), len(values))
     projected = min(slope, low) * left
     if rises and projected > limit:
         if late < 0.5 * slope:

@@ -78,6 +78,15 @@ def test_too_few_steps_are_too_few() -> None:
     assert judge([BASE + i % 20 * 0.02 * BASE for i in range(30)], 2000).kind in ("short", "flat")
 
 
+def test_a_sawtooth_too_small_to_matter_is_flat() -> None:
+    """Lengths drawn at random look like a sawtooth; a few hundred KiB of it cannot become a gigabyte in the run."""
+    draw = random.Random(5)
+    small = [100e3 + draw.choice([0, 0, 0, 50e3]) + 40e3 * (step % 23) / 23 for step in range(30)]
+
+    assert judge(small, 2000).kind == "flat"
+    assert judge([value * 1e6 for value in small], 2000).kind != "growth"
+
+
 def test_slopes_and_probabilities() -> None:
     """The median slope ignores an outlier; a rising curve is unlikely by chance, a constant one is not."""
     assert theil_sen([0, 1, 2, 300, 4, 5, 6]) == pytest.approx(1.0)

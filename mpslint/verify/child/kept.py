@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType, ModuleType
 from typing import Any
@@ -84,7 +84,7 @@ def _kept_under(name: str, value: Any, steps: int, depth: int = 0) -> str:
             return name
         parts = [(str(key), item) for key, item in list(value.items())[:50]]
         return next((found for key, item in parts if (found := _kept_under(key, item, steps, depth + 1))), "")
-    if hasattr(value, "append") and hasattr(value, "__len__") and not isinstance(value, (torch.nn.Module, str, bytes)):
+    if isinstance(value, (list, deque)):  # what else has a length and an `append` may run the user's code when it is asked
         return name if len(value) >= steps and _has_tensor(value) else ""
     own = getattr(value, "__dict__", None)
     if isinstance(own, dict) and not isinstance(value, (type, ModuleType)) and depth < 1:
@@ -92,7 +92,7 @@ def _kept_under(name: str, value: Any, steps: int, depth: int = 0) -> str:
     return ""
 
 
-def _has_tensor(values: Any) -> bool:
+def _has_tensor(values: list[Any] | deque[Any]) -> bool:
     """Return whether the last of some values is a tensor, or holds one."""
     last = values[-1]
     parts = last.values() if isinstance(last, dict) else last if isinstance(last, (tuple, list)) else (last,)

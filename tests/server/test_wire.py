@@ -1,0 +1,99 @@
+"""What an editor should not send is answered too, and how the server ends is its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pygls")
+
+ROOT = Path(__file__).parents[2]
+
+
+def frame(**message: Any) -> bytes:
+    """Return a message as it goes over the wire."""
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+START = frame(id=1, method="initialize", params={"processId": None, "rootUri": None, "capabilities": {}}) + frame(
+    method="initialized", params={}
+)
+GOODBYE, EXIT = frame(id=9, method="shutdown"), frame(method="exit")
+DOCUMENT = {"textDocument": {"uri": "file:///nowhere/x.py"}}
+
+
+def told(folder: Path, *said: bytes) -> tuple[int, dict[Any, Any], str]:
+    """Return the exit code of a server, its answers by their numbers, and what it printed beside, once it was told something."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-m", "mpslint", "server"]
+    done = subprocess.run(line, input=b"".join(said), capture_output=True, cwd=folder, env=environment, timeout=120, check=False)
+    messages = [json.loads(part.partition(b"\r\n\r\n")[2]) for part in done.stdout.split(b"Content-Length: ")[1:]]
+    return done.returncode, {m.get("id"): m for m in messages if "method" not in m}, done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [((START, GOODBYE, EXIT), 0), ((START, GOODBYE), 0), ((START, EXIT), 1), ((START,), 1)],
+    ids=["goodbye", "goodbye without exit", "exit without goodbye", "end of input"],
+)
+def test_the_exit_code_says_how_it_ended(tmp_path: Path, said: tuple[bytes, ...], code: int) -> None:
+    """1 where the editor left without a shutdown, as the protocol has it."""
+    assert told(tmp_path, *said)[::2] == (code, "")
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("textDocument/codeAction", {**DOCUMENT, "context": {"diagnostics": []}}),
+        ("textDocument/codeAction", None),
+        ("textDocument/hover", {"textDocument": 5, "position": "x"}),
+    ],
+)
+def test_a_question_that_cannot_be_read_is_answered(tmp_path: Path, method: str, params: Any) -> None:
+    """InvalidParams, and the server goes on."""
+    code, answers, errors = told(tmp_path, START, frame(id=5, method=method, params=params), GOODBYE, EXIT)
+    assert answers[5]["error"]["code"] == -32602
+    assert (code, 9 in answers, errors) == (0, True, "")
+
+
+def test_questions_at_the_wrong_time_are_answered(tmp_path: Path) -> None:
+    """Before `initialize`, and after `shutdown`."""
+    hover = {**DOCUMENT, "position": {"line": 0, "character": 0}}
+    early, late = frame(id=5, method="textDocument/hover", params=hover), frame(id=6, method="textDocument/hover", params=hover)
+    code, answers, errors = told(tmp_path, early, START, GOODBYE, late, EXIT)
+    assert [answers[number]["error"]["code"] for number in (5, 6)] == [-32002, -32600]
+    assert (code, errors) == (0, "")
+
+
+@pytest.mark.parametrize("body", [b"{nope", b"[]", b"5", b"[" * 200_000], ids=["no JSON", "list", "number", "deep"])
+def test_what_is_no_message_is_answered(tmp_path: Path, body: bytes) -> None:
+    """With a number of nothing, as JSON-RPC has it."""
+    code, answers, errors = told(tmp_path, START, b"Content-Length: %d\r\n\r\n" % len(body) + body, GOODBYE, EXIT)
+    assert answers[None]["error"]["code"] in (-32700, -32600)
+    assert (code, 9 in answers, errors) == (0, True, "")
+
+
+@pytest.mark.parametrize("length", [b"-5", b"many", b"0"])
+def test_headers_that_say_nothing_are_passed_over(tmp_path: Path, length: bytes) -> None:
+    """What follows is read."""
+    code, answers, errors = told(tmp_path, START, b"Content-Length: %s\r\n\r\n" % length, GOODBYE, EXIT)
+    assert (code, 9 in answers, errors) == (0, True, "")
+
+
+@pytest.mark.parametrize("length", [b"1" + b"0" * 15, b"1" + b"0" * 5000])
+def test_a_message_beyond_all_sizes_ends_the_session(tmp_path: Path, length: bytes) -> None:
+    """No memory is taken for it, and nothing is printed."""
+    assert told(tmp_path, START, b"Content-Length: %s\r\n\r\n{}" % length)[::2] == (1, "")
+
+
+def test_headers_may_be_written_in_small_letters(tmp_path: Path) -> None:
+    """Names of headers know no capitals."""
+    said = (START, GOODBYE.replace(b"Content-Length", b"content-length"), EXIT)
+    assert 9 in told(tmp_path, *said)[1]
