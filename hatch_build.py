@@ -40,3 +40,9 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
             encoding="utf-8",
         )
         build_data["force_include"][str(target)] = "mpslint/_words.py"
+        sys.path.insert(0, str(ROOT / "docs"))
+        from man import manual
+
+        target = target.with_name("mpslint.1")
+        target.write_text(manual(), encoding="utf-8")
+        build_data["shared_data"][str(target)] = "share/man/man1/mpslint.1"

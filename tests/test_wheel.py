@@ -83,6 +83,7 @@ def test_a_wheel_holds_each_file_once_and_rules_compiled_only(tmp_path: Path) ->
     assert len(names) == len(set(names))
     assert {name.split("/")[0].split("-")[0] for name in names} == {"mpslint"}
     assert "mpslint/_catalogue.py" in names
+    assert [name for name in names if name.endswith(".data/data/share/man/man1/mpslint.1")]
     assert not [name for name in names if name.endswith((".yaml", ".ipynb", ".md"))]
 
 

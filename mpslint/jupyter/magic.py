@@ -25,7 +25,8 @@ class Session:
 
     ipython: Any
     cells: Cells
-    is_on: bool = False
+    before_each: Options | None = None
+    """By what each cell is checked before it runs, where `%mpslint on` asked for it."""
 
 
 def register(ipython: Any) -> None:
@@ -40,8 +41,9 @@ def register(ipython: Any) -> None:
             return
         count = len(history)  # what this run will be called; execution_count is one more already in newer releases of IPython
         ran = session.cells.add(info.raw_cell, count, getattr(info, "cell_id", None) or "")
-        if session.is_on and ran is not None and not info.raw_cell.lstrip().startswith("%%mpslint"):
-            _guarded(session, lambda: _check(session, _options((), None, (), (), {}), ran))
+        asked = session.before_each
+        if asked is not None and ran is not None and not info.raw_cell.lstrip().startswith("%%mpslint"):
+            _guarded(session, lambda: _check(session, asked, ran))
 
     def mpslint(line: str, cell: str | None = None) -> None:
         """Check the notebook so far (%mpslint), or this cell before it runs (%%mpslint); --help lists what else there is."""
@@ -88,13 +90,13 @@ def _asked(session: Session, line: str, cell: str | None) -> bool:
     if not isinstance(values, dict):
         return False  # the help was shown
     mac = {name: values[name] for name in ("memory", "chip", "torch") if values[name]}
-    options = _options(session.cells.ran, values["severity"], values["select"], values["ignore"], mac)
+    options = _options(values["severity"], values["select"], values["ignore"], mac)
     this = session.cells.ran[-1] if cell is not None and session.cells.ran else None
     if this is not None:
         this = max(session.cells.ran, key=lambda ran: ran.count)
     verb = values["verb"]
     if verb in ("on", "off"):
-        session.is_on = verb == "on"
+        session.before_each = options if verb == "on" else None
         print(f"Each cell is checked before it runs: {verb}.")
     elif verb == "plan":
         _guarded(session, lambda: _plan(session, options))
@@ -114,7 +116,7 @@ def _guarded(session: Session, action: Any) -> None:
         print(f"mpslint: {error}")
 
 
-def _options(cells: Any, severity: str | None, select: Any, ignore: Any, mac: dict[str, str]) -> Options:
+def _options(severity: str | None, select: Any, ignore: Any, mac: dict[str, str]) -> Options:
     from mpslint.session.session import Options
     from mpslint.source.document import Kind
 
@@ -139,7 +141,7 @@ def _check(session: Session, options: Options, only: Ran | None) -> None:
         kept = tuple(finding for finding in file.findings if finding.place.cell == number)
         unread = tuple(part for part in file.unread if part[0].cell == number)
         file = replace(file, findings=kept, unread=unread)
-        if session.is_on and not kept:
+        if session.before_each is not None and not kept:
             return
     _show(session, findings_page(file, session.cells.ran))
 

@@ -6,8 +6,9 @@ right line, with the cell and its line as the logical location. Replacements of 
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -25,15 +26,32 @@ FINGERPRINT = "mpslint/v1"
 NOTEBOOK = "notebook"
 MOST_RESULTS = 25_000
 """GitHub refuses a run with more; the worst come first then."""
+MOST_BYTES = 10_000_000
+"""GitHub refuses a larger upload; it counts compressed."""
 KINDS_OF_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
 def render(report: Report) -> str:
-    """Return one SARIF log with one run."""
+    """Return one SARIF log with one run, which GitHub takes: of more findings than it accepts, the worst."""
     found, unread = list(records(report)), list(notices(report))
-    kept = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))[:MOST_RESULTS] if len(found) > MOST_RESULTS else found
-    left_out = [_left_out(len(found) - len(kept))] if len(kept) < len(found) else []
+    by_severity = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))
+    kept = found if len(found) <= MOST_RESULTS else by_severity[:MOST_RESULTS]
+    text = _log(report, kept, unread, len(found) - len(kept))
+    while len(kept) > 1 and _is_too_large(text):
+        kept = by_severity[: len(kept) // 2]
+        text = _log(report, kept, unread, len(found) - len(kept))
+    return text
+
+
+def _is_too_large(text: str) -> bool:
+    """Return whether GitHub refuses an upload of this text, which counts compressed."""
+    data = text.encode("utf-8", "surrogatepass")
+    return len(data) > MOST_BYTES and len(gzip.compress(data)) > MOST_BYTES
+
+
+def _log(report: Report, kept: Sequence[Record], unread: Sequence[Notice], left_out: int) -> str:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
+    notifications = [*(_notification(notice) for notice in unread), *([_left_out(left_out)] if left_out else [])]
     run = {
         "tool": {
             "driver": {
@@ -47,7 +65,7 @@ def render(report: Report) -> str:
         "invocations": [
             {
                 "executionSuccessful": not any(notice.is_whole_file for notice in unread),
-                "toolExecutionNotifications": [*(_notification(notice) for notice in unread), *left_out],
+                "toolExecutionNotifications": notifications,
             }
         ],
         "results": [_result(record, indexes) for record in kept],
@@ -99,7 +117,9 @@ def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
 
 def _left_out(number: int) -> dict[str, Any]:
     """Return the notification that says that not all results are here."""
-    text = f"{number} more findings are left out, the least severe: GitHub takes {MOST_RESULTS} results."
+    text = (
+        f"{number} less severe findings are left out: GitHub accepts {MOST_RESULTS:,} results and {MOST_BYTES // 1_000_000} MB compressed."
+    )
     return {"level": "warning", "message": {"text": text}}
 
 
