@@ -105,7 +105,7 @@ def macs() -> Macs:
             int(table["reserve"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+        raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
 def limits(memory_gb: int, macos: Version | None = None) -> Limits:
