@@ -64,7 +64,7 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wheel(folder / "wheels", "mps-trainer", "1.1.0rc1", "py3-none-any", "Requires-Dist: mps-torch>=9")
     wheel(
         folder / "wheels", "mps-trainer", "1.1.0", "py3-none-any", "Requires-Python: >=3.10", "Provides-Extra: torch", "Provides-Extra: dev",
-        "Requires-Dist: numpy", 'Requires-Dist: mps-pytorch>=2; extra == "torch"', 'Requires-Dist: mps-torch==1.0; extra == "dev"',
+        "Requires-Dist: numpy", 'Requires-Dist: mps-pytorch>=2,<3; extra == "torch"', 'Requires-Dist: mps-torch==1.0; extra == "dev"',
         "Requires-Dist: mps-torch!=1.5; sys_platform == 'darwin'", "Requires-Dist: mps-torch<1; sys_platform == 'linux'",
     )  # fmt: skip
     return folder / "rules"

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from mpslint.core.checkpoints import configuration_of
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import Call
 from mpslint.facts.values import UNKNOWN, Instance, Known, Value, alternatives_of
@@ -22,12 +24,14 @@ COARSE = 32
 """Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
 FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
 NOT_PACKED = "no"
+HALF = ("float16", "bfloat16")
 _FAMILY = ("model.name", "tokenizer.name")
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "batch.train": ("loader.batch",),
     "model.head": (),
     "length.limit": _FAMILY,
     "model.active_dropout": (*_FAMILY, "model.dropout"),
+    "embedding.mib": ("model.name",),
     "length.bound": ("length.source", "length.truncation"),
     "length.reached": ("length.source", "length.truncation"),
     "padding.limit": ("padding.strategy",),
@@ -51,7 +55,30 @@ def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
         if found is not None:
             yield found
     yield from _padding_limits(plan, family)
-    yield from _shapes(plan, family)
+    shapes = list(_shapes(plan, family))
+    yield from shapes
+    if any(setting.constant == VARYING for setting in shapes if setting.is_known):
+        yield from _embedding(plan)
+
+
+def _embedding(plan: TrainingPlan) -> Iterator[Setting]:
+    """Yield how big the gradient of the embedding is, where the checkpoint is known and its embedding is trained."""
+    name = plan.get("model.name")
+    if name is None or not name.is_known or "lora" in plan.calls or plan.constant("model.bits"):
+        return
+    values = configuration_of(str(name.constant))
+    if values is None:
+        return
+    table = platform_data("retained")["operators"]["embedding_dense_backward"]
+    rows, width = (next((values[key] for key in table[part] if key in values), 0) for part in ("rows", "width"))
+    dtype = plan.constant("precision.weights")
+    dtype = values.get("dtype", "float32") if dtype == "auto" else dtype
+    each = 2 if dtype in HALF else 4
+    size = rows * width * each
+    if size:
+        facts = {"rows": rows, "width": width, "bytes": each, "mib": round(size / 2**20), "gib": round(100 * size / 2**30, 1)}
+        for key, value in facts.items():
+            yield _inferred(f"embedding.{key}", value, name.call, str(name.constant))
 
 
 def family_of(plan: TrainingPlan) -> Family | None:

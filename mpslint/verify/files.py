@@ -78,13 +78,16 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
         return Report(found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start)
     machine, said = machine_of(fixed.before.target)
     options = replace(options, machine=machine)
-    before = _read(runs[index], WRITTEN)
-    after = _rewritten(fixed, index)
+    before = _read(runs[index], WRITTEN, found.path)
+    after = _rewritten(fixed, index, found.path)
     assumptions = [*said, *(line for one in (before, after) if isinstance(one, Planned) for line in one.assumptions)]
     reading = reading_of(fixed, runs, index, assumptions)
     if isinstance(before, str) and not isinstance(after, Planned):
         return _unread(found.path, machine, reading, before, time.monotonic() - start)
     report = _run(before, after, options, progress, matrix=asked.matrix)
+    if any(run.has_own_lengths for run in report.runs):
+        unread = {line for one in (before, after) if isinstance(one, Planned) for line in one.unread}
+        reading = replace(reading, assumptions=tuple(line for line in reading.assumptions if line not in unread))
     report = replace(report, subject=found.path, reading=reading, seconds=time.monotonic() - start)
     return report if asked.matrix else _explained(report, before, after)
 
@@ -121,20 +124,20 @@ def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
     return largest_batch(spec, machine), machine.memory_gb
 
 
-def _read(run: Run, name: str) -> Planned | str:
+def _read(run: Run, name: str, path: str) -> Planned | str:
     """Return a run to verify, or why it cannot be read off its plan."""
     try:
         return spec_of(run, name)
     except ReadError as error:
-        return str(error)
+        return str(error).replace("--script FILE", f"--script {path}")
 
 
-def _rewritten(fixed: Fixed, index: int) -> Planned | str | None:
+def _rewritten(fixed: Fixed, index: int, path: str) -> Planned | str | None:
     """Return the same run of the rewritten file; None where nothing is rewritten."""
     if not fixed.is_changed:
         return None
     runs = runs_of(fixed.after)
-    return _read(runs[index], REWRITTEN) if index < len(runs) else "the rewritten file has no such run"
+    return _read(runs[index], REWRITTEN, path) if index < len(runs) else "the rewritten file has no such run"
 
 
 def _run(before: Planned | str, after: Planned | str | None, options: Options, progress: Progress | None, *, matrix: bool) -> Report:

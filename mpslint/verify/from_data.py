@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mpslint.facts.facts import Call
@@ -17,19 +17,23 @@ FILES = ("csv", "json", "parquet", "text")
 DEPTH = 12
 
 
-def data_of(plan: TrainingPlan, evidence: Evidence, model: str) -> tuple[DataSource | None, str]:
-    """Return the local data set of a run, or None with the line that says why its lengths have to be assumed."""
+def data_of(plan: TrainingPlan, evidence: Evidence, model: str, own: Sequence[str] = ()) -> tuple[DataSource | None, str]:
+    """Return the local data set of a run, or None with the line that says why its lengths have to be assumed.
+
+    `own` are the columns that a trainer reads and tokenises by itself.
+    """
     source, said = _place(plan, evidence)
     if source is None:
         return None, said
     kind, path, split, name = source
     column, prefix = _column(plan.calls.get("tokenizer", ()), evidence)
-    if not column:
+    if not column and not own:
         return None, f"which column of {path} is tokenised is not known"
     target, _ = _column(plan.calls.get("target_tokenizer", ()), evidence)
     named = plan.constant("tokenizer.name")
     tokenizer = named if isinstance(named, str) else model
-    return DataSource(kind, path, column, target, split, name, prefix, _beside(tokenizer, evidence)), ""  # type: ignore[arg-type]
+    place = beside(tokenizer, evidence)
+    return DataSource(kind, path, column, target, split, name, prefix, place, columns=() if column else tuple(own)), ""  # type: ignore[arg-type]
 
 
 def _place(plan: TrainingPlan, evidence: Evidence) -> tuple[tuple[str, str, str, str] | None, str]:
@@ -41,11 +45,11 @@ def _place(plan: TrainingPlan, evidence: Evidence) -> tuple[tuple[str, str, str,
         if not first:
             continue
         if call.name.endswith("load_from_disk"):
-            if Path(_beside(first, evidence)).is_dir():
-                return ("disk", _beside(first, evidence), split, ""), ""
+            if Path(beside(first, evidence)).is_dir():
+                return ("disk", beside(first, evidence), split, ""), ""
             said = f"the data set {first} is not on this machine"
         elif first in FILES:
-            path = _beside(_file(call), evidence)
+            path = beside(_file(call), evidence)
             if Path(path).is_file():
                 return ("files", path, split, ""), ""
             said = f"the data file {path or 'that is loaded'} is not on this machine"
@@ -102,10 +106,10 @@ def _file(call: Call) -> str:
     return _text(value)
 
 
-def _beside(path: str, evidence: Evidence) -> str:
-    """Return a path that holds as it stands, or beside the file that names it."""
-    other = Path(evidence.document.path).parent / path
-    return str(other.resolve()) if path and not Path(path).exists() and other.exists() else path
+def beside(path: str, evidence: Evidence) -> str:
+    """Return a path of this machine in full, from here or from beside the file that names it; any other text as it is."""
+    places = (Path(path), Path(evidence.document.path).parent / path) if path else ()
+    return next((str(place.resolve()) for place in places if place.exists()), path)
 
 
 def _is_cached(name: str) -> bool:

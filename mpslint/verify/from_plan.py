@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,13 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version
 from mpslint.facts.facts import Call
-from mpslint.facts.values import Known, is_weak
+from mpslint.facts.values import Items, Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
-from mpslint.verify.from_data import data_of
-from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
+from mpslint.verify.from_data import beside, data_of
+from mpslint.verify.frozen import frozen_parts
+from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
 
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
@@ -27,6 +29,8 @@ class Planned:
 
     spec: RunSpec
     assumptions: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Those of them that hold only where the run's own data can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class _Source:
     plan: TrainingPlan
     evidence: Evidence
     assumed: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
     def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:
         """Return the constant of a setting, None where it is not known or of another kind; a default of the command line is named."""
@@ -55,10 +60,12 @@ class _Source:
             self.assume(f"{name} is not known: {assumed}")
         return assumed
 
-    def assume(self, line: str) -> None:
-        """Note an assumption, once."""
+    def assume(self, line: str, *, unless_read: bool = False) -> None:
+        """Note an assumption, once; one that is dropped where the run's own data can be read is marked so."""
         if line not in self.assumed:
             self.assumed.append(line)
+        if unless_read:
+            self.unread.append(line)
 
     def calls(self, *roles: str) -> list[Call]:
         """Return the run's calls of some roles."""
@@ -85,7 +92,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
     task = _task(source)
     padding, multiple = _padding(source)
     lengths, target = _lengths(source, task)
-    data, said = data_of(plan, evidence, model)
+    data, said = data_of(plan, evidence, model, _own_columns(source, task))
     if said:
         source.assume(said)
     precision, asked_by = _precision(source)
@@ -94,7 +101,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
     epochs = 0.0 if steps and steps > 0 else float(source.known("training.epochs", (int, float)) or 0)
     if not steps or steps <= 0:
         steps = int(assumptions["steps"])
-        source.assume(f"how many optimizer steps the run takes is not known before its data is: {steps}")
+        source.assume(f"how many optimizer steps the run takes is not known before its data is: {steps}", unless_read=epochs > 0)
     spec = RunSpec(
         model=model,
         task=task,
@@ -118,6 +125,8 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
         gradient_checkpointing=source.known("memory.checkpointing") is True,
         dropout=_dropout(source),
         lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
+        lora_targets=_lora_targets(source),
+        frozen=_frozen(source),
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
         steps=int(steps),
@@ -126,7 +135,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
-    return Planned(spec, tuple(source.assumed))
+    return Planned(spec, tuple(source.assumed), tuple(source.unread))
 
 
 def _refuse(source: _Source) -> None:
@@ -147,8 +156,9 @@ def _refuse(source: _Source) -> None:
 def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     """Return the name of the model, and its configuration where the code writes one itself."""
     name = source.known("model.name", str)
+    name = name or _given_name(source)
     if name:
-        return name, None
+        return beside(name, source.evidence), None
     for call in source.calls("model_config"):
         cls = next((part for name in call.names for part in name.split(".") if part.endswith("Config")), "")
         if cls and cls != "AutoConfig":
@@ -159,8 +169,25 @@ def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     tokenizer = source.known("tokenizer.name", str)
     if tokenizer and source.known("model.head"):
         source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
-        return tokenizer, None
+        return beside(tokenizer, source.evidence), None
     raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
+
+
+def _given_name(source: _Source) -> str:
+    """Return the name that a trainer is given in place of a model."""
+    for call in source.calls("trainer"):
+        given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
+        if given is not None and isinstance(given.value, Known) and isinstance(given.value.value, str):
+            return given.value.value
+    return ""
+
+
+def _own_columns(source: _Source, task: Task) -> Sequence[str]:
+    """Return the columns that the run's trainer tokenises by itself."""
+    entry = platform_data("models/tasks")[task]
+    names = [name for call in source.calls("trainer") for name in call.names]
+    is_own = any(fnmatch.fnmatchcase(name, glob) for name in names for glob in entry.get("made_by", ()))
+    return entry.get("columns", ()) if is_own else ()
 
 
 def _task(source: _Source) -> Task:
@@ -212,7 +239,8 @@ def _drawn(source: _Source, what: str, limit: int | None, assumption: Mapping[st
     found = int(limit or assumption["limit"])
     median = max(1.0, round(assumption["share"] * found))
     sigma = assumption["sigma"]
-    source.assume(f"lengths of the {what} are drawn: log-normal, median {median:.0f}, sigma {sigma}, cut at {found} tokens")
+    drawn = f"lengths of the {what} are drawn: log-normal, median {median:.0f}, sigma {sigma}, cut at {found} tokens"
+    source.assume(drawn, unless_read=True)
     return Lengths(found, median, sigma)
 
 
@@ -276,6 +304,28 @@ def _lora_rank(source: _Source, default: int) -> int:
     if rank is not None:
         source.assume(f"the rank of the adapters is not known: {default}")
     return default
+
+
+def _frozen(source: _Source) -> tuple[Frozen, ...]:
+    """Return which parts of the model that a trainer gets the code freezes before; adapters choose their weights themselves."""
+    call = next(iter(source.calls("trainer")), None)
+    if call is None or source.calls("lora"):
+        return ()
+    node = next((word.value for word in call.node.keywords if word.arg == "model"), call.node.args[0] if call.node.args else None)
+    return frozen_parts(source.evidence, node.id, call.node.lineno) if isinstance(node, ast.Name) else ()
+
+
+def _lora_targets(source: _Source) -> tuple[str, ...]:
+    """Return the modules that adapters are put on, as the code names them."""
+    calls = source.calls("lora")
+    given = calls[-1].keywords.get("target_modules") if calls else None
+    if given is None:
+        return ()
+    values = given.value.values() if isinstance(given.value, Items) else (given.value,)
+    names = [value.value for value in values if isinstance(value, Known) and isinstance(value.value, str)]
+    if not names:
+        source.assume("which modules get adapters is not known: peft's default ones")
+    return tuple(names)
 
 
 def _averages(source: _Source) -> bool:

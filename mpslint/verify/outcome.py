@@ -127,6 +127,8 @@ class RunResult:
     is_complete: bool = True
     settings_steps: int = 0
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
+    has_own_lengths: bool = False
+    """Whether the lengths of the samples were read from the run's own data."""
 
 
 @dataclass(frozen=True, slots=True)

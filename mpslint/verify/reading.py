@@ -137,9 +137,10 @@ def with_findings(checks: Sequence[Check], findings: Sequence[Found]) -> list[Ch
     """Return checks with the findings that predicted those that fail, and one more for each error that no run shows."""
     predicts = platform_data("predicts")
     told: set[str] = set()
+    told_loudly = [one for one in findings if one.severity != Severity.NOTE.value]
     named: list[Check] = []
     for check in checks:
-        mine = [one for one in findings if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
+        mine = [one for one in told_loudly if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
         told.update(one.rule for one in mine)
         backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {one.place}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))

@@ -65,6 +65,8 @@ class DataSource:
     tokenizer: str = ""
     """A folder or checkpoint; empty is the run's model."""
     most: int = 2000
+    columns: tuple[str, ...] = ()
+    """Where the trainer tokenises by itself: the columns that it may read; several that it joins have a + between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,14 @@ class Evaluation:
     generates: bool = False
     generation_limit: int = 0
     beams: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A part of the model (`bert.encoder`; empty is all of it) whose weights are or aren't trained from here on."""
+
+    part: str
+    is_trained: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,10 @@ class RunSpec:
     dropout: float | None = None
     """None leaves the dropout of the model's config."""
     lora_rank: int = 0
+    lora_targets: tuple[str, ...] = ()
+    """The modules that get adapters; none leaves peft's default for the architecture."""
+    frozen: tuple[Frozen, ...] = ()
+    """What the code switches on and off for training, in its order."""
     evaluation: Evaluation | None = None
     empty_cache_steps: int | None = None
     steps: int = 2000

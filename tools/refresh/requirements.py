@@ -57,11 +57,16 @@ def needs(metadata: Metadata, tracked: Iterable[str], names: Mapping[str, str]) 
             continue
         for extra, key in (("", "requires"), *((extra, "works_with") for extra in SOFT_EXTRAS)):
             if one.marker is None or one.marker.evaluate({**MAC, "extra": extra}):
-                found[key].setdefault(name, []).append(str(one.specifier))
+                found[key].setdefault(name, []).append(_least(one.specifier) if extra else str(one.specifier))
                 break
     joined = {key: {name: _joined(specs) for name, specs in rows.items()} for key, rows in found.items()}
-    joined["works_with"] = {name: spec for name, spec in joined["works_with"].items() if joined["requires"].get(name) != spec}
+    joined["works_with"] = {name: spec for name, spec in joined["works_with"].items() if spec and joined["requires"].get(name) != spec}
     return {key: dict(sorted(rows.items())) for key, rows in joined.items() if rows}
+
+
+def _least(specifier: SpecifierSet) -> str:
+    """Return a specifier without its upper bounds: pip keeps those of an extra only for who asks for the extra."""
+    return ",".join(str(clause) for clause in specifier if not clause.operator.startswith("<"))
 
 
 def _joined(specs: Sequence[str]) -> str:

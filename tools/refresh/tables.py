@@ -21,7 +21,7 @@ VERSIONS_HEAD = """\
 REQUIREMENTS_HEAD = """\
 # What each release requires of the other packages that mpslint knows, and of Python, from its metadata. Written by
 # tools/refresh_knowledge.py; don't edit. A row holds from its release on, until the next row.
-# `requires`: pip installs nothing else. `works_with`: the extras that training needs ask for it (`transformers[torch]`).
+# `requires`: pip installs nothing else. `works_with`: the least that the extras for training ask for (`transformers[torch]`).
 # For packages with compiled wheels, `python` is the range of Pythons that have a wheel for Apple silicon.
 """
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import torch
 
@@ -20,6 +20,9 @@ from mpslint.verify.outcome import StepRecord, What
 MOST_TURNS = 1500
 """Values asked of the device at one line, without gradient and between two steps,
 past which a loop has no end of its own."""
+
+MOST_OTHERS = 25
+"""Steps of another optimizer, without one of the first, past which the run has gone on to it."""
 
 
 class StopRun(SystemExit):
@@ -62,7 +65,9 @@ class Clock:
     """How many buffers had been made by the end of each step."""
     look: Callable[[], None] = lambda: None
     """Looks at what is alive, once enough was seen and while the user's frames still are."""
-    _first: Any = None
+    _first: weakref.ref[torch.optim.Optimizer] | None = None
+    _others: Counter[int] = field(default_factory=Counter)
+    """Steps of each other optimizer since the last one that counted."""
     _seen: tuple[int, int] = (0, 0)
     _started: float = field(default_factory=time.perf_counter)
 
@@ -73,19 +78,34 @@ class Clock:
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Take note of the gradients before an optimizer steps; end the run when it has taken enough of them."""
-        if self._first is None:
-            self._first = optimizer
-            self.watch_weights(optimizer)
-        if optimizer is not self._first:
+        if not self._counts(optimizer):
             return
         if self.done >= self.steps:
             self.stop(f"after {self.done} optimizer steps")
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
 
+    def _counts(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Return whether an optimizer's steps are those of the run: the first one's, and after it is gone or rests, the next one's.
+
+        A GAN has two that take turns; a run in two phases makes a new one for the second.
+        """
+        first = self._first() if self._first is not None else None
+        if optimizer is first:
+            self._others.clear()
+            return True
+        self._others[id(optimizer)] += 1
+        if first is not None and self._others[id(optimizer)] <= MOST_OTHERS:
+            return False
+        if self._first is None:
+            self.watch_weights(optimizer)
+        self._first = weakref.ref(optimizer)
+        self._others.clear()
+        return True
+
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Write down a step."""
-        if optimizer is not self._first:
+        if self._first is None or optimizer is not self._first():
             return
         record = self.record("train")
         self.records.append(record)

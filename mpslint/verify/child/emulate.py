@@ -15,7 +15,7 @@ from mpslint.verify.child.evaluate import play_evaluation, record_forward, recor
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.models import dropout_of, weights_dtype
-from mpslint.verify.child.rig import Rig
+from mpslint.verify.child.rig import NothingTrainedError, Rig
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
@@ -138,6 +138,7 @@ class EmulatedRun:
             weights_dtype=weights_dtype(spec),
             versions=versions(),
             settings_steps=spec.steps,
+            has_own_lengths=bool(spec.source.observed),
             seconds=time.perf_counter() - start,
         )
 
@@ -244,7 +245,8 @@ class EmulatedRun:
         if first.is_fitted:
             yield f"worked out exactly from {len(first.recorded)} recorded batch shapes"
         if self.spec.lora_rank:
-            yield f"LoRA of rank {self.spec.lora_rank} on peft's default modules"
+            where = ", ".join(self.spec.lora_targets) or "peft's default modules"
+            yield f"LoRA of rank {self.spec.lora_rank} on {where}"
 
 
 class Evaluator:
@@ -312,4 +314,7 @@ def shapes_text(shapes: list[Shape]) -> str:
 
 def emulate(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> RunResult:
     """Return what `steps` optimizer steps of a run would do on the machine."""
-    return EmulatedRun(spec, machine).run(steps, progress)
+    try:
+        return EmulatedRun(spec, machine).run(steps, progress)
+    except NothingTrainedError as error:
+        return RunResult(spec.name, "emulated", failure=f"RuntimeError: {error}", is_raised_on_mps=True)

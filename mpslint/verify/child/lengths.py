@@ -66,10 +66,28 @@ def measure(rows: Any, tokenizer: Any, spec: RunSpec) -> tuple[list[int], list[i
     """Return the lengths of the first samples, cut as the run cuts them; no targets where the run has none."""
     assert spec.data is not None
     first = rows.select(range(min(len(rows), spec.data.most)))
+    if spec.data.columns:
+        return lengths(tokenizer, own_texts(first, tokenizer, spec.data.columns), spec.source), []
     source = lengths(tokenizer, (spec.data.prefix + str(text) for text in first[spec.data.column]), spec.source)
     if not spec.data.target_column or spec.target is None:
         return source, []
     return source, lengths(tokenizer, map(str, first[spec.data.target_column]), spec.target)
+
+
+def own_texts(rows: Any, tokenizer: Any, columns: Iterable[str]) -> list[str]:
+    """Return the texts that a trainer reads by itself: of the first of some columns that is there, chats in the tokenizer's template."""
+    names = next((names for column in columns if set(names := column.split("+")) <= set(rows.column_names)), None)
+    if names is None:
+        raise ValueError(f"none of the columns {', '.join(rows.column_names)} is one that the trainer reads")
+    return ["".join(_text(row[name], tokenizer) for name in names) for row in rows]
+
+
+def _text(value: Any, tokenizer: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    if getattr(tokenizer, "chat_template", None):
+        return str(tokenizer.apply_chat_template(value, tokenize=False))
+    return "\n".join(str(turn.get("content", "")) for turn in value)
 
 
 def lengths(tokenizer: Any, texts: Iterable[str], limits: Lengths) -> list[int]:

@@ -4,16 +4,18 @@ never from the network."""
 from __future__ import annotations
 
 import copy
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
-from mpslint.core.knowledge import knowledge_files, platform_data, read_yaml
-from mpslint.verify.spec import RunSpec
+from mpslint.core.knowledge import platform_data
+from mpslint.verify.spec import Frozen, RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
 # smaller.
@@ -36,6 +38,8 @@ WIDTHS = {
     "embedding_size": 16, "num_key_value_heads": 2,
 }  # fmt: skip
 SMALL_VOCABULARY = 512
+ALL_LINEAR = "all-linear"
+"""peft's word for every linear layer."""
 
 
 def config_values(spec: RunSpec) -> dict[str, Any]:
@@ -49,14 +53,14 @@ def config_values(spec: RunSpec) -> dict[str, Any]:
     if path.is_file():
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return values
-    known = _known(spec.model)
+    known = configuration_of(spec.model)
     if known is None:
         raise ReadError(
             f"the configuration of {spec.model!r} isn't on this machine, and verify does not use the network: download it "
             "once "
             f"(`hf download {spec.model} config.json`), or name a folder with its config.json"
         )
-    return known
+    return dict(known)
 
 
 def _cached(name: str) -> Path | None:
@@ -69,19 +73,6 @@ def _cached(name: str) -> Path | None:
     except HFValidationError:
         return None
     return Path(found) if isinstance(found, str) else None
-
-
-def _known(name: str) -> dict[str, Any] | None:
-    """Return the configuration of a checkpoint in our table; the organisation before the slash does not matter."""
-    wanted = name.rsplit("/", 1)[-1].lower()
-    for path in knowledge_files("platform/models"):
-        if path.stem == "tasks":
-            continue
-        for family in read_yaml(path).values():
-            for checkpoint, values in family["checkpoints"].items():
-                if checkpoint.lower() == wanted:
-                    return {**family["defaults"], **values}
-    return None
 
 
 def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
@@ -163,6 +154,7 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
             if "attn_implementation" not in str(error) and "scaled_dot_product_attention" not in str(error):
                 raise ReadError(f"{spec.model!r} cannot be built for {spec.task}: {error}") from None
             model = auto.from_config(config, attn_implementation="eager")
+        freeze(model, spec.frozen)
         if spec.lora_rank:
             model = _with_adapters(model, spec)
     dtype = weights_dtype(spec)
@@ -180,4 +172,20 @@ def _with_adapters(model: Any, spec: RunSpec) -> Any:
         from peft import LoraConfig, get_peft_model
     except ImportError:
         raise ReadError("the run uses LoRA, which needs peft: pip install peft") from None
-    return get_peft_model(model, LoraConfig(r=spec.lora_rank, lora_dropout=spec.dropout or 0.0))
+    targets: Any = list(spec.lora_targets) or None
+    if targets in ([ALL_LINEAR], None):
+        targets = ALL_LINEAR if targets else None
+    try:
+        return get_peft_model(model, LoraConfig(r=spec.lora_rank, lora_dropout=spec.dropout or 0.0, target_modules=targets))
+    except ValueError as error:
+        raise ReadError(f"peft makes no adapters: {str(error).splitlines()[0]}") from None
+
+
+def freeze(model: Any, parts: Sequence[Frozen]) -> None:
+    """Switch the weights of some parts of a model off and on, in order. Raises ReadError for a part that it doesn't have."""
+    for one in parts:
+        try:
+            part = functools.reduce(getattr, one.part.split("."), model) if one.part else model
+        except AttributeError:
+            raise ReadError(f"the model has no part {one.part!r}, whose weights the code freezes") from None
+        part.requires_grad_(one.is_trained)

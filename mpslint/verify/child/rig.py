@@ -28,6 +28,13 @@ from mpslint.verify.spec import Machine, RunSpec
 HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
+class NothingTrainedError(ReadError):
+    """Every weight is frozen: the first backward pass raises."""
+
+    def __init__(self, model: str) -> None:
+        super().__init__(f"every weight of {model} is frozen: element 0 of tensors does not require grad and does not have a grad_fn")
+
+
 class Rig:
     """One run set up on meta tensors, or on fake CPU tensors where autocast must be seen (meta tensors ignore it)."""
 
@@ -223,8 +230,11 @@ def _fake_mode() -> Any:
 
 
 def make_optimizer(spec: RunSpec, parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
-    """Return the run's optimizer as it behaves on MPS. Raises ReadError for one that verify does not know."""
+    """Return the run's optimizer as it behaves on MPS. Raises ReadError for one that verify does not know,
+    NothingTrainedError where every weight is frozen."""
     name, rate = spec.optimizer, spec.learning_rate
+    if not parameters:
+        raise NothingTrainedError(spec.model)
     if "8bit" in name or "4bit" in name or name.startswith("paged"):
         raise ReadError(f"the optimizer {name} does not run on MPS, so its memory cannot be worked out")
     if name.startswith(("adamw", "adam")):
