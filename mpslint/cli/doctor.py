@@ -28,7 +28,11 @@ from mpslint.core.inert import inert_json
     metavar="SECONDS",
     help="Time limit for torch.",
 )
-def command(form: str, no_torch: bool, timeout: float) -> None:
+@click.option(
+    "--calibrate", is_flag=True, help="Measure how fast this machine runs operators (about 20 s), and keep it for plan --estimate."
+)
+@click.option("--forget-calibration", is_flag=True, help="Remove the measurements that were kept.")
+def command(form: str, no_torch: bool, timeout: float, calibrate: bool, forget_calibration: bool) -> None:
     """Examine macOS, the chip, versions, variables and configuration, and report what is known to break.
 
     Packages aren't imported, except torch in a child process. Without a Mac, the report says what can't be determined.
@@ -38,20 +42,30 @@ def command(form: str, no_torch: bool, timeout: float) -> None:
       mpslint doctor
       mpslint doctor --format json
       mpslint doctor --no-torch
+      mpslint doctor --calibrate
 
     \b
     Exit codes: 0 no problem that affects every run, 1 such a problem, 2 usage.
     """
     from mpslint.doctor import examine
+    from mpslint.verify import calibrations
 
+    if forget_calibration:
+        from mpslint.cli._say import say
+
+        removed = calibrations.forget()
+        say(f"Removed {removed} measurement{'' if removed == 1 else 's'}.")
+        return
+    if calibrate:
+        calibrations.calibrate()
     examination = examine(ask_torch=not no_torch, timeout=timeout)
     if form == "json":
         from mpslint.report.doctor import examination_json
 
-        click.echo(inert_json(json.dumps(examination_json(examination), indent=2, ensure_ascii=False, default=str)))
+        click.echo(inert_json(json.dumps(examination_json(examination, calibrations.kept()), indent=2, ensure_ascii=False, default=str)))
     else:
         from mpslint.report.console import console
         from mpslint.report.doctor import print_examination
 
-        print_examination(examination, console())
+        print_examination(examination, console(), calibrations.kept())
     sys.exit(1 if examination.concerns_every_run else 0)
