@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,32 +19,57 @@ from mpslint.verify.emulator.watch import Watch
 Loss = Callable[[nn.Module], torch.Tensor]
 
 
-def count(model: nn.Module, loss: Loss, optimizer: str, samples: int, *, waits: int = 0) -> StepWork:
-    """Return the work of one optimizer step, the optimizer's state being there already."""
+@dataclass(frozen=True)
+class Program:
+    """A model with the loss of one batch and its optimizer."""
+
+    model: nn.Module
+    loss: Loss
+    optimizer: torch.optim.Optimizer
+    samples: int
+    waits: int = 0
+
+    def forward_and_backward(self) -> None:
+        """Run the forward and backward pass; the score matrices of attention are made, as on MPS."""
+        with sdpa_kernel(SDPBackend.MATH):
+            self.loss(self.model).backward()
+
+    def step(self) -> None:
+        """Run one whole step."""
+        self.forward_and_backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+
+def program(model: nn.Module, loss: Loss, optimizer: str, samples: int, *, waits: int = 0) -> Program:
+    """Return a program in training mode."""
     trained = [one for one in model.parameters() if one.requires_grad]
     kinds: dict[str, Callable[[], torch.optim.Optimizer]] = {
         "adam": lambda: torch.optim.Adam(trained),
         "adamw": lambda: torch.optim.AdamW(trained),
         "sgd": lambda: torch.optim.SGD(trained, lr=0.1, momentum=0.9),
     }
-    made = kinds[optimizer]()
+    return Program(model.train(), loss, kinds[optimizer](), samples, waits)
+
+
+def count(made: Program) -> StepWork:
+    """Return the work of one optimizer step of a program on meta tensors, the optimizer's state being there already."""
     watch = Watch(LiveMemory(), GraphCache(frozenset()))
-    model.train()
     meter = Meter()
     for is_counted in (False, True):
         watch.meter = meter if is_counted else None
-        with sdpa_kernel(SDPBackend.MATH), watch:
+        with watch:
             meter.phase = "forward"
-            loss(model).backward()
+            made.forward_and_backward()
             meter.phase = "optimizer"
-            made.step()
-        made.zero_grad()
-    return StepWork(meter.operators(), samples, waits=meter.waits + waits)
+            made.optimizer.step()
+        made.optimizer.zero_grad()
+    return StepWork(meter.operators(), made.samples, waits=meter.waits + made.waits)
 
 
 def images(batch: int, side: int) -> torch.Tensor:
     """Return a batch of pictures."""
-    return torch.empty(batch, 3, side, side, device="meta")
+    return torch.empty(batch, 3, side, side)
 
 
 def classify(batch: int, side: int) -> Loss:
@@ -51,7 +77,7 @@ def classify(batch: int, side: int) -> Loss:
 
     def loss(model: nn.Module) -> torch.Tensor:
         out = model(images(batch, side))
-        return nn.functional.cross_entropy(getattr(out, "logits", out), torch.zeros(batch, dtype=torch.long, device="meta"))
+        return nn.functional.cross_entropy(getattr(out, "logits", out), torch.zeros(batch, dtype=torch.long))
 
     return loss
 
@@ -152,7 +178,7 @@ def diffusion(batch: int) -> Loss:
 
     def loss(model: nn.Module) -> torch.Tensor:
         x = images(batch, 32)
-        return nn.functional.mse_loss(model(x, torch.empty(batch, 256, device="meta")), torch.randn_like(x))
+        return nn.functional.mse_loss(model(x, torch.empty(batch, 256)), torch.randn_like(x))
 
     return loss
 
@@ -170,8 +196,8 @@ def tokens(batch: int, length: int, *, is_lm: bool) -> Loss:
     """Return the loss of a language model or of a text classifier."""
 
     def loss(model: nn.Module) -> torch.Tensor:
-        ids = torch.zeros(batch, length, dtype=torch.long, device="meta")
-        labels = ids if is_lm else torch.zeros(batch, dtype=torch.long, device="meta")
+        ids = torch.zeros(batch, length, dtype=torch.long)
+        labels = ids if is_lm else torch.zeros(batch, dtype=torch.long)
         found: torch.Tensor = model(input_ids=ids, attention_mask=torch.ones_like(ids), labels=labels).loss
         return found
 
@@ -197,8 +223,8 @@ def keywords(batch: int) -> Loss:
     """Return the loss of a keyword transformer."""
 
     def loss(model: nn.Module) -> torch.Tensor:
-        out = model(torch.empty(batch, 99, 40, device="meta"))
-        return nn.functional.cross_entropy(out, torch.zeros(batch, dtype=torch.long, device="meta"))
+        out = model(torch.empty(batch, 99, 40))
+        return nn.functional.cross_entropy(out, torch.zeros(batch, dtype=torch.long))
 
     return loss
 
@@ -225,62 +251,60 @@ QWEN = {"vocab_size": 151936, "num_key_value_heads": 8, "head_dim": 128, "tie_wo
 
 def workload(name: str) -> StepWork:
     """Return the work of one step of a program in `step_time_points.yaml`; numbers in the name are batch and length."""
-    kind, *rest = name.split()
-    sizes = [int(number) for number in rest[-1].split("x")]
-    batch = sizes[0]
+    kind, _, sizes = name.partition(" ")
     with torch.device("meta"):
-        return _WORKLOADS[kind](batch, *sizes[1:])
+        return count(_WORKLOADS[kind](*map(int, sizes.split("x"))))
 
 
-_WORKLOADS: dict[str, Callable[..., StepWork]] = {
-    "vgg16-bn": lambda b: count(vgg16(10, norm=True), classify(b, 224), "adam", b),
-    "vgg16": lambda b: count(vgg16(10, norm=False), classify(b, 224), "sgd", b),
-    "bert-base": lambda b, n: count(from_config("bert", "SequenceClassification", **BERT), tokens(b, n, is_lm=False), "adamw", b),
-    "resnet-50": lambda b: count(from_config("resnet", "ImageClassification", num_labels=101), classify(b, 224), "adam", b),
-    "mobilenet-v2": lambda b: count(from_config("mobilenet_v2", "ImageClassification", image_size=224), classify(b, 224), "sgd", b),
-    "distilbert-last-block": lambda b, n: count(
+_WORKLOADS: dict[str, Callable[..., Program]] = {
+    "vgg16-bn": lambda b: program(vgg16(10, norm=True), classify(b, 224), "adam", b),
+    "vgg16": lambda b: program(vgg16(10, norm=False), classify(b, 224), "sgd", b),
+    "bert-base": lambda b, n: program(from_config("bert", "SequenceClassification", **BERT), tokens(b, n, is_lm=False), "adamw", b),
+    "resnet-50": lambda b: program(from_config("resnet", "ImageClassification", num_labels=101), classify(b, 224), "adam", b),
+    "mobilenet-v2": lambda b: program(from_config("mobilenet_v2", "ImageClassification", image_size=224), classify(b, 224), "sgd", b),
+    "distilbert-last-block": lambda b, n: program(
         train_only(from_config("distilbert", "SequenceClassification"), *DISTIL), tokens(b, n, is_lm=False), "adamw", b
     ),
-    "qwen3-0.6b": lambda b, n: count(
+    "qwen3-0.6b": lambda b, n: program(
         from_config("qwen3", "CausalLM", hidden_size=1024, intermediate_size=3072, num_hidden_layers=28, num_attention_heads=16, **QWEN),
         tokens(b, n, is_lm=True), "adamw", b,
     ),
-    "qwen3-4b": lambda b, n: count(
+    "qwen3-4b": lambda b, n: program(
         from_config("qwen3", "CausalLM", hidden_size=2560, intermediate_size=9728, num_hidden_layers=36, num_attention_heads=32, **QWEN),
         tokens(b, n, is_lm=True), "adamw", b,
     ),
-    "minimind": lambda b, n: count(
+    "minimind": lambda b, n: program(
         from_config(
             "llama", "CausalLM", hidden_size=512, intermediate_size=1408, num_hidden_layers=8, num_attention_heads=8,
             num_key_value_heads=2, vocab_size=6400, tie_word_embeddings=True,
         ),
         tokens(b, n, is_lm=True), "adamw", b,
     ),
-    "mistral-7b-qv-half": lambda b, n: count(
+    "mistral-7b-qv-half": lambda b, n: program(
         train_only(from_config("mistral", "CausalLM").half(), "q_proj", "v_proj"), tokens(b, n, is_lm=True), "adamw", b
     ),
-    "mistral-7b-head-half": lambda b, n: count(
+    "mistral-7b-head-half": lambda b, n: program(
         train_only(from_config("mistral", "CausalLM").half(), "lm_head"), tokens(b, n, is_lm=True), "adamw", b
     ),
-    "resnet-20": lambda b: count(basic_resnet((16, 32, 64), 3, is_imagenet=False), classify(b, 32), "adam", b, waits=1),
-    "resnet-18-of-32": lambda b: count(basic_resnet((64, 128, 256, 512), 2, is_imagenet=True), classify(b, 32), "sgd", b),
-    "kwt-1": lambda b: count(Keywords(64, 1), keywords(b), "adamw", b),
-    "kwt-2": lambda b: count(Keywords(128, 2), keywords(b), "adamw", b),
-    "ddpm-unet": lambda b: count(Unet(), diffusion(b), "adam", b, waits=1),
-    "tiny-bert": lambda b, n: count(
+    "resnet-20": lambda b: program(basic_resnet((16, 32, 64), 3, is_imagenet=False), classify(b, 32), "adam", b, waits=1),
+    "resnet-18-of-32": lambda b: program(basic_resnet((64, 128, 256, 512), 2, is_imagenet=True), classify(b, 32), "sgd", b),
+    "kwt-1": lambda b: program(Keywords(64, 1), keywords(b), "adamw", b),
+    "kwt-2": lambda b: program(Keywords(128, 2), keywords(b), "adamw", b),
+    "ddpm-unet": lambda b: program(Unet(), diffusion(b), "adam", b, waits=1),
+    "tiny-bert": lambda b, n: program(
         from_config("bert", "SequenceClassification", hidden_size=128, num_hidden_layers=2, num_attention_heads=2, intermediate_size=512),
         tokens(b, n, is_lm=False), "adamw", b, waits=1,
     ),
-    "vit-base": lambda b: count(from_config("vit", "ImageClassification", num_labels=100), classify(b, 224), "adam", b),
-    "gpt2-lora": lambda b, n: count(with_lora(from_config("gpt2", "CausalLM"), 16), tokens(b, n, is_lm=True), "adamw", b),
-    "gpt2-last-block": lambda b, n: count(
+    "vit-base": lambda b: program(from_config("vit", "ImageClassification", num_labels=100), classify(b, 224), "adam", b),
+    "gpt2-lora": lambda b, n: program(with_lora(from_config("gpt2", "CausalLM"), 16), tokens(b, n, is_lm=True), "adamw", b),
+    "gpt2-last-block": lambda b, n: program(
         train_only(from_config("gpt2", "SequenceClassification", pad_token_id=0), "h.11.", "ln_f", "score"),
         tokens(b, n, is_lm=False), "adamw", b,
     ),
-    "gpt2-medium": lambda b, n: count(
+    "gpt2-medium": lambda b, n: program(
         from_config("gpt2", "CausalLM", n_embd=1024, n_layer=24, n_head=16), tokens(b, n, is_lm=True), "adamw", b
     ),
-    "nanochat-d6": lambda b, n: count(
+    "nanochat-d6": lambda b, n: program(
         from_config(
             "llama", "CausalLM", hidden_size=384, intermediate_size=1536, num_hidden_layers=6, num_attention_heads=6, vocab_size=32768,
         ),

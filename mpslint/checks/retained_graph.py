@@ -29,7 +29,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if id(loop) not in differentiated:
             differentiated[id(loop)] = _differentiated(loop)
-        if _keeps_graph(kept, loop, differentiated[id(loop)]) and not _is_trained_on(kept, evidence):
+        if _keeps_graph(kept, loop, differentiated[id(loop)]) and not _is_trained_on(kept, evidence) and not _starts_anew(kept, loop):
             span = evidence.span_of(kept.value_node)
             written = evidence.document.text[span.start : span.end]
             plain = written if isinstance(kept.value_node, (ast.Name, ast.Attribute)) else f"({written})"
@@ -62,6 +62,21 @@ def _differentiated(loop: Loop) -> set[str]:
             if not given and isinstance(receiver, ast.Name):
                 found.add(receiver.id)
     return found
+
+
+def _starts_anew(kept: Accumulation, loop: Loop) -> bool:
+    """Return whether the loop also empties what keeps the tensors, as every few steps after it was logged."""
+    name = kept.target.split("[")[0]
+    for node in inside(loop):
+        if isinstance(node, ast.Call) and called_name(node) == "clear" and ast.unparse(node.func) == f"{name}.clear":
+            return True
+        targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        each = [part for target in targets for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
+        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+        adds = value is not None and name in {ast.unparse(part) for part in walk(value)} and not touches(value, LEAVES_GRAPH)
+        if not adds and name in map(ast.unparse, each):
+            return True
+    return False
 
 
 def _is_trained_on(kept: Accumulation, evidence: Evidence) -> bool:

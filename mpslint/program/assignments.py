@@ -27,9 +27,21 @@ from mpslint.program.operators import combine
 def assign_statement(m: Machine, node: ast.Assign) -> bool:
     """Carry out `a = b = value`; like every statement, return whether the path ends here."""
     value = m.value(node.value)
+    if isinstance(node.value, ast.BinOp) and len(node.targets) == 1 and not m.is_silent:
+        _note_sum(m, node, node.targets[0], node.value)
     for target in node.targets:
         assign(m, target, value, node.value, node)
     return False
+
+
+def _note_sum(m: Machine, node: ast.Assign, target: ast.expr, value: ast.BinOp) -> None:
+    """Record what accumulates in `total = total + value`."""
+    if not isinstance(value.op, ast.Add) or not m.context.loops or not isinstance(target, (ast.Name, ast.Attribute)):
+        return
+    name = ast.unparse(target)
+    for same, added in ((value.left, value.right), (value.right, value.left)):
+        if same.__class__ is target.__class__ and isinstance(added, (ast.Name, ast.Attribute)) and ast.unparse(same) == name:
+            m.facts.accumulations.append(Accumulation(node, target, m.value(added), added, m.context))
 
 
 def annotated_assignment(m: Machine, node: ast.AnnAssign) -> bool:

@@ -3,12 +3,14 @@
 {"schema": 1, "machine": {"system", "macos", "chip", "architecture", "memory_bytes", "rosetta", "virtual", "wired_limit_mb"},
  "python", "packages": {name: version}, "torch": {"built", "available", "usable", "recommended_bytes", "error"} | null,
  "variables": {name: value}, "accelerate_config": {"path", "settings", "error"} | null,
- "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null}
+ "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null,
+ "calibrations": [{"device", "machine", "torch", "date", "matmul_tflops", "attention_tflops", "bandwidth_gb_s", "dispatch_us", "wait_us",
+                   "compile_ms", "seconds"}]}
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -16,6 +18,7 @@ from rich.text import Text
 
 from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Machine, Problem, TorchProbe
+from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -23,9 +26,10 @@ _GIB = 1024**3
 SCHEMA = 1
 
 
-def print_examination(examination: Examination, console: Console) -> None:
-    """Print what was found, then what is wrong with it."""
-    for title, rows in _parts(examination):
+def print_examination(examination: Examination, console: Console, calibrations: Sequence[Calibration] = ()) -> None:
+    """Print what was found and what was measured here, then what is wrong."""
+    measured = [(f"Measured here on {one.date}", list(calibration_rows(one))) for one in calibrations]
+    for title, rows in (*_parts(examination), *measured):
         console.print(Text(title, style="bold"))
         print_rows([(Text(f"  {name}"), value) for name, value in rows], console)
         console.print()
@@ -40,7 +44,7 @@ def print_examination(examination: Examination, console: Console) -> None:
         console.print(Text("Nothing known is wrong."))
 
 
-def examination_json(examination: Examination) -> dict[str, Any]:
+def examination_json(examination: Examination, calibrations: Sequence[Calibration] = ()) -> dict[str, Any]:
     """Return an examination as JSON values; the keys are the interface of `mpslint doctor --format json`."""
     machine, torch, config = examination.machine, examination.torch, examination.config
     return {
@@ -72,6 +76,35 @@ def examination_json(examination: Examination) -> dict[str, Any]:
         else {"path": str(config.path), "settings": dict(config.settings), "error": config.error or None},
         "problems": [_problem_json(problem) for problem in examination.problems],
         "limits": examination.limits or None,
+        "calibrations": [_calibration_json(one) for one in calibrations],
+    }
+
+
+def calibration_rows(rates: Calibration) -> Iterator[tuple[str, str]]:
+    """Yield what `doctor --calibrate` measured, one rate a row."""
+    yield "device", f"{rates.device} of {rates.machine}, torch {rates.torch}" + (", one thread" if rates.device == "cpu" else "")
+    for kind in ("matmul", "attention", "convolution"):
+        yield kind, f"{rates.rate(kind) / 1e12:.3g} TFLOP/s at most, float32"
+    yield "memory", f"{rates.rate('elementwise') / 1e9:.3g} GB/s at most"
+    yield "one operator", f"{rates.dispatch * 1e6:.3g} us besides its work"
+    yield "waiting (.item())", f"{rates.wait * 1e6:.3g} us"
+    yield "a new shape", f"{rates.compile * 1e3:.3g} ms"
+    yield "remove with", "mpslint doctor --forget-calibration"
+
+
+def _calibration_json(rates: Calibration) -> dict[str, Any]:
+    return {
+        "device": rates.device,
+        "machine": rates.machine,
+        "torch": rates.torch,
+        "date": rates.date,
+        "matmul_tflops": rates.rate("matmul") / 1e12,
+        "attention_tflops": rates.rate("attention") / 1e12,
+        "bandwidth_gb_s": rates.rate("elementwise") / 1e9,
+        "dispatch_us": rates.dispatch * 1e6,
+        "wait_us": rates.wait * 1e6,
+        "compile_ms": rates.compile * 1e3,
+        "seconds": rates.seconds,
     }
 
 

@@ -12,6 +12,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
     {chip: [m1, m2]}                                  which Mac the Target is
+    {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
     {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, or a Trainer does it
     {check: retained_graph}                           a Python check in `mpslint/checks/`

@@ -93,9 +93,22 @@ def _nearest(folder: str) -> Configuration:
                 continue  # it need not be meant for mpslint, so it is no reason to stop
             data = _table(Path(path), tree)
             if data is not None:
-                return read_configuration(Path(path), data)
+                found = read_configuration(Path(path), data)
+                _refuse_rules_outside(found, tree)
+                return found
     above = os.path.dirname(folder)
     return Configuration() if above == folder else _nearest(above)
+
+
+def _refuse_rules_outside(configuration: Configuration, tree: str) -> None:
+    """Raise UsageError for rules that lie, or lead by a link, out of the repository: a stranger may have written them."""
+    for folder in configuration.rules:
+        try:
+            outside = next((path for path in (folder, *folder.glob("*.yaml")) if leads_out(path, tree)), None)
+        except (OSError, ValueError) as error:  # a name of 5,000 letters, or with a NUL
+            raise UsageError(f"{configuration.path}: rules: no folder has the name {folder.name!r:.60} ({error})") from None
+        if outside is not None:
+            raise UsageError(f"{configuration.path}: rules: {outside} is out of {tree}; name it yourself: --config 'rules=[...]'")
 
 
 def load_configuration(path: Path) -> Configuration:

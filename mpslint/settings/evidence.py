@@ -122,7 +122,7 @@ class Evidence:
         return found
 
     @functools.cached_property
-    def memo(self) -> dict[str, Any]:
+    def memo(self) -> dict[Any, Any]:
         """What was worked out once for the whole program, by name: a search of all of it for each finding takes for ever."""
         return {}
 

@@ -60,7 +60,7 @@ def pipfile_lock(text: str, source: str, python: str) -> Iterator[Requirement]:
         yield Requirement(PYTHON, f"=={version}.*", source)
     for name, row in [*data.get("default", {}).items(), *data.get("develop", {}).items()]:
         if is_known(name) and row.get("version") and holds_on_a_mac(row.get("markers", ""), python):
-            yield Requirement(canonical(name), row["version"], source, is_locked=True)
+            yield Requirement(canonical(name), str(row["version"]), source, is_locked=True)
 
 
 def pixi_lock(text: str, source: str, python: str) -> Iterator[Requirement]:

@@ -15,8 +15,8 @@ from mpslint.target.requirement import PYTHON, Requirement
 from mpslint.target.resolve import NEWEST, Choice, is_development, resolve
 
 MACOS = "macos"
-_MEMORY = re.compile(r"(\d+)\s*(?:GB?|GiB?)?", re.IGNORECASE)
-_CHIP = re.compile(r"(?:apple\s*)?(m\d+)\s*(pro|max|ultra)?", re.IGNORECASE)
+_MEMORY = re.compile(r"(\d{1,6})\s*(?:GB?|GiB?)?", re.IGNORECASE)
+_CHIP = re.compile(r"(?:apple\s*)?(m\d{1,3})\s*(pro|max|ultra)?", re.IGNORECASE)
 
 
 @record(frozen=True)

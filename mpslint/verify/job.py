@@ -10,7 +10,7 @@ from mpslint.verify.spec import Machine, RunSpec
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
-Kind = Literal["emulate", "values", "estimate", "work", "script", "device"]
+Kind = Literal["emulate", "values", "estimate", "work", "calibrate", "script", "device"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mpslint.core.outside import leads_out, parse_json, read_file, read_text
 from mpslint.diagnose import read_log
 from mpslint.doctor.accelerate_config import find_accelerate_config
 from mpslint.session.baseline import load_baseline
-from mpslint.session.configuration import find_configuration, load_configuration
+from mpslint.session.configuration import find_configuration, load_configuration, overridden
 from mpslint.source.files import find_files
 from mpslint.target.pins import project_requirements
 
@@ -149,6 +149,27 @@ def test_a_configuration_behind_a_link_out_is_refused(tmp_path: Path) -> None:
         find_configuration(tmp_path / "one")
 
     assert find_configuration(tmp_path / "two").path is None
+
+
+@pytest.mark.parametrize(
+    "rules",
+    ["/etc", "..", "linked", "holds_link", "a\\u0000b", "x" * 5_000],
+    ids=["absolute", "above", "link", "link inside", "NUL", "long"],
+)
+def test_rules_out_of_the_repository_are_refused(tmp_path: Path, rules: str) -> None:
+    """A stranger's configuration may not have other files of yours read; on the command line, you may name them."""
+    folder = tmp_path / "repository"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "linked").symlink_to(tmp_path)
+    (folder / "holds_link").mkdir()
+    (tmp_path / "secret.yaml").write_text("password: 5\n")
+    (folder / "holds_link" / "x.yaml").symlink_to(tmp_path / "secret.yaml")
+    (folder / "mpslint.toml").write_text(f'rules = ["{rules}"]\n')
+    with pytest.raises(UsageError, match=r"mpslint\.toml: rules: ") as raised:
+        find_configuration(folder)
+
+    assert len(str(raised.value).splitlines()) == 1
+    assert overridden(load_configuration(folder / "mpslint.toml"), (f"rules=['{tmp_path}']",)).rules == (tmp_path,)
 
 
 @pytest.mark.parametrize("text", ["[" * DEEP, '{"schema": 1, "findings": [5]}', '{"schema": 1, "findings": 5}', "9" * 5_000, "5", "\ud800"])

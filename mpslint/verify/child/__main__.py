@@ -70,6 +70,10 @@ def do(job: Job, channel: Channel) -> Any:
         from mpslint.verify.child.step_work import step_work
 
         return step_work(job.specs[0], job.machine)
+    if job.kind == "calibrate":
+        from mpslint.verify.child.calibrate import calibrate, device_here
+
+        return calibrate(device_here(), job.machine.origin)
     if job.kind == "values":
         from mpslint.verify.child.values import compare
 

@@ -1,0 +1,131 @@
+"""What was measured on this machine, kept in the user's cache folder: rates by torch version, and steps of real runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.outside import parse_json, read_text
+from mpslint.core.own_folder import OwnFolder, user_caches
+from mpslint.doctor.machine import examine_machine
+from mpslint.estimate.calibration import Calibration
+from mpslint.verify.job import Job
+from mpslint.verify.process import Limits
+from mpslint.verify.record import from_data, to_json
+from mpslint.verify.spec import Machine
+from mpslint.verify.work import do_job
+
+RATES, STEPS = "rates-", "steps-"
+_OURS = re.compile(r"(rates|steps)-[\w.-]+\.json")
+SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredSteps:
+    """A real run on this machine: which, and the seconds of one of its warm optimizer steps."""
+
+    run: str
+    """The digest of a run's spec, or `file:` with the absolute path of a script."""
+    device: str
+    machine: str
+    torch: str
+    date: str
+    steps: int
+    seconds: float
+    """The median of a step."""
+    off: float
+    """Half of what lies between the 10th and the 90th percentile, as a share of the median."""
+
+
+def folder() -> OwnFolder:
+    """Return where measurements are kept. Raises ReadError where there is no home."""
+    try:
+        return OwnFolder(user_caches(), ("mpslint", "calibration"))
+    except OSError as error:
+        raise ReadError(f"there is no folder for measurements: {error.strerror or error}") from None
+
+
+def calibrate() -> Calibration:
+    """Measure the rates of this machine in a process of its own, and keep them. Raises ReadError saying why not."""
+    machine = examine_machine()
+    answer = do_job(Job("calibrate", Machine(origin=machine.chip)), Limits(seconds=SECONDS))
+    if answer.problem:
+        raise ReadError(f"the machine cannot be calibrated: {answer.problem}")
+    found = _calibration(answer.data)
+    _keep(RATES, f"{found.device}-{found.machine}-{found.torch}", found)
+    return found
+
+
+def keep_steps(found: MeasuredSteps) -> None:
+    """Keep the steps of a real run; a folder that cannot be written to is no reason to stop."""
+    name = hashlib.sha256(f"{found.run} {found.machine}".encode()).hexdigest()[:16]
+    try:
+        _keep(STEPS, name, found)
+    except ReadError:
+        return
+
+
+def kept() -> tuple[Calibration, ...]:
+    """Return the rates that are kept, the newest first; files of another version of mpslint are left out."""
+    found = []
+    for path in _files(RATES):
+        try:
+            found.append(_calibration(parse_json(read_text(path))))
+        except (ReadError, UsageError, ValueError, TypeError, AttributeError):
+            continue
+    return tuple(sorted(found, key=lambda one: one.date, reverse=True))
+
+
+def kept_steps(run: str = "") -> tuple[MeasuredSteps, ...]:
+    """Return the measured steps that are kept, of one run where it is named."""
+    found = []
+    for path in _files(STEPS):
+        try:
+            one = from_data(MeasuredSteps, parse_json(read_text(path)))
+        except (ReadError, UsageError, ValueError):
+            continue
+        if not run or one.run == run:
+            found.append(one)
+    return tuple(sorted(found, key=lambda one: one.date, reverse=True))
+
+
+def forget() -> int:
+    """Remove what is kept; return how many measurements that were. Raises ReadError where that cannot be."""
+    own = folder()
+    try:
+        count = sum(1 for _ in _files(""))
+        own.remove(lambda name: _OURS.fullmatch(name) is not None)
+    except OSError as error:
+        raise ReadError(f"{own.path}: cannot be removed: {error.strerror or error}") from None
+    return count
+
+
+def _calibration(data: Any) -> Calibration:
+    """Return rates as JSON holds them."""
+    found = from_data(Calibration, data)
+    curves = {str(kind): tuple((float(amount), float(seconds)) for amount, seconds in curve) for kind, curve in found.curves.items()}
+    return replace(found, curves=curves)
+
+
+def _files(prefix: str) -> Iterator[Path]:
+    try:
+        own = folder()
+    except ReadError:  # without a home nothing was kept
+        return
+    if own.is_ours():
+        yield from (path for path in sorted(own.path.glob(f"{prefix}*.json")) if _OURS.fullmatch(path.name))
+
+
+def _keep(prefix: str, name: str, record: Calibration | MeasuredSteps) -> None:
+    own = folder()
+    slug = re.sub(r"[^\w.]+", "-", name).strip("-").lower()
+    try:
+        own.write(f"{prefix}{slug}.json", (json.dumps(json.loads(to_json(record)), indent=1) + "\n").encode())
+    except OSError as error:
+        raise ReadError(f"{own.path}: cannot be written: {error.strerror or error}") from None
