@@ -165,6 +165,7 @@ def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
     from mpslint.session.session import configuration_for, read_bytes, rules_for
     from mpslint.source.files import Found
     from mpslint.source.reader import read
+    from mpslint.target.macs import known_chip
     from mpslint.target.target import default_target, given, resolved, with_mac
 
     data = read_bytes(Found(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
@@ -174,7 +175,7 @@ def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
     packages = [({key: text for key, text in values.items() if key not in TARGET_KEYS}, where) for values, where in said]
     target = resolved(default_target(), [one for versions, where in packages for one in given(versions, where)], {})
     for values, _ in reversed(said):
-        target = with_mac(target, values.get("memory", ""), values.get("chip", ""))
+        target = with_mac(target, values.get("memory", ""), known_chip(values.get("chip", "")))
     threshold = options.severity or configuration.severity
     rules = rules_for(name, configuration, options)
     return _Opened(document, target, rules, lambda finding: finding.severity.rank <= threshold.rank)

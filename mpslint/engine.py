@@ -141,7 +141,8 @@ def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Sil
     """Yield a finding for each comment that silences nothing, unless it names a rule that was not asked but could have been."""
     from mpslint.rule.suppression import Unused, is_meant, removal_of
 
-    unasked = [one for one in load_rules() if one not in rules]
+    ids = {one.id for one in rules}
+    unasked = [one for one in load_rules() if one.id not in ids]
     for unused in silenced.unused:
         suppression = unused.suppression
         named = tuple(word for word in unused.rules if not any(is_meant(word, one.id, one.name) for one in unasked))

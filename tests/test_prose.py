@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +21,13 @@ MOST_WORDS = 45
 BANNED = re.compile(
     r"\b(?:is gone|are gone|nobody|is none of|leave (?:it|them) away|take it away|taken away|come to rest|switch(?:es)? itself off|mended|"
     r"without a word|for it asks|all the same|does nothing|there is none|knows nothing|knows no|comes by|goes by|given? back|gives back|"
-    r"of the days|stands (?:in|at|there|where|here)|no longer any|(?:which|that) MPS has(?: not|n't)|cures?|asked of|has no way to the)\b",
+    r"lacks or misspells|(?<!here )is no (?!longer|more)\w+|is not at hand|what is in force|of the days|stands (?:in|at|there|where|here)|no longer any|(?:which|that) MPS has(?: not|n't)|cures?|asked of|has no way to the)\b",
     re.IGNORECASE,
 )
 TEXT_KEYS = {"title", "message", "why", "reason", "advice", "summary", "means", "does_not_mean", "say", "says", "effect", "what"}
-PAGES = [ROOT / "docs" / "contributing.md", ROOT / "docs" / "rules.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+SAYING = {"complain", "echo", "print", "fail", "line", "wrapped", "Unread", "FileResult", "Found", "UsageError"}
+"""Functions whose texts a user reads, beside the errors that are raised."""
 RULES = load_rules()
 
 
@@ -39,6 +42,22 @@ def texts_in(data: Any, key: str = "") -> Iterator[str]:
             yield from texts_in(value, key)
     elif isinstance(data, str) and key in TEXT_KEYS:
         yield " ".join(data.split())
+
+
+def said_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the texts that a module raises or prints; `...` for what is filled in."""
+    for node in ast.walk(tree):
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if isinstance(call, ast.Call):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+            if isinstance(node, ast.Raise) or name in SAYING:
+                yield from (text for value in [*call.args, *(one.value for one in call.keywords)] if (text := _text_of(value)))
+
+
+def _text_of(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "..." for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -110,6 +129,12 @@ def test_a_page_reads_as_documentation(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
     assert not stumbles(text)
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "mpslint").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_a_module_says_reads_as_documentation(path: Path) -> None:
+    """Errors and lines of output."""
+    assert not [stumble for text in said_in(ast.parse(path.read_text(encoding="utf-8"))) for stumble in stumbles(text)]
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: value if isinstance(value, str) else "")

@@ -100,10 +100,10 @@ class _Check(click.Command):
     help="Folder that holds the cache; default: the user's cache folder.",
 )
 def command(**values: Any) -> None:
-    """Say what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
+    """Report what will crash, run out of memory or train wrong on a Mac, with the line, the cause and a fix.
 
     PATH is a script, a notebook, a shell script, a .env file, a Dockerfile or a configuration file (YAML, JSON), or a folder of such
-    files, by default the current one; - is standard input. Nothing of it is run.
+    files, by default the current one; - is standard input. mpslint never runs it.
 
     \b
     Examples:
@@ -118,10 +118,10 @@ def command(**values: Any) -> None:
       mpslint check . --write-baseline mpslint-baseline.json
       mpslint check . --baseline mpslint-baseline.json
 
-    Inside GitHub Actions the findings also become annotations, unless a format is asked for.
+    Inside GitHub Actions, findings also become annotations, unless --format is given.
 
     \b
-    Exit codes: 0 nothing wrong (notes do not count), 1 errors or warnings, 2 usage or configuration, 3 something could not be read.
+    Exit codes: 0 nothing wrong (notes don't count), 1 errors or warnings, 2 usage or configuration, 3 a file couldn't be read.
     """
     only_list, is_watched = values.pop("show_files"), values.pop("watch")
     asked = Asked(**{name: values.pop(name) for name in Asked.__slots__})
@@ -170,7 +170,7 @@ def _print_verbose(files: list[Found], options: Options, seconds: float) -> None
     configurations = dict.fromkeys(str(configuration_for(found.path, options).path or "none: defaults") for found in files)
     for path in configurations:
         complain(f"mpslint: configuration: {path}")
-    complain(f"mpslint: {counted(len(files), 'file')} in {seconds:.2f} s; `mpslint config FILE` shows what is in force for one")
+    complain(f"mpslint: {counted(len(files), 'file')} in {seconds:.2f} s; `mpslint config FILE` shows the effective configuration of one")
 
 
 def _refuse_contradictions(asked: Asked) -> None:

@@ -24,7 +24,7 @@ def command(shell: str) -> None:
     """
     kind = get_completion_class(shell)
     if kind is None:
-        raise UsageError(f"this click does not know {shell}")
+        raise UsageError(f"the installed version of click doesn't support {shell}")
     from mpslint.cli import group
 
     click.echo(kind(group, {}, "mpslint", VARIABLE).source())

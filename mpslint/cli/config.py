@@ -1,4 +1,4 @@
-"""`mpslint config`: what is in force, and from where."""
+"""`mpslint config`: the effective configuration and its sources."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mpslint.session.session import Options
 from mpslint.source.files import STANDARD_INPUT
 
 
-@click.command(short_help="Show what is in force for a path, and from where.")
+@click.command(short_help="Show the effective configuration of a path and its sources.")
 @click.argument("path", default=".")
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to show it.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration instead, for editors.")
 @target_options
 def command(path: str, output_format: str, schema: bool, **values: Any) -> None:
-    """Show the configuration that holds for a file or folder: each key with the file that says it, the rules, and the Target.
+    """Show the effective configuration of a file or folder: each key with the file that sets it, the rules, and the Target.
 
-    The Target is what a file is checked for: versions of packages and of macOS, each with where it was read, and the Mac.
+    The Target is what a file is checked for: versions of packages and of macOS, each with its source, and the Mac.
 
     \b
     Examples:

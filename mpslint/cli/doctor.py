@@ -17,26 +17,25 @@ from mpslint.core.inert import inert_json
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print the examination.",
+    help="Format of the report.",
 )
-@click.option("--no-torch", is_flag=True, help="Do not import torch (in a child process) to ask it about MPS.")
+@click.option("--no-torch", is_flag=True, help="Don't import torch (in a child process) to query MPS.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long torch may take to answer.",
+    help="Time limit for torch.",
 )
 @click.option(
     "--calibrate", is_flag=True, help="Measure how fast this machine runs operators (about 20 s), and keep it for plan --estimate."
 )
 @click.option("--forget-calibration", is_flag=True, help="Remove the measurements that were kept.")
 def command(form: str, no_torch: bool, timeout: float, calibrate: bool, forget_calibration: bool) -> None:
-    """Examine macOS, the chip, versions, variables and configuration, and say what is known to break.
+    """Examine macOS, the chip, versions, variables and configuration, and report what is known to break.
 
-    Packages are not imported; torch is asked in a child process. On a system that is no Mac it says what cannot be
-    known there.
+    Packages aren't imported, except torch in a child process. Without a Mac, the report says what can't be determined.
 
     \b
     Examples:
@@ -46,7 +45,7 @@ def command(form: str, no_torch: bool, timeout: float, calibrate: bool, forget_c
       mpslint doctor --calibrate
 
     \b
-    Exit codes: 0 nothing is wrong for every run, 1 something is, 2 usage.
+    Exit codes: 0 no problem that affects every run, 1 such a problem, 2 usage.
     """
     from mpslint.doctor import examine
     from mpslint.verify import calibrations

@@ -35,7 +35,7 @@ from mpslint.source.writer import write_file
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
 @click.option("--fix-only", is_flag=True, help="Print one line a fix, and don't report, or fail for, what is left.")
 def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, fix_only: bool, **values: Any) -> None:
-    """Rewrite a script or notebook so that it trains the same on a Mac, and touch nothing else.
+    """Rewrite a script or notebook so that it trains the same on a Mac. Bytes outside the edits don't change.
 
     Shows the rewrite as a diff; --apply writes it. Only safe fixes are made unless --unsafe is given. With - the result goes to
     standard output.

@@ -33,8 +33,8 @@ _SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".e
 def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no_torch: bool) -> None:
     """Print the body of an issue: the diagnosis of FILE, versions, machine, settings, findings, and what the last verify measured.
 
-    FILE is a log, a traceback or a notebook, as for mpslint diagnose. Of a script the report holds what check finds and the settings of its
-    training, never the source. Without FILE it holds the environment only.
+    FILE is a log, a traceback or a notebook, as for mpslint diagnose. For a script, the report contains the findings of
+    check and the settings of its training, never the source. Without FILE it contains the environment only.
 
     Nothing is sent: the report is printed, or written with -o. Known forms of secrets, names in paths, host names, e-mail and network
     addresses are taken out; read the rest before you post it.

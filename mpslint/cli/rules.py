@@ -37,7 +37,7 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
       mpslint rules --test my_rules/XYZ001-my-rule.yaml
 
     \b
-    Exit codes: 0 listed, or every example as it should be; 1 an example is not; 2 usage, or a rule file that is wrong.
+    Exit codes: 0 listed, or all examples passed; 1 an example failed; 2 usage, or an invalid rule file.
     """
     if schema:
         from mpslint.session.schema import rule_schema, schema_text

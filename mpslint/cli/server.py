@@ -35,7 +35,7 @@ def command(stdio: bool, only_check: bool, **values: Any) -> None:
       mpslint server --memory 16GB --torch 2.9
 
     \b
-    Exit codes: 0 the editor is done, 1 it left without a shutdown, 2 usage.
+    Exit codes: 0 the editor shut the server down, 1 it closed the connection without a shutdown, 2 usage.
     """
     options = options_of(values)
     try:

@@ -184,9 +184,9 @@ def _change(entry: Mapping[str, Any], where: str) -> Change:
         if kind is None:
             raise RuleError(f"{where}: change: set: unknown setting {name!r}: it is not in settings.yaml")
         if value is not None and not isinstance(value, _VALUES[kind.type]):
-            raise RuleError(f"{where}: change: set: {name}: {value!r} is no {kind.type}")
+            raise RuleError(f"{where}: change: set: {name}: {value!r} is not of type {kind.type}")
         if kind.words and value is not None and value not in kind.words:
-            raise RuleError(f"{where}: change: set: {name}: {value!r} is none of {', '.join(kind.words)}")
+            raise RuleError(f"{where}: change: set: {name}: {value!r} is not one of {', '.join(kind.words)}")
     return Change(_text(entry, "say", where), dict(settings), _range(entry.get("upgrade", ""), f"{where}: change"))
 
 

@@ -66,7 +66,7 @@ def _named() -> tuple[re.Pattern[str], Mapping[str, str]]:
         rows = [*table["packages"], *table["systems"]]
         names = {str(word): str(row["name"]) for row in rows for word in row["called"]}
     except (KeyError, TypeError) as error:
-        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+        raise RuleError(f"{path}: a row is missing the key {error}") from None
     words = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     expression = (
         rf"(?<![\w./-])[`'\"]?({words})[`'\"]?(?: version)?(?: \([^)\n]{{1,20}}\))?"

@@ -77,7 +77,7 @@ def _validate(source: str, kinds: list[str], literals: list[str]) -> None:
     if max(map(len, literals)) < _MIN_LITERAL:
         raise RuleError(f"pattern {source!r} has no run of {_MIN_LITERAL} characters between two holes")
     if "{" in "".join(literals) or "}" in "".join(literals):
-        raise RuleError(f"pattern {source!r} has a brace that is no hole")
+        raise RuleError(f"pattern {source!r} has a brace that isn't part of a placeholder")
     if "word" in kinds[:-1] or (kinds and kinds[-1] == "word" and literals[-1]):
         raise RuleError(f"pattern {source!r}: a hole of kind 'word' can only be the end")
     open_ended = [index for index, kind in enumerate(kinds) if kind in _OPEN_ENDED]

@@ -30,7 +30,7 @@ def known_packages() -> tuple[str, ...]:
     try:
         return tuple(str(row["name"]) for row in table["packages"])
     except (KeyError, TypeError) as error:
-        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+        raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
 def versions_of(packages: Mapping[str, str], macos: Version | None) -> Mapping[str, Version]:

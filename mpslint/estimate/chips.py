@@ -111,4 +111,4 @@ def _chip(row: Any, generations: Mapping[str, Any], path: str) -> Chip:
             float(about["launch"]["us"]) * 1e-6,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"{path}: {name}: lacks or misspells {error}") from None
+        raise RuleError(f"{path}: {name}: missing key {error}") from None

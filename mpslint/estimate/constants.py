@@ -70,7 +70,7 @@ def made_of(table: Mapping[str, Any]) -> Constants:
             float(older["matmul"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"rules/platform/step_time.yaml: lacks or misspells {error}") from None
+        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
 
 
 @functools.lru_cache(maxsize=1)
@@ -84,4 +84,4 @@ def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
             float(wide["seconds"]), float(wide["share"]), tuple(wide["kinds"]), tuple(wide["chips"]), tuple(wide["dtypes"])
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RuleError(f"rules/platform/step_time.yaml: lacks or misspells {error}") from None
+        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None

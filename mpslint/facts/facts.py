@@ -265,6 +265,8 @@ class Facts:
     body: list[ast.stmt] = field(default_factory=list)
     is_exhausted: bool = False
     """The step budget ran out: what is here is true, but not all."""
+    steps: int = 0
+    """How many expressions and statements were walked."""
     frames: list[Frame] = field(default_factory=list)
     objects: list[Instance] = field(default_factory=list)
 

@@ -140,14 +140,22 @@ def _parse(m: Machine, parser: Instance, method: str, arguments: Arguments, node
     """Return the namespace of a command line: options given in the program itself, else their defaults."""
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, Entry)}
     given = arguments.get(0, "args")
+    started = m.project.given() if m.project is not None and given is None else None
     if isinstance(given, Items) and not given.open:
         slots.update(_given(given.values(), slots))
-    elif given is None and m.project is not None:
-        slots.update(_started_with(m.project.given(), parser, slots))
+    elif started is not None and m.project is not None:
+        if m.project.is_told_all():
+            slots = {name: _settled(value) for name, value in slots.items()}
+        slots.update(_started_with(started, parser, slots))
     namespace = Instance("argparse.Namespace", slots=slots, fallback="command line")
     if method == "parse_args":
         return namespace
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
+
+
+def _settled(value: Value) -> Value:
+    """Return a default that nothing changes any more."""
+    return Known(value.value, value.origin, False, value.source) if isinstance(value, Known) else value
 
 
 def _started_with(given: TypedMapping[str, Argument], parser: Instance, slots: dict[object, Value]) -> dict[object, Value]:
@@ -233,8 +241,8 @@ def _parse_dataclasses(m: Machine, parser: Instance, method: str, arguments: Arg
         return Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
     found = parser.slots[OPTIONS]
     classes = found.values() if isinstance(found, Items) else []
-    given = m.project.given() if m.project is not None and method == "parse_args_into_dataclasses" else {}
-    flags = {name: _read_as(argument) for name, argument in given.items()}
+    given = m.project.given() if m.project is not None and method == "parse_args_into_dataclasses" else None
+    flags = {name: _read_as(argument) for name, argument in given.items()} if given is not None else None
     made = [_parsed(m, cls, classes, flags, node) for cls in classes]
     return Items("tuple", dict(enumerate(made)), node)
 
@@ -244,11 +252,11 @@ def _read_as(argument: Argument) -> Argument:
     return Argument(_as_written(value) if isinstance(value, Known) else COMMAND_LINE, argument.node, unpacked=True)
 
 
-def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argument], node: ast.Call) -> Value:
+def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
     from mpslint.program.calls import Arguments, record_call
 
-    if isinstance(cls, Symbol) and not flags:
+    if isinstance(cls, Symbol) and flags is None:
         return Instance(cls.name, fallback="command line")
     if not isinstance(cls, (Symbol, Class)):
         return COMMAND_LINE
@@ -257,16 +265,21 @@ def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argum
     outside = cls.outside_bases() if isinstance(cls, Class) else (cls.name,)
     slots: dict[object, Value] = {}
     if isinstance(cls, Class):
-        slots = {name: weakened(value) for name in own if (value := cls.lookup(name)) is not None}
-    slots.update({name: flag.value for name, flag in flags.items() if name in own})
+        is_settled = flags is not None and m.project is not None and m.project.is_told_all()
+        defaults = {name: value for name in own if (value := cls.lookup(name)) is not None}
+        slots = {name: value if is_settled else weakened(value) for name, value in defaults.items()}
+    given = flags or {}
+    slots.update({name: flag.value for name, flag in given.items() if name in own})
     name = cls.node.name if isinstance(cls, Class) else cls.name
-    result = m.made(Instance(name, slots=slots, cls=cls if isinstance(cls, Class) else None, fallback="" if flags else "command line"))
+    result = m.made(
+        Instance(name, slots=slots, cls=cls if isinstance(cls, Class) else None, fallback="command line" if flags is None else "")
+    )
     if outside:
-        keywords = {name: flag for name, flag in flags.items() if name not in others}
-        inherited = {
-            name: Argument(value, origin_of(value)) for name, value in slots.items() if isinstance(name, str) and name not in keywords
-        }
-        arguments = Arguments((), keywords, is_open=not flags)
+        keywords = {name: flag for name, flag in given.items() if name not in others}
+        kept = {str(name): value for name, value in slots.items() if name not in keywords}
+        inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
+        is_open = flags is None or m.project is None or not m.project.is_told_all()
+        arguments = Arguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result
 

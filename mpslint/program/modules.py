@@ -54,9 +54,14 @@ class Modules:
                 found[name] = Argument(Known(constant, node) if isinstance(flag.value, Known) else UNKNOWN, node, unpacked=True)
         return found
 
-    def given(self) -> Mapping[str, Argument]:
-        """Return the flags with which the run is started, by name, dashes as underscores: the text of each (True for a bare one)."""
-        return self._flags
+    def given(self) -> Mapping[str, Argument] | None:
+        """Return the flags with which the run is started, by name, dashes as underscores; None where nothing says which."""
+        return self._flags if self.run.command is not None else None
+
+    def is_told_all(self) -> bool:
+        """Return whether these are all flags: no part of the command is unknown (`"$@"`), or a flag of one letter."""
+        command = self.run.command
+        return command is not None and not any(word[:1] in '$-"' and word != "-m" for word in command.words)
 
     def _importer(self, m: Machine) -> str:
         """Return the file whose code is walked."""

@@ -52,7 +52,7 @@ def fix(
     """Return a Document with everything mended that can be: safe fixes, then, on request, unsafe ones for what they leave.
 
     `within` adds to what a check of the Document gives what the runs around it say of it.
-    Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes do not come to rest.
+    Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes keep changing the file.
     """
     rules = load_rules() if rules is None else rules
     allowed = (Safety.SAFE, Safety.UNSAFE) if unsafe else (Safety.SAFE,)
@@ -69,7 +69,7 @@ def fix(
         applied += chosen
         current = following
     names = ", ".join(sorted({finding.rule for finding in applied[-len(chosen) :]}))
-    raise FixError(f"{document.path}: fixes of {names} do not come to rest; the file is left as it was")
+    raise FixError(f"{document.path}: fixes of {names} keep changing the file; it is left unchanged")
 
 
 def _edits(finding: Finding) -> tuple[Edit, ...]:
@@ -109,4 +109,4 @@ def _refuse_damage(before: Checked, after: Checked, chosen: Sequence[Finding]) -
     """Raise when fixes made something unreadable that was readable."""
     if len(after.unread) > len(before.unread):
         names = ", ".join(sorted({finding.rule for finding in chosen}))
-        raise FixError(f"{before.document.path}: a fix of {names} would make code that does not parse; the file is left as it was")
+        raise FixError(f"{before.document.path}: a fix of {names} would write code that does not parse; the file is left unchanged")

@@ -41,7 +41,9 @@ LARGEST_PROJECT_FILE = 1_000_000
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
-MOST_READ_AGAIN = 300_000
+MOST_STEPS = 100_000
+"""Steps that walks of the runs of one group take together."""
+MOST_READ_AGAIN = 6_000_000
 """Bytes of files that runs of one group may read again, beside twice what they all read once."""
 
 
@@ -151,7 +153,9 @@ class _Graph:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
         spent: dict[str, int] = {}
         seen: set[str] = set()
-        for entry, closure in sorted(self.runs.items(), key=lambda item: (bool(item[0].launch), len(item[1]))):
+        launched = {entry.script for entry in self.runs if entry.launch}
+        self.runs = dict(sorted(self.runs.items(), key=lambda item: (item[0].script not in launched, len(item[1]))))
+        for entry, closure in list(self.runs.items()):
             group = self._root(entry.script)
             again = sum(self.sizes.get(file, 0) for file in closure if file in seen)
             if spent.get(group, 0) + again > MOST_READ_AGAIN + 2 * sum(self.sizes.get(file, 0) for file in seen):
@@ -246,8 +250,11 @@ class _Checked:
         started = [one.script for one in self.unit.entries if one.script.endswith(".ipynb")]
         notebooks = [document for script in started if (document := self.project.document(script))]
         self.project.next_line = max([len(notebook.line_starts) for notebook in notebooks], default=0) + 1
+        left = MOST_STEPS
         for entry in self.unit.entries:
-            self._judge(entry)
+            left -= self._judge(entry)
+            if left < 0:
+                return  # what is left of a large group is judged file by file
 
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
@@ -265,23 +272,26 @@ class _Checked:
         inside = path.startswith(os.path.join(os.getcwd(), ""))
         return path if is_absolute or not inside else os.path.relpath(path)
 
-    def _judge(self, start: Entry) -> None:
+    def _judge(self, start: Entry) -> int:
+        """Judge one run; return the steps that its walk took."""
         from mpslint.engine import check_run
         from mpslint.session.targeting import target_for
 
         run = run_of(self.project, start)
         if run is None:
-            return
+            return 0
         entry = run.parts[start.script].document
         configuration = configuration_for(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans, self.opened.keys())
         for path, found in walked.findings.items():
             self.findings.setdefault(path, []).extend(found)
+        steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
             self.runs.setdefault(start.launch or start.script, []).append(walked.evidence)
         elif walked.evidence is not None:
             walked.evidence.facts.release()
+        return steps
 
     def result(self, found: Found, alone: FileResult) -> FileResult:
         """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""

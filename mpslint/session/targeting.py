@@ -13,6 +13,7 @@ from mpslint.session.configuration import TARGET_KEYS, Configuration
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.commands import commands, script_header
+from mpslint.target.macs import known_chip
 from mpslint.target.pins import environment_versions, project_requirements, project_root
 from mpslint.target.requirement import Requirement
 from mpslint.target.target import MACOS, Target, default_target, given, resolved, with_mac, with_versions
@@ -36,7 +37,7 @@ def target_for(
     asked = [one for versions, source in packages for one in given(versions, source)]
     target = _resolved(_root(document.path), (*asked, *_installed(document)))
     for versions, _ in reversed(said):
-        target = with_mac(target, versions.get("memory", ""), versions.get("chip", ""))
+        target = with_mac(target, versions.get("memory", ""), known_chip(versions.get("chip", "")))
     return target
 
 

@@ -239,7 +239,7 @@ def _excluded(patterns: tuple[str, ...]) -> Patterns | None:
     """Return what excludes files by these patterns; None for no patterns, which is what most runs have. Raises UsageError."""
     excluded = Patterns(patterns)
     if wrong := excluded.wrong():
-        raise UsageError(f"exclude: {wrong!r} is no pattern as in .gitignore")
+        raise UsageError(f"exclude: {wrong!r} is not a .gitignore pattern")
     return excluded if excluded.lines else None
 
 

@@ -119,7 +119,7 @@ def _decode(path: str, data: bytes, kind: Kind) -> tuple[str, str, bytes]:
         text = data[len(mark) :].decode(encoding, _errors(kind))
         unchanged = encoding == "utf-8" or text.encode(encoding, _errors(kind)) == data[len(mark) :]
     except LookupError:
-        raise ReadError(f"{path}:1: {encoding!r} is no encoding of text; save it as UTF-8") from None
+        raise ReadError(f"{path}:1: unknown text encoding {encoding!r}; save the file as UTF-8") from None
     except UnicodeError as error:
         where = data.count(b"\n", 0, getattr(error, "start", 0)) + 1
         hint = "declare its encoding in the first line, or save it as UTF-8"

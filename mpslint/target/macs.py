@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import re
 
-from mpslint.core.finding import RuleError
+from mpslint.core.finding import RuleError, UsageError
 from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
 GIB = 2**30
 OLDER, NEWER = "older", "newer"
+_GENERATION = re.compile(r"m\d+")
 _HALF_A_DIGIT = 0.006
 """Limits are printed with two decimals, so that much of a GiB is rounding."""
 
@@ -105,7 +107,7 @@ def macs() -> Macs:
             int(table["reserve"]),
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise RuleError(f"{path}: a row lacks or misspells {error}") from None
+        raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
 def limits(memory_gb: int, macos: Version | None = None) -> Limits:
@@ -113,3 +115,12 @@ def limits(memory_gb: int, macos: Version | None = None) -> Limits:
     watermarks = platform_data("allocator")["watermarks"]
     recommended = macs().working_set(memory_gb, macos)
     return Limits(memory_gb, recommended, int(recommended * watermarks["low"]), int(recommended * watermarks["high"]), macs().reserve)
+
+
+def known_chip(text: str) -> str:
+    """Return the name of a chip as it was given. Raises UsageError, naming the known ones, for one of a generation that isn't known."""
+    generations = [str(name).lower() for name in platform_data("chips")["generations"]]
+    name = text.lower().removeprefix("apple").split()
+    if name and _GENERATION.fullmatch(name[0]) and name[0] not in generations:
+        raise UsageError(f"chip: {text!r} isn't known; known chips: {', '.join(generations)}, also with pro, max or ultra")
+    return text

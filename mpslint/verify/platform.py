@@ -19,7 +19,7 @@ def minor(text: str) -> Version:
     """Return major and minor of a version. Raises UsageError when `text` is no version."""
     version = parse_version(text)
     if version is None:
-        raise UsageError(f"{text!r} is no version of torch; write it as 2.13")
+        raise UsageError(f"{text!r} is not a version of torch; write it as 2.13")
     return (*version, 0, 0)[:2]
 
 

@@ -58,7 +58,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
         return _convert(next(argument for argument in arguments if argument is not type(None)), value, where)
     if origin is typing.Literal:
         if value not in arguments:
-            raise UsageError(f"{where}: {value!r} is none of {', '.join(map(str, arguments))}")
+            raise UsageError(f"{where}: {value!r} is not one of {', '.join(map(str, arguments))}")
         return value
     if origin is tuple:
         if not isinstance(value, (list, tuple)):

@@ -281,7 +281,7 @@ def test_what_is_named_twice_is_said_once(folder: Path) -> None:
 @pytest.mark.parametrize("pattern", ["bad\\", "[b-a].py"])
 def test_an_exclude_that_is_no_pattern_is_one_line(folder: Path, pattern: str) -> None:
     """On the command line and in a configuration."""
-    expected = (2, f"mpslint: exclude: {pattern!r} is no pattern as in .gitignore\n")
+    expected = (2, f"mpslint: exclude: {pattern!r} is not a .gitignore pattern\n")
     done = run("check", "--exclude", pattern, cwd=folder)
     assert (done.returncode, done.stderr) == expected
 

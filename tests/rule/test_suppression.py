@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import textwrap
+from pathlib import Path
 
 import pytest
 
+import mpslint
 from mpslint.engine import Checked, check
 from mpslint.rewrite.apply import fix
 from mpslint.rule.suppression import ignores_for
@@ -181,3 +183,16 @@ def test_many_comments_cost_no_more_each(monkeypatch: pytest.MonkeyPatch) -> Non
     check(read("train.py", text.encode()), default_target())
 
     assert 200 <= len(compared) <= 1_000
+
+
+def test_rules_of_ones_own_do_not_hide_unused_comments(tmp_path: Path) -> None:
+    """A folder of rules in the configuration leaves what is said of the shipped ones as it was."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mpslint.toml").write_text('rules = ["mine"]\n')
+    text = "import torch  # mpslint: ignore[MPS101] half is fine here\n"
+    (tmp_path / "mine" / "TEAM001-sleep.yaml").write_text(
+        "id: TEAM001\nname: sleeping\ntitle: Sleeping\nwhen: {call: time.sleep}\nseverity: note\nmessage: It sleeps.\nwhy: A test.\n"
+        'examples:\n  - {bad: "import time\\ntime.sleep(1)\\n"}\nsources: [a test]\n'
+    )
+
+    assert [finding.rule for finding in mpslint.check(text, configuration=tmp_path).findings] == ["MPS001"]

@@ -77,5 +77,5 @@ def test_every_check_of_the_tables_exists() -> None:
 
 def test_a_word_is_no_version() -> None:
     """A torch version that is none is a usage error."""
-    with pytest.raises(UsageError, match="is no version of torch"):
+    with pytest.raises(UsageError, match="is not a version of torch"):
         platform.graph_operators("latest")

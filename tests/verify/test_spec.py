@@ -40,7 +40,7 @@ def test_equal_specs_have_equal_digests() -> None:
         ({"batch": 3}, "batch: unknown key; known keys are model"),
         ({"train_batch": "eight"}, "train_batch: expected int, got 'eight'"),
         ({"train_batch": True}, "train_batch: expected int, got True"),
-        ({"precision": "fp8"}, "precision: 'fp8' is none of no, fp16, bf16"),
+        ({"precision": "fp8"}, "precision: 'fp8' is not one of no, fp16, bf16"),
         ({"source": 512}, "source: expected an object with keys"),
         ({"source": {"median": 3}}, "source.limit: this key is required"),
         ({"source": {"limit": 8, "observed": 3}}, "source.observed: expected a list"),

@@ -106,6 +106,7 @@ def values(losses: list[float], moved: bool = True, uncertain: tuple[str, ...] =
         (values([3.0, float("nan")]), "fail", "the loss is nan at step 2"),
         (values([3.0, 3.0], moved=False), "fail", "no weight changes"),
         (values([3.0, 40.0, 500.0, 9000.0]), "fail", "diverges"),
+        (values([0.05, 0.05, 5.4, 5.45, 5.5, 5.52]), "pass", "the weights move"),
         (values([]), "not run", "no loss"),
     ],
 )

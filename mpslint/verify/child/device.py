@@ -44,7 +44,7 @@ def mps_gauge() -> Gauge:
     """Return the gauge of Apple's GPU. Raises ReadError when there is none that can be used."""
     mps = torch.mps
     if not torch.backends.mps.is_available():
-        raise ReadError("this machine has no MPS device; leave --backend out to have the run emulated")
+        raise ReadError("this machine has no MPS device; without --backend the run is emulated")
     limit = mps.recommended_max_memory() if hasattr(mps, "recommended_max_memory") else 1
     if limit <= 0:
         raise ReadError("this Mac's MPS recommends 0 bytes of memory, as virtual machines without a GPU do: it cannot be used")
@@ -74,7 +74,7 @@ def _has_peak_statistics() -> bool:
 def cuda_gauge() -> Gauge:
     """Return the gauge of an NVIDIA GPU. Raises ReadError when there is none."""
     if not torch.cuda.is_available():
-        raise ReadError("this machine has no CUDA device; leave --backend out to have the run emulated")
+        raise ReadError("this machine has no CUDA device; without --backend the run is emulated")
     whole = torch.cuda.get_device_properties(0).total_memory
     return Gauge(
         "cuda",

@@ -51,7 +51,7 @@ def open_data(data: DataSource) -> Any:
     if not path.exists():
         raise ValueError(f"there is no {path}")
     if path.suffix not in READERS:
-        raise ValueError(f"{path.suffix or path} is no kind of file that is read: {', '.join(READERS)}")
+        raise ValueError(f"{path.suffix or path} isn't a supported file format; supported: {', '.join(READERS)}")
     return datasets.load_dataset(READERS[path.suffix], data_files=str(path), split="train")
 
 

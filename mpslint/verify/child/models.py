@@ -56,7 +56,7 @@ def config_values(spec: RunSpec) -> dict[str, Any]:
     known = configuration_of(spec.model)
     if known is None:
         raise ReadError(
-            f"the configuration of {spec.model!r} is not at hand, and verify does not use the network: download it "
+            f"the configuration of {spec.model!r} isn't on this machine, and verify does not use the network: download it "
             "once "
             f"(`hf download {spec.model} config.json`), or name a folder with its config.json"
         )

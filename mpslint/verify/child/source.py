@@ -46,7 +46,7 @@ def pieces(path: Path, shown: str) -> list[Piece]:
     try:
         cells = json.loads(text)["cells"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ReadError(f"{shown}: is no notebook: {error}") from None
+        raise ReadError(f"{shown}: not a notebook: {error}") from None
     found = []
     for number, cell in enumerate(cells, start=1):
         if cell.get("cell_type") == "code":

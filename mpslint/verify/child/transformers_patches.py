@@ -232,7 +232,7 @@ def clear_offline_errors(module: ModuleType) -> None:
             return original(cls, name, *args, **kwargs)
         except OSError:
             raise ReadError(
-                f"the tokenizer of {str(name)!r} is not at hand, and verify does not use the network: download it once "
+                f"the tokenizer of {str(name)!r} isn't on this machine, and verify does not use the network: download it once "
                 f"(`hf download {name}`), or name a folder that holds it"
             ) from None
 
