@@ -72,7 +72,7 @@ def _starts_anew(kept: Accumulation, loop: Loop) -> bool:
             return True
         targets = node.targets if isinstance(node, (ast.Assign, ast.Delete)) else [node.target] if isinstance(node, ast.AnnAssign) else []
         each = [part for target in targets for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
-        value = getattr(node, "value", None)
+        value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
         adds = value is not None and name in {ast.unparse(part) for part in walk(value)} and not touches(value, LEAVES_GRAPH)
         if not adds and name in map(ast.unparse, each):
             return True

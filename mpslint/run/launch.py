@@ -8,17 +8,20 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mpslint.core.finding import UsageError
+from mpslint.core.scratch import scratch_folder
 from mpslint.run.events import EventFolder, Observed
 from mpslint.run.system import resident_bytes, swap_bytes
 from mpslint.run.watcher import Watcher
+from mpslint.verify.keeper import become_subreaper, descendants
 
+GRACE = 2.0
+"""Seconds that orphans have to end when they are asked to."""
 POLL_SECONDS = 0.25
 SYSTEM_SECONDS = 5.0
 HERE = Path(__file__).parent
@@ -68,16 +71,20 @@ def environment(events: str) -> dict[str, str]:
 def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Callable[[Observed], None]) -> Ended:
     """Run a command to its end; `keep` is called with what was observed whenever there is more of it.
 
-    Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on.
+    Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on,
+    and then end what the command started and left behind too (where orphans can be told: on Linux).
     """
+    become_subreaper()
     command = command_line(words)
-    with tempfile.TemporaryDirectory(prefix="mpslint-run-") as folder:
+    with scratch_folder("run-") as folder:
         events = EventFolder(Path(folder))
         watcher.swap_at_start = swap_bytes()
         start = time.monotonic()
         process = subprocess.Popen(command, env=environment(folder))
-        with _signals_passed_to(process):
+        with _signals_passed_to(process) as passed:
             _watch(process, events, watcher, start, stop_before_swap, keep)
+            if passed:
+                _end_orphans()
         observed = events.poll()
         keep(observed)
     code = process.returncode
@@ -112,16 +119,29 @@ def _watch(
 
 
 @contextlib.contextmanager
-def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """Leave Ctrl-C to the command, which gets it from the terminal itself, and pass SIGTERM and SIGHUP on to it."""
+def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Leave Ctrl-C to the command, which gets it from the terminal itself, and pass SIGTERM and SIGHUP on to it; yield those passed."""
+    sent: list[int] = []
 
     def passed(number: int, _: object) -> None:
+        sent.append(number)
         process.send_signal(number)
 
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     previous = {number: signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else passed) for number in numbers}
     try:
-        yield
+        yield sent
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def _end_orphans() -> None:
+    """End what is left of a command that was told to end: asked first, then killed."""
+    for number, patience in ((signal.SIGTERM, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), 0.0)):
+        deadline = time.monotonic() + patience
+        for orphan in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                os.kill(orphan, number)
+        while time.monotonic() < deadline and any(descendants(os.getpid())):
+            time.sleep(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,12 @@ from mpslint.verify import keeper
 MARK = "MPSLINT_RUN"
 KEPT_OUTPUT = 64 * 1024
 GRACE = 2.0
+MOST_FILES = 200_000
+"""Files that a child may write."""
+LEAST_FREE = 256 * 2**20
+"""Bytes of the disk that stay free."""
+DISK_SECONDS = 1.0
+"""How often the disk is looked at."""
 LAST_READS = 64
 """Chunks that are still taken once the command is over."""
 PATIENCE = 15.0
@@ -31,11 +38,12 @@ PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use: seconds, bytes of memory over its whole tree, bytes of output."""
+    """What a child may use: seconds, bytes of memory over its whole tree, bytes of output, bytes of disk."""
 
     seconds: float = 600.0
     memory: int = 8 * 2**30
     output: int = 256 * 2**20
+    disk: int = 8 * 2**30
 
 
 @dataclass(slots=True)
@@ -90,10 +98,12 @@ def run(
     start = time.monotonic()
     ours, theirs = os.pipe()
     with _Keeper(ours, theirs, command, folder, {**environment, MARK: mark}, descriptors, scratch) as keeper:
-        stopped, peak = "", 0
+        stopped, peak, asked_disk, before = "", 0, start, _used(scratch)
         try:
             while keeper.process.poll() is None:
                 stopped, peak = _over(keeper.process.pid, mark, keeper.output, limits, start, peak)
+                if not stopped and time.monotonic() - asked_disk > DISK_SECONDS:
+                    stopped, asked_disk = _fills_disk(scratch, limits, before), time.monotonic()
                 if stopped or ENDING.is_set():
                     break
                 if watch is not None:
@@ -210,6 +220,35 @@ def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, pea
     if resident > limits.memory:
         return f"it used more than {limits.memory / 2**30:.1f} GB of memory", max(peak, resident)
     return "", max(peak, resident)
+
+
+def _fills_disk(folders: Sequence[Path], limits: Limits, before: tuple[int, int]) -> str:
+    """Return why a child must be stopped for what it writes, empty where it may go on.
+
+    `before` is what `_used` gave at the start. What is deleted and held open is no file any more, but leaves the disk less room.
+    """
+    size, files = (now - then for now, then in zip(_used(folders), before, strict=True))
+    if size > limits.disk:
+        return f"it wrote more than {limits.disk / 2**30:.1f} GB to the disk"
+    if files > MOST_FILES:
+        return f"it wrote more than {MOST_FILES} files"
+    with contextlib.suppress(OSError, IndexError):
+        if size and shutil.disk_usage(folders[0]).free < LEAST_FREE:
+            return f"the disk has less than {LEAST_FREE // 2**20} MB left"
+    return ""
+
+
+def _used(folders: Sequence[Path]) -> tuple[int, int]:
+    """Return the bytes of the disk that the files below some folders take, and how many files these are."""
+    size = files = 0
+    for folder in folders:
+        for here, _, names in os.walk(folder):
+            files += len(names)
+            for name in names:
+                with contextlib.suppress(OSError, ValueError):
+                    about = os.lstat(os.path.join(here, name))
+                    size += about.st_blocks * 512 if hasattr(about, "st_blocks") else about.st_size
+    return size, files
 
 
 def processes() -> list[tuple[int, int, int]]:

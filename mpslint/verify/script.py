@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Literal
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
+from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement import tools
 from mpslint.verify.confinement.choice import confinement
 from mpslint.verify.confinement.room import Room, environment_in, named_by, visible_children
@@ -94,7 +94,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     devices = chosen.get(options.backend, ("real",))
     results: list[RunResult] = []
     problems: list[Answer] = []
-    with tempfile.TemporaryDirectory(prefix="mpslint-script-") as scratch:
+    with scratch_folder("script-") as scratch:
         for device in devices:
             room = _room(path, Path(scratch) / device, device, options)
             copied = copy_beside(path, room.folder / "copy")

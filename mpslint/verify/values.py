@@ -57,9 +57,12 @@ def alone(run: RunResult) -> Check:
 
 
 def _diverges(losses: list[float]) -> bool:
-    """Return whether losses explode. Those of games and policies rise and change their sign in sound trainings."""
+    """Return whether losses explode: those that rise once and stay, as a contrastive loss does while its queue fills, don't.
+
+    Losses of games and policies rise and change their sign in sound trainings.
+    """
     half = losses[: len(losses) // 2]
-    return len(losses) > 3 and losses[0] > 0 and losses[-1] > max(10 * losses[0], losses[0] + 5, *half)
+    return len(losses) > 3 and losses[0] > 0 and losses[-1] > max(10 * losses[0], losses[0] + 5, 2 * max(half))
 
 
 def same(before: RunResult, after: RunResult) -> Check:

@@ -41,12 +41,16 @@ class Options:
 def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progress: Progress | None = None) -> Report:
     """Return the report on a run as written and, where there is one, as rewritten."""
     start = time.monotonic()
-    specs = [spec for spec in (before, after) if spec is not None]
+    is_same = after is not None and replace(after, name=before.name) == before
+    specs = [before] if after is None or is_same else [before, after]
     with ThreadPoolExecutor(max_workers=max(1, min(3, os.cpu_count() or 1))) as pool, stopping_runs():
         runs = [pool.submit(run_spec, spec, options, progress) for spec in specs]
         values = pool.submit(_values, specs, options, progress) if options.values else None
         done = [future.result() for future in runs]
         compared = values.result() if values is not None else []
+    if after is not None and is_same:
+        done.append((replace(done[0][0], name=after.name), done[0][1]))
+        compared += [replace(run, name=after.name) for run in compared if isinstance(run, RunResult)]
     results = [result for result, _ in done]
     verdicts = [decide(result.name, checks) for result, checks in done]
     verdicts, comparison = _with_values(verdicts, compared)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import inert
+from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job
@@ -79,7 +79,7 @@ def do_job(
     """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
     if not has_torch():
         raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
-    with tempfile.TemporaryDirectory(prefix="mpslint-") as place, Results(Path(place) / "result.jsonl", progress, name) as results:
+    with scratch_folder() as place, Results(Path(place) / "result.jsonl", progress, name) as results:
         scratch = Path(place)
         asked = scratch / "job.json"
         asked.write_text(to_json(job), encoding="utf-8")

@@ -138,6 +138,22 @@ def test_a_signal_ends_the_command_and_is_its_exit_code(tmp_path: Path) -> None:
     assert process.wait(30) == 128 + signal.SIGTERM
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose orphans they are")
+def test_what_the_command_started_ends_with_it(tmp_path: Path) -> None:
+    """A job that CI cancels leaves no process of the training."""
+    code = "import subprocess, time\nchild = subprocess.Popen(['sleep', '77.0625'])\nopen('started', 'w').write(str(child.pid))\ntime.sleep(60)\n"
+    (tmp_path / "wait.py").write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-m", "mpslint", "run", "wait.py"], cwd=tmp_path, env=environment)
+    while not ((tmp_path / "started").exists() and (tmp_path / "started").read_text()) and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    status = Path("/proc", (tmp_path / "started").read_text(), "stat")
+
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
 @pytest.mark.parametrize(
     ("words", "said"), [(["gone.py"], "no such file"), (["a.ipynb"], "a notebook runs in Jupyter"), (["no-such-x"], "no such command")]
 )

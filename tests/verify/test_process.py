@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.verify import work
+from mpslint.verify import process, work
 from mpslint.verify.confinement.room import Room, environment_in
 from mpslint.verify.process import KEPT_OUTPUT, MARK, Ended, Limits, processes, run
 
@@ -187,3 +187,22 @@ def test_secrets_are_taken_out_of_what_was_printed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("WANDB_API_KEY", "key_very_secret")
 
     assert work.hide_secrets("a hf_very_secret b key_very_secret") == "a <HF_TOKEN> b <WANDB_API_KEY>"
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "said"),
+    [
+        ("for i in range(10**6): open(f'{i}.bin', 'wb').write(bytes(10**6))", {"disk": 20_000_000}, "wrote more than 0.0 GB to the disk"),
+        ("for i in range(10**6): open(f'{i}', 'w').close()", {}, "wrote more than 50 files"),
+    ],
+    ids=["bytes", "files"],
+)
+def test_the_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, limits: dict[str, int], said: str) -> None:
+    """A child that writes and writes is stopped; what was there before it does not count."""
+    monkeypatch.setattr(process, "MOST_FILES", 50)
+    for number in range(100):
+        (tmp_path / f"before{number}").write_text("x")
+    line = [sys.executable, "-c", f"import time\n{code}\ntime.sleep(60)"]
+    ended = process.run(line, tmp_path, dict(os.environ), Limits(seconds=60, **limits), scratch=[tmp_path])
+
+    assert said in ended.stopped

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
 from mpslint.source.reader import read
@@ -15,7 +17,7 @@ from mpslint.verify.page_reading import reading_sections
 from mpslint.verify.reading import Found, Reading, found
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Lengths, Machine, RunSpec
-from mpslint.verify.text import sparkline
+from mpslint.verify.text import print_report, sparkline
 from mpslint.verify.values import judge_values
 from mpslint.verify.verdict import check_run, decide, size
 
@@ -65,6 +67,25 @@ def test_each_defect_has_its_check(result: RunResult, spec: RunSpec | None, name
     assert said in failed(result, spec)[name]
 
 
+def test_a_matrix_fits_a_terminal() -> None:
+    """The experiments stand under one another, within 100 columns."""
+    names = (
+        "A dynamic padding, batch 1, no evaluation",
+        "B fixed padding",
+        "C batch 2",
+        "D longer sequences",
+        "E a little evaluation",
+        "as written",
+    )
+    report = Report("train.py", MACHINE, tuple(replace(run(), name=name) for name in names), settings={"matrix": True})
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_report(report, console)
+    lines = console.export_text().splitlines()
+
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith(names) for line in lines) == len(names)
+
+
 def test_look_alikes_pass() -> None:
     """A warning, checkpointing without dropout, LoRA on bfloat16 weights, few shapes at the start."""
     assert failed(run(troubles=(Trouble("x", "warning", "slow"),))) == {}
@@ -106,6 +127,7 @@ def values(losses: list[float], moved: bool = True, uncertain: tuple[str, ...] =
         (values([3.0, float("nan")]), "fail", "the loss is nan at step 2"),
         (values([3.0, 3.0], moved=False), "fail", "no weight changes"),
         (values([3.0, 40.0, 500.0, 9000.0]), "fail", "diverges"),
+        (values([0.05, 0.05, 5.4, 5.45, 5.5, 5.52]), "pass", "the weights move"),
         (values([]), "not run", "no loss"),
     ],
 )

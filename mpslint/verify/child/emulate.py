@@ -91,14 +91,14 @@ class EmulatedRun:
         rig.cut()
         rig.optimizer_step()
         initial = rig.cut()
-        optimizer = rig.record_optimizer(order[0][0])
         records: list[StepRecord] = []
         try:
             base(self.replay, rig.weight_bytes, initial)
             wanted = [shape for shapes in order[:steps] for shape in shapes] + [worst]
-        except OutOfMemoryError as error:
-            self.exhausted, self.failure = 1, str(error)
+        except OutOfMemoryError:
+            self.exhausted, self.failure = 1, "MPS backend out of memory: the weights and the optimizer's state do not fit"
             wanted = [worst]
+        optimizer = rig.record_optimizer(worst if self.exhausted else order[0][0])
         first = Family(rig.record_first, wanted)
         later = Family(rig.record_next, wanted) if spec.accumulation > 1 else first
         largest = self._largest(worst, first, later, optimizer)

@@ -8,13 +8,13 @@ import os
 import platform
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from mpslint.core.knowledge import platform_data
+from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement import enter, probe, seccomp, tools
 from mpslint.verify.confinement.room import Room, environment_in
 
@@ -118,7 +118,7 @@ def _path_of(tool: str) -> str:
 
 def trial(candidate: Confinement) -> Confinement:
     """Return a confinement with what it leaves open: a small program tries, inside, what should not be possible."""
-    with tempfile.TemporaryDirectory(prefix="mpslint-") as place, probe.Target(Path(place) / "outside") as target:
+    with scratch_folder("trial-") as place, probe.Target(Path(place) / "outside") as target:
         scratch, room = Path(place) / "scratch", Room(Path(place) / "room")
         scratch.mkdir()
         inner = [sys.executable, "-I", "-S", str(probe.__file__), *target.arguments]
