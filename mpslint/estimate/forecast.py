@@ -8,6 +8,7 @@ from typing import Literal
 
 from mpslint.core.versions import Version
 from mpslint.estimate.chips import Mac
+from mpslint.estimate.levers import advice
 from mpslint.estimate.step import StepWork
 from mpslint.estimate.timing import StepTime, step_time
 from mpslint.target.macs import limits
@@ -50,6 +51,7 @@ class Forecast:
 def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[str, Version]) -> Forecast:
     """Return the forecast of a run whose memory peaks at `peak` bytes."""
     rows = tuple(_row(work, peak, mac, versions) for mac in macs)
+    taken = [mac for mac, row in zip(macs, rows, strict=True) if row.step is not None]
     return Forecast(
         rows,
         work.samples,
@@ -60,6 +62,7 @@ def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[s
         work.graphs_first,
         work.graphs_planned,
         work.epoch_steps,
+        advice(work, taken, versions),
     )
 
 

@@ -51,6 +51,9 @@ def forecast_table(forecast: Forecast) -> Table:
 def forecast_notes(forecast: Forecast) -> list[str]:
     """Return what limits the estimate, one line each."""
     notes = ["estimated from published measurements, not run on a Mac; data loading, evaluation and saving are not in it"]
+    notes += [f"{row.mac}: {row.basis}" for row in forecast.rows[:1] if row.basis]
+    if any(row.basis for row in forecast.rows[1:]):
+        notes.append("the other Macs are scaled from it")
     wide: dict[str, list[str]] = {}
     for row in forecast.rows:
         if row.step is not None and row.step.wide:
@@ -106,7 +109,7 @@ def _made_of(forecast: Forecast) -> str:
 def _digits(value: float) -> str:
     if value >= 99.5:
         return f"{value:,.0f}"
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:#.2g}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -15,6 +15,8 @@ from mpslint.core.outside import parse_json, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.doctor.machine import examine_machine
 from mpslint.estimate.calibration import Calibration
+from mpslint.estimate.here import Here, calibrated, measured
+from mpslint.estimate.step import StepWork
 from mpslint.verify.job import Job
 from mpslint.verify.process import Limits
 from mpslint.verify.record import from_data, to_json
@@ -23,6 +25,7 @@ from mpslint.verify.work import do_job
 
 RATES, STEPS = "rates-", "steps-"
 _OURS = re.compile(r"(rates|steps)-[\w.-]+\.json")
+FILE = "file:"
 SECONDS = 120
 
 
@@ -93,6 +96,14 @@ def kept_steps(run: str = "") -> tuple[MeasuredSteps, ...]:
         if not run or one.run == run:
             found.append(one)
     return tuple(sorted(found, key=lambda one: one.date, reverse=True))
+
+
+def here_of(work: StepWork, spec: str, file: str) -> Here | None:
+    """Return the time of a step on this machine: as a real run of it took, else from the newest rates; None where nothing is kept."""
+    for one in (*kept_steps(spec), *kept_steps(FILE + file)):
+        return measured(one.seconds, one.off, one.machine, one.device, f"in {one.steps} steps on {one.date}, torch {one.torch}")
+    rates = next(iter(kept()), None)
+    return calibrated(work, rates) if rates is not None else None
 
 
 def forget() -> int:

@@ -10,11 +10,13 @@ from pathlib import Path
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.estimate.chips import Mac
 from mpslint.estimate.forecast import Forecast, forecast
+from mpslint.estimate.here import with_here
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.session import Options as Session
 from mpslint.session.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.session.targeting import target_for
 from mpslint.source.files import Found as FoundFile
+from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import Planned, machine_of
 from mpslint.verify.matrix import run_matrix
@@ -109,6 +111,8 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), u
     if macs:
         work = work_of(plan.spec, machine, use_cache=use_cache)
         times = forecast(work, estimate.composition.peak, macs, machine.versions())
+        here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
+        times = with_here(times, work, here, machine.versions()) if here is not None else times
     return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times)
 
 

@@ -50,7 +50,7 @@ def print_report(report: Report, console: Console) -> None:
             _print_check(check, console)
     _print_rewrite(report, console)
     if any(run.steps for run in report.runs):
-        console.print(numbers(report))
+        console.print(ladder(report) if report.settings.get("matrix") else numbers(report))
     for run in report.runs:
         _print_notes(run, console)
     console.print(_last_line(report))
@@ -115,6 +115,20 @@ def numbers(report: Report) -> Table:
     rows = [_row(run) for run in runs]
     for place, name in enumerate(label for label, _ in rows[0]):
         table.add_row(name, *(row[place][1] for row in rows))
+    return table
+
+
+def ladder(report: Report) -> Table:
+    """Return the experiments of a matrix under one another, so that a terminal of 100 columns holds them."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    for name in ("experiment", "peak", "driver, at most", "new graphs"):
+        table.add_column(name, no_wrap=name != "experiment")
+    for run in (run for run in report.runs if run.steps and run.backend != "cpu"):
+        trained = [record for record in run.steps if record.what == "train"]
+        highest = max((record.driver for record in trained), default=-1)
+        last = trained[-1].new_graph_keys if trained else -1
+        known = [size(value) if value >= 0 else "not known" for value in (run.largest_peak, highest)]
+        table.add_row(run.name, *known, f"{trained[0].new_graph_keys} → {last}" if last >= 0 else "not known")
     return table
 
 

@@ -52,8 +52,8 @@ def test_half_precision_is_faster_on_m5_only() -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"name": "M1", "cores": 8}, "M1: lacks or misspells 'bandwidth'"),
-        ({"name": "M9", "cores": 8, "bandwidth": 1, "memory": [8]}, "M9: lacks or misspells 'M9'"),
+        ({"name": "M1", "cores": 8}, "M1: missing key 'bandwidth'"),
+        ({"name": "M9", "cores": 8, "bandwidth": 1, "memory": [8]}, "M9: missing key 'M9'"),
         ({"cores": 8}, "a chip without a name"),
         ({"name": "M1", "cores": 8, "bandwidth": 1, "memory": [8], "rates": {"float32": {"tflops": 1}}}, "has no source"),
     ],

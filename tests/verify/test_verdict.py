@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
 from mpslint.source.reader import read
@@ -15,7 +17,7 @@ from mpslint.verify.page_reading import reading_sections
 from mpslint.verify.reading import Found, Reading, found
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Lengths, Machine, RunSpec
-from mpslint.verify.text import sparkline
+from mpslint.verify.text import print_report, sparkline
 from mpslint.verify.values import judge_values
 from mpslint.verify.verdict import check_run, decide, size
 
@@ -63,6 +65,25 @@ def test_an_even_run_passes() -> None:
 def test_each_defect_has_its_check(result: RunResult, spec: RunSpec | None, name: str, said: str) -> None:
     """A defect fails the check that is about it, in words that name it."""
     assert said in failed(result, spec)[name]
+
+
+def test_a_matrix_fits_a_terminal() -> None:
+    """The experiments stand under one another, within 100 columns."""
+    names = (
+        "A dynamic padding, batch 1, no evaluation",
+        "B fixed padding",
+        "C batch 2",
+        "D longer sequences",
+        "E a little evaluation",
+        "as written",
+    )
+    report = Report("train.py", MACHINE, tuple(replace(run(), name=name) for name in names), settings={"matrix": True})
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_report(report, console)
+    lines = console.export_text().splitlines()
+
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith(names) for line in lines) == len(names)
 
 
 def test_look_alikes_pass() -> None:

@@ -1,0 +1,78 @@
+"""The forecast with what was measured on this machine: a row of its own, and the other Macs scaled from it where it is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from mpslint.core.finding import UsageError
+from mpslint.core.versions import Version
+from mpslint.estimate.calibration import Calibration, calibrated_parts
+from mpslint.estimate.chips import Chip, named_chips
+from mpslint.estimate.constants import Spread, constants, spreads
+from mpslint.estimate.forecast import Forecast, MacTime
+from mpslint.estimate.step import StepWork
+from mpslint.estimate.timing import StepTime, step_time
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The time of a step on this machine, and what it rests on."""
+
+    machine: str
+    device: str
+    step: StepTime
+    basis: str
+    matmul: float = 0.0
+    """The best measured matmul, in FLOP/s, which tells variants of a chip apart; 0 where it is not known."""
+
+
+def calibrated(work: StepWork, rates: Calibration) -> Here:
+    """Return the time of a step at rates that were measured."""
+    parts = calibrated_parts(work, rates, constants().overlap)
+    seconds = sum(parts.values())
+    spread = spreads()[0]["calibrated"]
+    time = StepTime(seconds, seconds * spread.low, seconds * spread.high, parts)
+    threads = ", one thread" if rates.device == "cpu" else ""
+    basis = f"from operators measured on {rates.date} ({rates.device}, torch {rates.torch}{threads})"
+    return Here(rates.machine, rates.device, time, basis, rates.rate("matmul"))
+
+
+def measured(seconds: float, off: float, machine: str, device: str, said: str) -> Here:
+    """Return the time of a step that was run: `off` is half its own spread, `said` when and for how long."""
+    return Here(machine, device, StepTime(seconds, seconds * (1 - off), seconds * (1 + off), {}), f"measured {said}")
+
+
+def with_here(made: Forecast, work: StepWork, here: Here, versions: Mapping[str, Version]) -> Forecast:
+    """Return the forecast with a row for this machine first; the other Macs are scaled from it where it is a Mac."""
+    step, epoch = here.step, here.step.scaled(work.epoch_steps) if work.epoch_steps else None
+    title = f"this Mac ({here.machine})" if here.device == "mps" else f"this machine ({here.device}, {here.machine})"
+    own = MacTime(title, 0, "yes", step, epoch, work.samples / step.seconds, work.tokens / step.seconds, here.basis)
+    chip = _chip(here) if here.device == "mps" else None
+    if chip is None:
+        return replace(made, rows=(own, *made.rows))
+    factor = step.seconds / step_time(work, chip, versions.get("torch")).seconds
+    spread = spreads()[0]["scaled"]
+    return replace(made, rows=(own, *(_scaled(row, work, factor, spread) for row in made.rows)))
+
+
+def _scaled(row: MacTime, work: StepWork, factor: float, spread: Spread) -> MacTime:
+    """Return a row whose time is the model's, corrected by what this machine showed."""
+    if row.step is None:
+        return row
+    time = row.step.scaled(factor)
+    time = replace(time, low=time.seconds * spread.low, high=time.seconds * spread.high, wide=())
+    epoch = time.scaled(work.epoch_steps) if work.epoch_steps else None
+    rates = (work.samples / time.seconds, work.tokens / time.seconds)
+    return replace(row, step=time, epoch=epoch, samples_per_second=rates[0], tokens_per_second=rates[1], basis="scaled from this Mac")
+
+
+def _chip(here: Here) -> Chip | None:
+    """Return the chip of this Mac; of two variants the one whose rate is nearer, None where that is not known."""
+    try:
+        variants = named_chips(here.machine)
+    except UsageError:
+        return None
+    if not here.matmul:
+        return variants[0] if len(variants) == 1 else None
+    return min(variants, key=lambda chip: abs(chip.rate("float32") - here.matmul))
