@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import importlib
 import itertools
 import re
@@ -270,7 +271,11 @@ def _statement_removal(match: Match, evidence: Evidence) -> Edit | None:
 
 def _statement_at(body: Sequence[ast.stmt], span: Span, evidence: Evidence) -> tuple[ast.stmt, Sequence[ast.stmt]] | None:
     """Return the innermost statement that holds a span, and the block it is in."""
-    for statement in body:
+    line = evidence.document.line_at(span.start)
+    index = bisect.bisect_right(body, line, key=lambda statement: statement.lineno)
+    while index and (body[index - 1].end_lineno or line) >= line:
+        index -= 1
+        statement = body[index]
         if span not in evidence.span_of(statement):
             continue
         for field in ("body", "orelse", "finalbody", "handlers", "cases"):

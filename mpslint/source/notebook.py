@@ -94,7 +94,12 @@ class NotebookText:
         return start + 1 + sum(len(written) for _, written in characters)
 
     def _line_and_column(self, position: int) -> tuple[int, int]:
-        return self.raw.count("\n", 0, position) + 1, position - self.raw.rfind("\n", 0, position)
+        line = bisect.bisect_left(self._line_ends, position)
+        return line + 1, position - (self._line_ends[line - 1] if line else -1)
+
+    @functools.cached_property
+    def _line_ends(self) -> Sequence[int]:
+        return [match.start() for match in re.finditer("\n", self.raw)]
 
     def write(self, edits: Sequence[tuple[int, Edit]]) -> str:
         """Return the JSON text with edits made: pairs of an index into the cells and an Edit counted from the cell's start."""
