@@ -386,11 +386,12 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     if _is_imported(evidence, module, place):
         return []
     first = evidence.document.part_at(place.start).span.start
-    above = [statement for statement in evidence.parsed.body if first <= evidence.span_of(statement).start <= place.start]
+    is_unordered = evidence.document.is_unordered  # then there is one place for an import, whoever needs it
+    above = [one for one in evidence.parsed.body if is_unordered or first <= evidence.span_of(one).start <= place.start]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not above:
         return []
-    statement = imports[0] if imports else above[-1]
+    statement = imports[0] if imports else above[0 if is_unordered else -1]
     start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
     newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
     before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])

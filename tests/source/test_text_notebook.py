@@ -103,6 +103,21 @@ def test_marimo_gets_no_second_import() -> None:
     assert "fp16=torch.cuda.is_available()" in fixed
 
 
+def test_marimo_gets_one_import_for_several_cells() -> None:
+    """Where no cell imports torch yet: into the first cell that runs an import."""
+    cells = [
+        '    first = TrainingArguments("a", fp16=True)\n    return',
+        '    second = TrainingArguments("b", fp16=True)\n    return',
+        "    from transformers import TrainingArguments\n    return",
+    ]
+    text = "import marimo\n\napp = marimo.App()\n" + "".join(f"\n\n@app.cell\ndef _():\n{cell}\n" for cell in cells)
+    result = mpslint.fix(text, filename="nb.py")
+
+    assert result.text.count("import torch\n    from transformers") == result.text.count("import torch") == 1
+    assert result.text.count("fp16=torch.cuda.is_available()") == 2
+    assert not [finding for finding in result.left if finding.safety == "safe"]
+
+
 def test_the_scripts_of_others_are_no_marimo_notebooks() -> None:
     """A script that imports marimo and has no app is a script, and so is one that doesn't parse."""
     [finding] = mpslint.check(f"import marimo\n{CODE}", select=["MPS101"]).findings
