@@ -57,6 +57,7 @@ class Asked:
     no_cache: bool
     cache_dir: Path | None
     verbose: bool
+    whole_run: bool
 
 
 class _Check(click.Command):
@@ -81,6 +82,7 @@ class _Check(click.Command):
 @click.option("-v", "--verbose", is_flag=True, help="Also say, on standard error, what was read, by which configuration and how fast.")
 @click.option("--statistics", is_flag=True, help="How often each rule was found, instead of the findings; in every format.")
 @click.option("--show-files", is_flag=True, help="List the files that would be checked, and check nothing.")
+@click.option("--whole-run", is_flag=True, help="Also report the other files that the runs of the named ones read.")
 @click.option("--watch", "-w", is_flag=True, help="Check again whenever a file changes; needs mpslint[watch].")
 @click.option(
     "--fail-on", type=click.Choice(list(FAILING)), default="warning", show_default=True, help="Least severity that makes the exit code 1."
@@ -114,6 +116,7 @@ def command(**values: Any) -> None:
       mpslint check . --select MPS1,MPS5 --format json
       mpslint check . --statistics
       mpslint check . --watch
+      mpslint check launch.sh --whole-run
       mpslint check . --format sarif --output mpslint.sarif
       mpslint check . --write-baseline mpslint-baseline.json
       mpslint check . --baseline mpslint-baseline.json
@@ -142,6 +145,10 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
     """Check the files below some paths, report what is found, and return the exit code."""
     start = time.monotonic()
     files = list(files_of(paths, options))
+    if asked.whole_run:
+        from mpslint.session.runs import files_of_runs
+
+        files = files_of_runs(files, options)
     if not files:
         complain(f"mpslint: no file to check in {', '.join(paths)}")
     if asked.add_ignore is not None:

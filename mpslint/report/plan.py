@@ -13,10 +13,14 @@ from mpslint.engine import Checked
 from mpslint.facts.values import Known, OneOf, Unknown, Value
 from mpslint.session.session import FileResult
 from mpslint.session.view import target_line
+from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
-from mpslint.source.document import Document
+from mpslint.source.document import Document, Kind
+
+MOST_LISTED = 8
+"""Files of a run that are named."""
 
 
 def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool) -> None:
@@ -25,14 +29,37 @@ def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool
         if result.checked is None:
             continue
         document, target = result.checked.document, result.checked.target
-        plans = [(one.document, plan) for one in result.checked.evidence for plan in one.plans]
+        plans = [(one, plan) for one in result.checked.evidence for plan in one.plans]
         runs = [(read, plan) for read, plan in plans if plan.kind != "file"] or plans
         out.print(Text(f"For {target_line(target, document)}", style="dim"))
         if not runs:
             out.print(f"{document.path}: no training run that mpslint can read.")
+        said: Evidence | None = None
         for read, plan in runs:
-            out.print(_headline(read, plan))
-            out.print(_table(read, plan, with_defaults))
+            if read.document.parts and read is not said:
+                out.print(Text(f"\n{_started(read)}"))
+                said = read
+            out.print(_headline(read.document, plan))
+            out.print(_table(read.document, plan, with_defaults))
+
+
+def _started(run: Evidence) -> str:
+    """Return what starts a run, which configuration files it reads and what it imports of its own project."""
+    document, started = run.document, run.document.started
+    others = [part.document for part in document.parts if part is not started and part.document.kind is not Kind.SHELL]
+    imports = [other.path for other in others if other.kind in (Kind.PYTHON, Kind.NOTEBOOK)]
+    reads = [other.path for other in others if other.path not in imports]
+    words = [document.path]
+    if run.started_at is not None:
+        words.append(f"started by {_place(document, run.started_at.start)}")
+    words += [f"{verb} {_listed(paths)}" for verb, paths in (("reads", reads), ("imports", imports)) if paths]
+    return ", ".join(words)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """Return the first few of some paths, and how many more there are."""
+    more = f" and {len(paths) - MOST_LISTED} more" if len(paths) > MOST_LISTED else ""
+    return ", ".join(paths[:MOST_LISTED]) + more
 
 
 def written_settings(checked: Checked) -> list[tuple[str, str, str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 
@@ -38,14 +39,19 @@ def with_bound_names(written: Written, evidence: Evidence) -> Written:
 def _names_before(place: Span, evidence: Evidence) -> Sequence[str]:
     """Return the names that the module's own imports give the module before a place; its own name first."""
     first = evidence.document.part_at(place.start).span.start
-    found = [
-        alias.asname or MODULE
-        for node in _imports(evidence)
-        if first <= evidence.span_of(node).start < place.start
-        for alias in node.names
-        if _binds(node, alias)
-    ]
-    return sorted(found, key=lambda name: name != MODULE)
+    bound = _bound_names(evidence)
+    low, high = bisect.bisect_left(bound, (first, "")), bisect.bisect_left(bound, (place.start, ""))
+    return sorted({name: None for _, name in bound[low:high]}, key=lambda name: name != MODULE)
+
+
+def _bound_names(evidence: Evidence) -> Sequence[tuple[int, str]]:
+    """Return where the module's own imports give the module a name, and which, in order: found once for all findings."""
+    if "bound names" not in evidence.memo:
+        nodes = ((evidence.span_of(node).start, node) for node in _imports(evidence))
+        found = ((start, alias.asname or MODULE) for start, node in nodes for alias in node.names if _binds(node, alias))
+        evidence.memo["bound names"] = sorted(found, key=lambda one: one[0])
+    bound: Sequence[tuple[int, str]] = evidence.memo["bound names"]
+    return bound
 
 
 def _imports(evidence: Evidence) -> Sequence[ast.Import | ast.ImportFrom]:

@@ -30,7 +30,7 @@ def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix |
             return Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
         edit = _edit(recipe.set, match, evidence)
         spelling = match.setting.spelling if match.setting is not None else ""
-        if edit is None and len(recipe.set) == 1 and spelling:
+        if edit is None and match.setting is not None and list(recipe.set) == [match.setting.name]:
             return Fix(Safety.MANUAL, f"another value for {spelling}")
         if edit is not None:
             reason = FOR_ALL_REASON if any(load_vocabulary()[name].elsewhere for name in recipe.set) else OTHERS_REASON

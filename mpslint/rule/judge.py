@@ -330,7 +330,10 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
-    return any(True for _ in _candidates(condition, evidence))
+    key = "any", id(condition)  # it asks about the file, not about the place
+    if key not in evidence.memo:
+        evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
+    return bool(evidence.memo[key])
 
 
 def _last_mention(pattern: str, evidence: Evidence) -> int:
@@ -350,7 +353,7 @@ def _holds_for(name: str, condition: Condition, match: Match) -> bool:
         return bool(condition.missing)
     if condition.plan and match.plan.kind not in condition.plan:
         return False
-    own = [s for s in match.plan.settings.get(name, ()) if match.call is not None and s.call is match.call]
+    own = match.plan.of_call(name, match.call) if match.call is not None else ()
     counts = match.plan.get(name)
     is_overruled = counts is not None and counts.is_written and counts.call is None
     setting = own[-1] if own and (own[-1].is_written or not is_overruled) else counts

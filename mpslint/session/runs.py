@@ -219,6 +219,21 @@ def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
     return {found.path: Unit(((0, found),), unit.entries) for unit in units if unit.entries for _, found in unit.files}
 
 
+def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
+    """Return some files, and behind them the other files that their runs read."""
+    units = units_of(files, list(enumerate(files)), options)
+    known = {full_path(found.path) for found in files}
+    others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
+    is_absolute = any(os.path.isabs(found.path) for found in files)
+    return [*files, *(Found(_shown(path, is_absolute), is_named=False) for path in others)]
+
+
+def _shown(path: str, is_absolute: bool) -> str:
+    """Return a path as the user writes others: from the current folder, or absolute."""
+    inside = path.startswith(os.path.join(os.getcwd(), ""))
+    return path if is_absolute or not inside else os.path.relpath(path)
+
+
 def check_changed(document: Document, alone: Checked, unit: Unit, options: Options) -> Checked:
     """Return what a Document, which counts for its file, gives within its runs; `alone` is what it gives by itself."""
     found = unit.files[0][1]
@@ -268,9 +283,7 @@ class _Checked:
 
     def _shown(self, path: str) -> str:
         """Return a path as the user writes those of the unit: from the current folder, or absolute."""
-        is_absolute = os.path.isabs(self.unit.files[0][1].path)
-        inside = path.startswith(os.path.join(os.getcwd(), ""))
-        return path if is_absolute or not inside else os.path.relpath(path)
+        return _shown(path, os.path.isabs(self.unit.files[0][1].path))
 
     def _judge(self, start: Entry) -> int:
         """Judge one run; return the steps that its walk took."""

@@ -35,6 +35,8 @@ class Evidence:
     facts: Facts
     target: Target
     file_plans: FilePlans
+    started_at: Span | None = None
+    """For a run: the line of a shell script that starts it, if one does."""
     whole: Evidence | None = None
     """For the statements of one file of a run: the evidence of all its files."""
 
@@ -200,7 +202,8 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     _add_shell_facts(entry, facts)
     body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
-    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans)
+    started_at = run.command.span if run.command is not None else None
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at)
 
 
 def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:

@@ -48,6 +48,28 @@ class TrainingPlan:
 
     def get(self, name: str) -> Setting | None:
         """Return the setting that counts: the last one written, or the largest or smallest where sizes combine; else the default."""
+        if name not in self._counting:
+            self._counting[name] = self._get(name)
+        return self._counting[name]
+
+    def of_call(self, name: str, call: Call) -> Sequence[Setting]:
+        """Return what a call of it says of a setting."""
+        if name not in self._by_call:
+            self._by_call[name] = {}
+            for setting in self.settings.get(name, ()):
+                self._by_call[name].setdefault(id(setting.call), []).append(setting)
+        return self._by_call[name].get(id(call), ())
+
+    @functools.cached_property
+    def _counting(self) -> dict[str, Setting | None]:
+        """What counts of each setting that was asked for: every place of 10,000 may ask."""
+        return {}
+
+    @functools.cached_property
+    def _by_call(self) -> dict[str, dict[int, list[Setting]]]:
+        return {}
+
+    def _get(self, name: str) -> Setting | None:
         found = self.settings.get(name, ())
         written = [setting for setting in found if setting.is_written]
         if not written:

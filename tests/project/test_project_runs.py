@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from mpslint.core.finding import Finding
 from mpslint.session.runs import check_changed, check_paths, units_around
@@ -101,3 +102,32 @@ def test_a_file_that_is_checked_alone_says_what_other_files_decide_of_it(tmp_pat
     assert finding.fix is not None
     assert finding.fix.edits == ()
     assert ("base.yaml", 3) in [(Path(related.path).name, related.line) for related in finding.related]
+
+
+def test_a_plan_says_what_starts_the_run_and_what_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line of the launch script, and the settings with the flags as they are written there."""
+    written(next(path for path in PROJECTS if path.stem == "launch_argparse"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    from mpslint.cli.plan import command
+
+    lines = CliRunner().invoke(command, ["scripts/run.sh", "--isolated", "--written"]).output.splitlines()
+
+    assert "train.py, started by scripts/run.sh:4" in lines
+    assert ["precision.mixed", "no"] in [line.split()[:2] for line in lines]
+    assert ["precision.mixed", "fp16"] in [line.split()[:2] for line in lines]
+
+
+def test_the_whole_run_reports_the_other_files_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --whole-run the findings of the named file only."""
+    written(next(path for path in PROJECTS if path.stem == "yaml_config"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    from mpslint.cli.check import command
+
+    options = ["train.py", "--isolated", "--quiet", "--no-cache", "--select", "MPS101"]
+    alone = CliRunner().invoke(command, options).output
+    whole = CliRunner().invoke(command, [*options, "--whole-run"]).output
+
+    assert alone.startswith("train.py:11:")
+    assert whole.startswith("configs/base.yaml:3:")
