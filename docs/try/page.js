@@ -11,7 +11,8 @@ let waiting;
 worker.onmessage = ({ data }) => {
   if ("ready" in data) {
     $("status").textContent = data.ready ? "Ready." : `Python couldn't start: ${data.problem}`;
-    if (!data.ready) asked = -1;
+    if (data.ready) keep();
+    else asked = -1;
   } else if (data.id === asked) show(data);
 };
 worker.onerror = (event) => ($("status").textContent = `Python couldn't start: ${event.message ?? "the browser refused a module worker"}`);
@@ -203,4 +204,8 @@ document.ondrop = (event) => {
   document.body.classList.remove("dragging");
   if (event.dataTransfer.files[0]) read(event.dataTransfer.files[0]);
 };
-if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {}); // only offline use needs it
+
+/** Keep the page for use without a network: once Python runs, so that the second download doesn't delay the first. */
+function keep() {
+  if ("serviceWorker" in navigator) navigator.serviceWorker.register("sw.js").catch(() => {}); // only offline use needs it
+}

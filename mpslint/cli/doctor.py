@@ -62,10 +62,16 @@ def command(form: str, no_torch: bool, timeout: float, calibrate: bool, forget_c
     if form == "json":
         from mpslint.report.doctor import examination_json
 
-        click.echo(inert_json(json.dumps(examination_json(examination, calibrations.kept()), indent=2, ensure_ascii=False, default=str)))
+        click.echo(
+            inert_json(
+                json.dumps(
+                    examination_json(examination, calibrations.kept(), calibrations.kept_steps()), indent=2, ensure_ascii=False, default=str
+                )
+            )
+        )
     else:
         from mpslint.report.console import console
         from mpslint.report.doctor import print_examination
 
-        print_examination(examination, console(), calibrations.kept())
+        print_examination(examination, console(), calibrations.kept(), calibrations.kept_steps())
     sys.exit(1 if examination.concerns_every_run else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,11 +56,22 @@ def command(table: Path | None, every: float, quiet: bool, stop_before_swap: boo
     observed = ended.observed
     if observed.steps:
         say(watcher.summary(observed))
+        if observed.device == "mps" and script is not None:
+            _keep(observed, script)
     elif not observed.blind:
         say("no optimizer step was seen: nothing was trained, or torch.optim wasn't used")
     if ended.exit_code and observed.error:
         _diagnose(observed, script)
     sys.exit(ended.exit_code)
+
+
+def _keep(observed: Observed, script: str) -> None:
+    """Keep what a step of the script took on this Mac, for `plan --estimate`."""
+    from mpslint.verify.calibrations import FILE, keep_run
+
+    ends = [step.seconds for step in observed.steps]
+    times = [later - earlier for earlier, later in itertools.pairwise(ends)]
+    keep_run(FILE + str(Path(script).resolve()), observed.device, observed.torch, times)
 
 
 def _explanation(script: str | None, verdict: str) -> str:

@@ -5,7 +5,8 @@
  "variables": {name: value}, "accelerate_config": {"path", "settings", "error"} | null,
  "problems": [{"id", "severity", "only_with", "effect", "change", "sources"}], "limits": text | null,
  "calibrations": [{"device", "machine", "torch", "date", "matmul_tflops", "attention_tflops", "bandwidth_gb_s", "dispatch_us", "wait_us",
-                   "compile_ms", "seconds"}]}
+                   "compile_ms", "seconds"}],
+ "measured_steps": [{"run", "device", "machine", "torch", "date", "steps", "seconds", "off"}]}
 """
 
 from __future__ import annotations
@@ -20,15 +21,21 @@ from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Machine, Problem, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
+from mpslint.verify.calibrations import MeasuredSteps
+from mpslint.verify.record import to_data
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _GIB = 1024**3
 SCHEMA = 1
 
 
-def print_examination(examination: Examination, console: Console, calibrations: Sequence[Calibration] = ()) -> None:
+def print_examination(
+    examination: Examination, console: Console, calibrations: Sequence[Calibration] = (), steps: Sequence[MeasuredSteps] = ()
+) -> None:
     """Print what was found and what was measured here, then what is wrong."""
     measured = [(f"Measured here on {one.date}", list(calibration_rows(one))) for one in calibrations]
+    if steps:
+        measured.append(("Steps measured here", [(one.run, _steps(one)) for one in steps]))
     for title, rows in (*_parts(examination), *measured):
         console.print(Text(title, style="bold"))
         print_rows([(Text(f"  {name}"), value) for name, value in rows], console)
@@ -44,7 +51,9 @@ def print_examination(examination: Examination, console: Console, calibrations: 
         console.print(Text("Nothing known is wrong."))
 
 
-def examination_json(examination: Examination, calibrations: Sequence[Calibration] = ()) -> dict[str, Any]:
+def examination_json(
+    examination: Examination, calibrations: Sequence[Calibration] = (), steps: Sequence[MeasuredSteps] = ()
+) -> dict[str, Any]:
     """Return an examination as JSON values; the keys are the interface of `mpslint doctor --format json`."""
     machine, torch, config = examination.machine, examination.torch, examination.config
     return {
@@ -77,6 +86,7 @@ def examination_json(examination: Examination, calibrations: Sequence[Calibratio
         "problems": [_problem_json(problem) for problem in examination.problems],
         "limits": examination.limits or None,
         "calibrations": [_calibration_json(one) for one in calibrations],
+        "measured_steps": [to_data(one) for one in steps],
     }
 
 
@@ -90,6 +100,10 @@ def calibration_rows(rates: Calibration) -> Iterator[tuple[str, str]]:
     yield "waiting (.item())", f"{rates.wait * 1e6:.3g} us"
     yield "a new shape", f"{rates.compile * 1e3:.3g} ms"
     yield "remove with", "mpslint doctor --forget-calibration"
+
+
+def _steps(one: MeasuredSteps) -> str:
+    return f"{one.seconds:.3g} s a step, +/- {one.off:.0%}, {one.steps} steps on {one.date} ({one.machine}, torch {one.torch})"
 
 
 def _calibration_json(rates: Calibration) -> dict[str, Any]:

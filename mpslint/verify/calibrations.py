@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ from mpslint.verify.work import do_job
 RATES, STEPS = "rates-", "steps-"
 _OURS = re.compile(r"(rates|steps)-[\w.-]+\.json")
 FILE = "file:"
+WARM_UP = 3
+"""Steps at the start of a run that compile graphs and load data for the first time."""
+FEWEST = 8
+"""Warm steps that say something."""
 SECONDS = 120
 
 
@@ -72,6 +78,18 @@ def keep_steps(found: MeasuredSteps) -> None:
         _keep(STEPS, name, found)
     except ReadError:
         return
+
+
+def keep_run(run: str, device: str, torch: str, times: Sequence[float]) -> None:
+    """Keep what the steps of a real run on a GPU took, in seconds; nothing where too few are warm, or on a CPU."""
+    warm = [seconds for seconds in times[max(WARM_UP, len(times) // 5) :] if seconds > 0]
+    if device == "cpu" or len(warm) < FEWEST:
+        return
+    middle = statistics.median(warm)
+    tenths = statistics.quantiles(warm, n=10)
+    off = (tenths[-1] - tenths[0]) / 2 / middle
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    keep_steps(MeasuredSteps(run, device, examine_machine().chip, torch.partition("+")[0], date, len(warm), middle, off))
 
 
 def kept() -> tuple[Calibration, ...]:

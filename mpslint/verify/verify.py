@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from mpslint.verify.cache import Cache
+from mpslint.verify.calibrations import keep_run
 from mpslint.verify.job import Backend, Job, Kind
 from mpslint.verify.outcome import Check, Evidence, RunResult, Verdict
 from mpslint.verify.process import Limits, stopping_runs
@@ -83,7 +84,12 @@ def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None)
         return replace(run, notes=(f"emulated: {answer.problem}", *run.notes))
     if answer.problem:
         return RunResult(spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,))
-    return replace(from_data(RunResult, answer.data), name=spec.name)
+    result = replace(from_data(RunResult, answer.data), name=spec.name)
+    if result.backend == "mps" and not result.failure:
+        keep_run(
+            spec.digest(), result.backend, result.versions.get("torch", ""), [one.seconds for one in result.steps if one.what == "train"]
+        )
+    return result
 
 
 def _cached(job: Job, options: Options, progress: Progress | None, name: str) -> Answer:

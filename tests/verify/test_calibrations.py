@@ -7,10 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from mpslint.cli import run as cli_run
 from mpslint.estimate.calibration import Calibration
-from mpslint.verify import calibrations
-from mpslint.verify.calibrations import MeasuredSteps, forget, keep_steps, kept, kept_steps
+from mpslint.estimate.step import StepWork
+from mpslint.run.events import Observed, Step
+from mpslint.verify import calibrations, verify
+from mpslint.verify.calibrations import MeasuredSteps, forget, keep_run, keep_steps, kept, kept_steps
 from mpslint.verify.child.calibrate import amount_of, programs, rising
+from mpslint.verify.outcome import RunResult, StepRecord
+from mpslint.verify.record import to_data
+from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.work import Answer
 
 RATES = Calibration("cpu", "x86_64", "2.13.0", "2026-11-22", {"matmul": ((1.0, 2.0),)}, ("matmul",), 0.0, 0.0, 0.0, 1.0)
 STEPS = MeasuredSteps("abc", "mps", "Apple M2", "2.13.0", "2026-11-22", 20, 0.7, 0.08)
@@ -52,6 +59,41 @@ def test_what_is_kept_is_found_and_forgotten() -> None:
     assert kept_steps("other") == ()
     assert forget() == 2
     assert kept() == ()
+
+
+def test_a_real_run_is_kept_by_its_warm_steps() -> None:
+    """The first steps compile and are left out; a run on a CPU, or one that is too short, is not kept."""
+    keep_run("abc", "mps", "2.13.0+x", [30.0, 5.0, 5.0, *[0.5, 0.7, 0.9] * 4])
+    keep_run("short", "mps", "2.13.0", [1.0] * 8)
+    keep_run("cpu", "cpu", "2.13.0", [1.0] * 50)
+
+    (found,) = kept_steps()
+    assert (found.run, found.seconds, found.steps, found.torch) == ("abc", 0.7, 12, "2.13.0")
+    assert 0.1 < found.off < 0.4
+
+
+def test_verify_keeps_what_a_mac_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps of a run on MPS are kept under the run's spec, and the next estimate of the same run finds them."""
+    spec = RunSpec("tiny", "causal_lm", Lengths(32))
+    steps = tuple(StepRecord(number, seconds=0.25) for number in range(1, 21))
+    result = RunResult("as written", "mps", steps, versions={"torch": "2.13.0"})
+    monkeypatch.setattr(verify, "do_job", lambda *arguments: Answer(to_data(result)))
+
+    verify.run_spec(spec, verify.Options(backend="mps"), None)
+
+    here = calibrations.here_of(StepWork((), 1), spec.digest(), "/nowhere.py")
+    assert here is not None
+    assert here.step.seconds == 0.25
+    assert here.basis.startswith("measured in 16 steps on ")
+
+
+def test_run_keeps_what_a_script_took(tmp_path: Path) -> None:
+    """`mpslint run` keeps the steps of a script on MPS under its path."""
+    observed = Observed("mps", True, None, "2.13.0", steps=[Step(number, 2.0 * number, None, None, 1) for number in range(20)])
+    cli_run._keep(observed, str(tmp_path / "train.py"))
+
+    (found,) = kept_steps(f"file:{(tmp_path / 'train.py').resolve()}")
+    assert found.seconds == 2.0
 
 
 def test_a_broken_file_is_left_out(caches: Path) -> None:

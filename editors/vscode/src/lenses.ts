@@ -109,16 +109,24 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 }
 
-/** Returns what an estimate says in a few words: the peak, and the smallest Mac that it fits. */
+/** Returns what an estimate says in a few words: the peak, the smallest Mac that it fits, and the time of a step. */
 function summary(json: string): string {
-  const [first] = JSON.parse(json) as { estimate?: { fits?: readonly Fit[] } }[];
+  const [first] = JSON.parse(json) as { estimate?: { fits?: readonly Fit[] }; forecast?: { rows: readonly Row[] } | null }[];
   const fits = first?.estimate?.fits ?? [];
   const peak = fits[0]?.peak;
   if (peak === undefined) {
     return "";
   }
   const smallest = Math.min(...fits.filter((mac) => mac.status === "fits").map((mac) => mac.memory_gb));
-  return `peak ${(peak / GB).toFixed(1)} GB, ${Number.isFinite(smallest) ? `fits ${smallest} GB` : "fits no Mac"}`;
+  const timed = first?.forecast?.rows.find((row) => row.step !== null);
+  const time = timed?.step ? `, about ${timed.step.seconds.toPrecision(2)} s a step on ${timed.mac}` : "";
+  return `peak ${(peak / GB).toFixed(1)} GB, ${Number.isFinite(smallest) ? `fits ${smallest} GB` : "fits no Mac"}${time}`;
+}
+
+/** The estimated time of a step on one Mac; null where it isn't known. */
+interface Row {
+  readonly mac: string;
+  readonly step: { readonly seconds: number } | null;
 }
 
 interface Fit {
