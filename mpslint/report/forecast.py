@@ -18,7 +18,7 @@ _FITS = {"yes": "yes", "tight": "tight", "no": "no"}
 
 def print_forecast(forecast: Forecast, console: Console) -> None:
     """Print what a step is made of, the table, why ranges are wide, and what to change."""
-    console.print(_line("a step", _made_of(forecast)))
+    console.print(_line("a step", made_of(forecast)))
     console.print(forecast_table(forecast))
     for line in forecast_notes(forecast):
         console.print(_line("note", line), style="dim")
@@ -28,24 +28,26 @@ def print_forecast(forecast: Forecast, console: Console) -> None:
 
 def forecast_table(forecast: Forecast) -> Table:
     """Return the Macs with their estimated times."""
+    table = Table(show_edge=False, pad_edge=False, header_style="bold")
+    head, *rows = forecast_cells(forecast)
+    for name in head:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def forecast_cells(forecast: Forecast) -> list[list[str]]:
+    """Return the table's head and then its rows, as text."""
     has_epoch = any(row.epoch is not None for row in forecast.rows)
     has_tokens = any(row.tokens_per_second for row in forecast.rows)
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    for name in (
-        "Mac",
-        "fits",
-        "a step (range)",
-        *(["an epoch (range)"] * has_epoch),
-        "samples/s",
-        *(["tokens/s"] * has_tokens),
-        "bound by",
-    ):
-        table.add_column(name)
+    epoch, tokens = ["an epoch (range)"] * has_epoch, ["tokens/s"] * has_tokens
+    cells = [["Mac", "fits", "a step (range)", *epoch, "samples/s", *tokens, "bound by"]]
     for row in forecast.rows:
         times = [ranged(row.step), *([ranged(row.epoch)] if has_epoch else [])]
         rates = [rate(row.samples_per_second), *([rate(row.tokens_per_second)] if has_tokens else [])]
-        table.add_row(row.mac, _FITS[row.fits], *times, *rates, bound_by(row))
-    return table
+        cells.append([row.mac, _FITS[row.fits], *times, *rates, bound_by(row)])
+    return cells
 
 
 def forecast_notes(forecast: Forecast) -> list[str]:
@@ -95,7 +97,8 @@ def bound_by(row: MacTime) -> str:
     return ", ".join(f"{name} {value / whole:.0%}".replace("%", " %") for name, value in parts if value / whole >= 0.05)
 
 
-def _made_of(forecast: Forecast) -> str:
+def made_of(forecast: Forecast) -> str:
+    """Return what a step is made of: samples, work, and graphs compiled."""
     compiled = f", {forecast.graphs_first} graphs compiled in the first step" if forecast.graphs_first else ""
     planned = f", {forecast.graphs_planned} in the whole run" if forecast.graphs_planned > forecast.graphs_first else ""
     samples = "1 sample" if forecast.samples == 1 else f"{forecast.samples} samples"

@@ -13,10 +13,13 @@ from typing import Any, Literal
 from rich.console import Console
 
 from mpslint.core.finding import ReadError
+from mpslint.estimate.chips import macs_of
+from mpslint.estimate.forecast import Forecast
+from mpslint.source.files import Found
 from mpslint.source.writer import write_whole
 from mpslint.target.target import default_target, with_mac
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import Asked, files, has_run, machine_for, verify_file
+from mpslint.verify.files import Asked, files, has_run, known_forecast, machine_for, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
@@ -95,7 +98,7 @@ def carry_out(request: Request, console: Console) -> int:
         raise ReadError(f"{' '.join(request.asked.paths)}: no training run that mpslint can read")
     keep(reports)
     if request.html is not None:
-        write_whole(str(request.html), as_page(reports).encode())
+        write_whole(str(request.html), as_page(reports, _times(request, reports)).encode())
     if request.table is not None:
         write_whole(str(request.table), as_csv(reports).encode())
     return max((report.exit_code(strict=request.strict) for report in reports), key=lambda code: (code == 1, code))
@@ -129,6 +132,14 @@ def _reports(request: Request) -> Iterator[Report]:
         with Live(sys.stderr) as live:
             report = verify_script(request.script, options, live.progress)
         yield report
+
+
+def _times(request: Request, reports: list[Report]) -> dict[str, Forecast]:
+    """Return the forecasts that are known of the files that were read, by path."""
+    chip = request.asked.session.target.get("chip")
+    macs = macs_of((chip,) if chip else ())
+    found = {report.subject: known_forecast(Found(report.subject), request.asked, macs) for report in reports if report.reading is not None}
+    return {path: times for path, times in found.items() if times is not None}
 
 
 def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> Report:

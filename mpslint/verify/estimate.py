@@ -15,19 +15,20 @@ from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.work import do_job
 
 
-def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence[int] = (), *, use_cache: bool = True) -> Estimate:
+def estimate_spec(spec: RunSpec, machine: Machine | None = None, sizes: Sequence[int] = (), *, only_kept: bool = False) -> Estimate:
     """Return the estimate of one run. Raises ReadError saying why, when it cannot be made (no torch, unknown model,
     ...)."""
     job = Job("estimate", machine or Machine(), (spec,), memory_sizes=tuple(sizes) or macs().listed)
-    cache = Cache.here() if use_cache else None
-    data = cache.get(job) if cache is not None else None
+    cache = Cache.here()
+    data = cache.get(job)
     if data is None:
+        if only_kept:
+            raise ReadError("it has not been worked out before")
         answer = do_job(job, Limits(seconds=300))
         if answer.problem:
             raise ReadError(answer.problem)
         data = answer.data
-        if cache is not None:
-            cache.put(job, data)
+        cache.put(job, data)
     return from_data(Estimate, data)
 
 

@@ -94,7 +94,7 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
     return report if asked.matrix else _explained(report, before, after)
 
 
-def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), use_cache: bool = True) -> Estimated:
+def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), only_kept: bool = False) -> Estimated:
     """Return what the run of a file needs as it is written, which batch each Mac takes, and how long a step takes on `macs`.
 
     Raises ReadError saying why not, UsageError.
@@ -106,14 +106,22 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), u
     run = runs[choose(runs, asked.plan, found.path)]
     machine, said = machine_of(result.checked.target)
     plan = spec_of(run, WRITTEN)
-    estimate = estimate_spec(plan.spec, machine, use_cache=use_cache)
+    estimate = estimate_spec(plan.spec, machine, only_kept=only_kept)
     times = None
     if macs:
-        work = work_of(plan.spec, machine, use_cache=use_cache)
+        work = work_of(plan.spec, machine, only_kept=only_kept)
         times = forecast(work, estimate.composition.peak, macs, machine.versions())
         here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
         times = with_here(times, work, here, machine.versions()) if here is not None else times
     return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times)
+
+
+def known_forecast(found: FoundFile, asked: Asked, macs: Sequence[Mac]) -> Forecast | None:
+    """Return the forecast of a run that `plan --estimate` has worked out before; None where there is none, since it takes minutes."""
+    try:
+        return estimate_file(found, asked, macs=macs, only_kept=True).forecast
+    except ReadError:
+        return None
 
 
 def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.inert import html_text
+from mpslint.estimate.forecast import Forecast
 from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
+from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
 from mpslint.verify.report import Report
 from mpslint.verify.verdict import size
 
 
-def as_page(reports: Sequence[Report]) -> str:
-    """Return reports as one HTML page, with links to each where there are several."""
+def as_page(reports: Sequence[Report], times: Mapping[str, Forecast] | None = None) -> str:
+    """Return reports as one HTML page, with links to each where there are several; `times` are estimates, by subject."""
     title = f"mpslint verify: {reports[0].subject}" + (f" and {len(reports) - 1} more" if len(reports) > 1 else "")
     links = "".join(
         f'<li><a href="#r{number}">{html_text(report.subject)}</a> {badge(report.status)}</li>' for number, report in enumerate(reports)
     )
     index = f'<nav><ul class="checks">{links}</ul></nav>' if len(reports) > 1 else ""
-    body = "".join(f'<article id="r{number}">{_article(report)}</article>' for number, report in enumerate(reports))
+    known = times or {}
+    body = "".join(
+        f'<article id="r{number}">{_article(report, known.get(report.subject))}</article>' for number, report in enumerate(reports)
+    )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width,initial-scale=1">'
@@ -31,7 +36,7 @@ def as_page(reports: Sequence[Report]) -> str:
     )
 
 
-def _article(report: Report) -> str:
+def _article(report: Report, times: Forecast | None) -> str:
     """Return what one report says."""
     mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
@@ -48,6 +53,8 @@ def _article(report: Report) -> str:
     charts = "".join(_charts(report))
     if charts:
         body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')
+    if times is not None:
+        body += time_section(times)
     if report.reading is not None:
         body += reading_sections(report.reading)
     return "".join([*body, *_compositions(report), *_notes(report)])

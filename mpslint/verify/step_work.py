@@ -12,16 +12,17 @@ from mpslint.verify.spec import Machine, RunSpec
 from mpslint.verify.work import do_job
 
 
-def work_of(spec: RunSpec, machine: Machine, *, use_cache: bool = True) -> StepWork:
+def work_of(spec: RunSpec, machine: Machine, *, only_kept: bool = False) -> StepWork:
     """Return the work of a mean step. Raises ReadError saying why it cannot be counted (no torch, unknown model, ...)."""
     job = Job("work", machine, (spec,))
-    cache = Cache.here() if use_cache else None
-    data = cache.get(job) if cache is not None else None
+    cache = Cache.here()
+    data = cache.get(job)
     if data is None:
+        if only_kept:
+            raise ReadError("it has not been worked out before")
         answer = do_job(job, Limits(seconds=300))
         if answer.problem:
             raise ReadError(answer.problem)
         data = answer.data
-        if cache is not None:
-            cache.put(job, data)
+        cache.put(job, data)
     return from_data(StepWork, data)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mpslint.core.inert import html_text
+from mpslint.estimate.chips import Mac, named_chips
+from mpslint.estimate.forecast import Forecast, forecast
+from mpslint.estimate.step import Operators, StepWork
+from mpslint.report.forecast import ranged
 from mpslint.verify.outcome import Check, Composition, Evidence, RunResult, StepRecord, Verdict
 from mpslint.verify.page import as_page
 from mpslint.verify.reading import Found, Reading
@@ -32,7 +38,9 @@ READING = Reading(
     (), (), (("cell 12", ("@@ -1 +1 @@", "-" + "x" * 200, "+fp16=False")),),
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
+WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e8, 3),), 16, 1024, epoch_steps=10)
+MACS = (Mac(named_chips("M4")[0], 16), Mac(named_chips("M4 Pro")[0], 24))
 
 
 def page() -> str:
@@ -59,6 +67,32 @@ def page() -> str:
     return as_page([Report("a/" * 60 + "train.ipynb", Machine(), runs, verdicts, reading=READING)]) + PROBE
 
 
+def estimated(peak: int) -> tuple[Forecast, str]:
+    """Return the forecast of a run with that peak, and its page."""
+    made = replace(forecast(WORK, peak, MACS, {}), advice=("Pad to <64>.",))
+    return made, as_page([Report("train.py", Machine(), reading=READING)], {"train.py": made})
+
+
+def test_the_page_says_how_long_a_step_takes_and_what_to_change() -> None:
+    """In the words of plan --estimate; a Mac that the run does not fit has no row."""
+    made, text = estimated(15 * 2**30)
+    small, large = made.rows
+
+    assert small.step is None
+    assert html_text(ranged(large.step)) in text
+    assert html_text(ranged(large.epoch)) in text
+    assert large.mac in text
+    assert small.mac not in text
+    assert html_text("Pad to <64>.") in text
+
+
+def test_a_time_that_is_not_known_is_not_on_the_page() -> None:
+    """Neither where the run fits no Mac, nor where nothing was estimated."""
+    _, text = estimated(200 * 2**30)
+
+    assert text == as_page([Report("train.py", Machine(), reading=READING)])
+
+
 def opened(folder: Path, width: int, *more: str) -> list[str]:
     """Return what the probe wrote in a window of some width."""
     (folder / "page.html").write_text(page(), encoding="utf-8")
@@ -79,6 +113,7 @@ def opened(folder: Path, width: int, *more: str) -> list[str]:
     return found.group(1).split("|")
 
 
+@browser
 @pytest.mark.parametrize("width", [360, 768, 1280])
 def test_the_page_fits_its_window(tmp_path: Path, width: int) -> None:
     """Nothing is wider than the window, from a phone to a desk; every curve is drawn."""
@@ -90,6 +125,7 @@ def test_the_page_fits_its_window(tmp_path: Path, width: int) -> None:
     assert int(curve) > 0.55 * min(width, 480)
 
 
+@browser
 def test_the_page_follows_the_colour_scheme(tmp_path: Path) -> None:
     """Paper and curves are other ones in the dark."""
     light, dark = tmp_path / "light", tmp_path / "dark"
