@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rich.console import Console
 
-from mpslint.core.finding import ReadError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import Forecast
 from mpslint.source.files import Found
@@ -135,9 +135,14 @@ def _reports(request: Request) -> Iterator[Report]:
 
 
 def _times(request: Request, reports: list[Report]) -> dict[str, Forecast]:
-    """Return the forecasts that are known of the files that were read, by path."""
+    """Return the forecasts that are known of the files that were read, by path; none for a chip that no table has."""
     chip = request.asked.session.target.get("chip")
-    macs = macs_of((chip,) if chip else ())
+    try:
+        macs = macs_of((chip,) if chip else ())
+    except UsageError:
+        return {}
+    if request.no_cache:
+        return {}
     found = {report.subject: known_forecast(Found(report.subject), request.asked, macs) for report in reports if report.reading is not None}
     return {path: times for path, times in found.items() if times is not None}
 
