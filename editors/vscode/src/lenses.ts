@@ -119,14 +119,20 @@ function summary(json: string): string {
   }
   const smallest = Math.min(...fits.filter((mac) => mac.status === "fits").map((mac) => mac.memory_gb));
   const timed = first?.forecast?.rows.find((row) => row.step !== null);
-  const time = timed?.step ? `, about ${timed.step.seconds.toPrecision(2)} s a step on ${timed.mac}` : "";
+  const step = timed?.step;
+  const time = step ? `, ${digits(step.seconds)} s (${digits(step.low)} to ${digits(step.high)} s) a step on ${timed.mac}` : "";
   return `peak ${(peak / GB).toFixed(1)} GB, ${Number.isFinite(smallest) ? `fits ${smallest} GB` : "fits no Mac"}${time}`;
+}
+
+/** Returns a number with two digits that mean something, and never with an exponent: 120, 1.4, 0.057. */
+function digits(value: number): string {
+  return String(value < 100 ? Number(value.toPrecision(2)) : Math.round(value));
 }
 
 /** The estimated time of a step on one Mac; null where it isn't known. */
 interface Row {
   readonly mac: string;
-  readonly step: { readonly seconds: number } | null;
+  readonly step: { readonly seconds: number; readonly low: number; readonly high: number } | null;
 }
 
 interface Fit {
