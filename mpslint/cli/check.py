@@ -29,6 +29,10 @@ from mpslint.source.files import Found
 if TYPE_CHECKING:
     from mpslint.session.cache import Cache
 
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # before click 8.2 it takes no type
+
 JSON, SARIF = "json", "sarif"
 
 
@@ -39,6 +43,13 @@ ELSEWHERE = {
     "--target-version": "--torch, --transformers and --macos name the versions to check for",
 }
 """Options that users of other linters know."""
+OTHER_FORMATS = {
+    **dict.fromkeys(("concise", "pylint", "parsable"), "--quiet prints one line a finding"),
+    **dict.fromkeys(("full", "grouped"), "without --format the report is whole, with source and fix"),
+    **dict.fromkeys(("json-lines", "jsonl"), "json is one document"),
+    **dict.fromkeys(("checkstyle", "azure"), "junit and sarif are what most CI systems read"),
+}
+"""Formats that users of other linters know."""
 
 
 @record(frozen=True, slots=True)
@@ -60,6 +71,16 @@ class Asked:
     whole_run: bool
 
 
+class _Format(_Choice):
+    """The formats of a report; one that another linter has is answered with what does the same here."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of a format. Raises BadParameter, with a hint, for any other."""
+        if value in OTHER_FORMATS:
+            self.fail(f"there is no {value!r}; {OTHER_FORMATS[value]}. Formats: {', '.join(self.choices)}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class _Check(click.Command):
     """A command in which `--add-ignore` takes a reason only after an equals sign, so that it never swallows a path."""
 
@@ -74,9 +95,7 @@ class _Check(click.Command):
 
 @click.command(cls=_Check, short_help="Say what will go wrong on a Mac, and why.")
 @file_options
-@click.option(
-    "--format", "--output-format", "output_format", type=click.Choice(format_names()), help="Format of the report; default: text."
-)
+@click.option("--format", "--output-format", "output_format", type=_Format(format_names()), help="Format of the report; default: text.")
 @click.option("-o", "--output", "--output-file", metavar="FILE", help="Write the report to a file.")
 @click.option("-q", "--quiet", is_flag=True, help="One line a finding.")
 @click.option("-v", "--verbose", is_flag=True, help="Also say, on standard error, what was read, by which configuration and how fast.")

@@ -49,7 +49,7 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
     from mpslint.report.rules import rules_table
     from mpslint.rule.rule import load_rules
 
-    rules = load_rules(tuple(dict.fromkeys((*find_configuration(Path.cwd()).rules, *folders))))
+    rules = load_rules(find_configuration(Path.cwd()).rules, folders)
     if own:
         sys.exit(_test([rule for rule in rules if not folders or any(_lies_in(rule.path, folder) for folder in folders)], rules))
     if output_format == "text":

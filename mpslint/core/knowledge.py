@@ -148,6 +148,11 @@ def rule_files() -> Iterator[Path]:
     yield from (path for path in paths if path.name[:3].isupper() and path.name[3:4].isdigit())
 
 
+def own_files(place: Path) -> list[Path]:
+    """Return the YAML files at a place where a user's rules lie: the file itself, or those of a folder and of the folders in it."""
+    return [place] if place.is_file() else sorted((*place.glob("*.yaml"), *place.glob("*/*.yaml")))
+
+
 @functools.lru_cache(maxsize=1)
 def knowledge_digest() -> str:
     """Return a digest of every knowledge file: what was found under one may not hold under another.

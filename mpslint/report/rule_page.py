@@ -35,13 +35,24 @@ def outcome_versions(rule: Rule, outcome: Outcome) -> str:
 
 def in_general(message: str) -> str:
     """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `{length__bound}` is LENGTH."""
-    message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}", "", message)
+    message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}( \w)?", lambda found: _joined(message[: found.start()], found[2] or ""), message)
     return re.sub(r"\{([a-z]+)\w*\}", _placeholder, re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message))
+
+
+def _joined(before: str, after: str) -> str:
+    """Return the beginning of what follows a part that is left out, as the first word of a sentence where it is now that."""
+    return after.upper() if before.endswith(".") or not before else after
 
 
 def _placeholder(hole: re.Match[str]) -> str:
     """Return what stands for a part of a message that each file fills in, written as the usage of a command names its arguments."""
     return {"written": "CODE", "what": "DETAILS"}.get(hole.group(1), hole.group(1).upper())
+
+
+def told_fixes(rule: Rule) -> list[tuple[str, str, str]]:
+    """Return the fixes of a rule as head, words and reason; those that differ only in where they apply are told once."""
+    heads = ((f"Fix, {one.safety.value}" + (f" ({one.versions})" if str(one.versions) else ""), one) for one in rule.fixes)
+    return list(dict.fromkeys((head, recipe_words(one), one.reason) for head, one in heads))
 
 
 def recipe_words(recipe: FixRecipe) -> str:
@@ -66,10 +77,9 @@ def first_bad(rule: Rule) -> Example | None:
 def rule_page(rule: Rule) -> str:
     """Return one rule as Markdown: what happens in which versions, why, how it is mended, before and after, and the sources."""
     parts = [f"**{rule.title}**", _outcomes(rule), rule.why]
-    for recipe in rule.fixes:
-        versions = f" ({recipe.versions})" if str(recipe.versions) else ""
-        words = " ".join(filter(None, (recipe_words(recipe), recipe.reason)))
-        parts.append(f"**Fix, {recipe.safety.value}**{versions}{': ' + words if words else ''}")
+    for head, *said in told_fixes(rule):
+        words = " ".join(filter(None, said))
+        parts.append(f"**{head}**{': ' + words if words else ''}")
     example = first_bad(rule)
     if example is not None:
         parts += ["Before:", _fenced(example.bad)]

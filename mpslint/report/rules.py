@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpslint.core.links import rule_url
-from mpslint.report.rule_page import first_bad, fix_word, in_general, outcome_versions, recipe_words, worst_of
+from mpslint.report.rule_page import first_bad, fix_word, in_general, outcome_versions, told_fixes, worst_of
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS
 from mpslint.rule.rule import Example, Rule
@@ -27,21 +27,21 @@ def print_rule(out: Terminal, rule: Rule) -> None:
     for paragraph in rule.why.strip().split("\n\n"):
         out.line()
         out.paragraph("", " ".join(paragraph.split()))
-    for recipe in rule.fixes:
-        words = recipe_words(recipe)
-        versions = f" ({recipe.versions})" if str(recipe.versions) else ""
+    for head, words, reason in told_fixes(rule):
         out.line()
-        out.wrapped((f"Fix, {recipe.safety.value}{versions}", "bold"), f": {words}" if words else "")
-        if recipe.reason:
-            out.paragraph("  ", recipe.reason)
+        out.wrapped((head, "bold"), f": {words}" if words else "")
+        if reason:
+            out.paragraph("  ", reason)
     example = first_bad(rule)
     if example is not None:
         _print_example(out, example)
     silent = next((example for example in rule.examples if example.ok), None)
     if silent is not None:
-        out.line("\n", ("Not reported", "bold"))
+        out.line()
+        out.line(("Not reported", "bold"))
         _print_code(out, silent.ok)
-    out.line("\n", ("Sources", "bold"))
+    out.line()
+    out.line(("Sources", "bold"))
     for source in rule.sources:
         out.paragraph("  ", source)
     if url:
@@ -50,7 +50,8 @@ def print_rule(out: Terminal, rule: Rule) -> None:
 
 def _print_example(out: Terminal, example: Example) -> None:
     target = ", ".join(f"{name} {version}" for name, version in example.target.items())
-    out.line("\n", (f"Before{f' (for {target})' if target else ''}", "bold"))
+    out.line()
+    out.line((f"Before{f' (for {target})' if target else ''}", "bold"))
     _print_code(out, example.bad)
     if example.good:
         out.line(("After", "bold"))

@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import RuleError, Safety, Severity
-from mpslint.core.knowledge import compiled_id, read_yaml, rule_files, rules_folder
+from mpslint.core.knowledge import compiled_id, own_files, read_yaml, rule_files, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
+
+_KEYS = frozenset({"id", "when", "message", "examples"})
+"""Keys of rules that no other knowledge file has."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -159,15 +162,20 @@ def load_rule(path: Path) -> Rule:
         raise RuleError(f"{path}: rule: malformed ({error})") from None
 
 
-def load_rules(folders: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
-    """Return every rule by id: the shipped ones, then those of the user's own folders and files. Raises RuleError."""
-    return _load_rules(folders)
+def load_rules(folders: tuple[Path, ...] = (), instead: tuple[Path, ...] = ()) -> tuple[Rule, ...]:
+    """Return every rule by id: the shipped ones, then those of the user's own folders and files. Raises RuleError.
+
+    Rules at `instead` take the place of shipped ones with the same ids, such as those of a checkout that an installed mpslint tests.
+    """
+    return _load_rules(folders, instead)
 
 
 @functools.lru_cache(maxsize=8)
-def _load_rules(folders: tuple[Path, ...]) -> tuple[Rule, ...]:
-    paths = list(rule_files())
-    paths += [path for folder in folders if not is_shipped(folder) for path in _own_files(folder)]
+def _load_rules(folders: tuple[Path, ...], instead: tuple[Path, ...]) -> tuple[Rule, ...]:
+    own = {path.resolve(): path for path in _own_rules((*folders, *instead))}
+    replaced = {load_rule(path).id for path in _own_rules(instead)}
+    paths = [path for path in rule_files() if not replaced or (compiled_id(path) or load_rule(path).id) not in replaced]
+    paths += own.values()
     rules: dict[str, Rule] = {}
     for path in paths:
         id_ = compiled_id(path)
@@ -183,9 +191,17 @@ def is_shipped(path: Path) -> bool:
     return path.is_relative_to(rules_folder()) or path.resolve().is_relative_to(rules_folder().resolve())
 
 
-def _own_files(path: Path) -> list[Path]:
-    """Return the rule files of a user's folder, or the one file that is named."""
-    return [path] if path.is_file() else sorted(path.glob("*.yaml"))
+def _own_rules(places: tuple[Path, ...]) -> list[Path]:
+    """Return the rule files at a user's places. What is named is one; in a folder other YAML files may lie beside them."""
+    found = [(place, path) for place in places if not is_shipped(place) for path in own_files(place)]
+    return [path for place, path in found if path == place or _is_rule(read_yaml(path))]
+
+
+def _is_rule(data: Any) -> bool:
+    """Return whether a YAML file is meant as a rule, if perhaps a wrong one: it has a key that every rule has."""
+    if isinstance(data, list):  # several rules in one file: an error to be told, not data to be skipped
+        return any(isinstance(one, dict) and "when" in one for one in data)
+    return isinstance(data, dict) and not _KEYS.isdisjoint(data)
 
 
 def matching_outcomes(rule: Rule, versions: Mapping[str, tuple[int, ...]]) -> list[Outcome]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mpslint import __version__
 from mpslint.core.folders import folder_of
-from mpslint.core.knowledge import knowledge_digest
+from mpslint.core.knowledge import knowledge_digest, own_files
 from mpslint.core.record import record
 from mpslint.session.configuration import Configuration
 from mpslint.session.session import Options, configuration_in, ignored_in
@@ -43,7 +43,7 @@ class Keys:
         options, key = self.options, (id(configuration), id(target))
         if key in self.digests:
             return self.digests[key][2]
-        own_rules = [file for folder in configuration.rules for file in sorted(folder.glob("*.yaml"))]
+        own_rules = [file for folder in configuration.rules for file in own_files(folder)]
         parts = [
             __version__, sys.version, knowledge_digest(), repr([_stamp(file) for file in own_rules]),
             repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),

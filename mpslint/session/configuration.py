@@ -10,7 +10,7 @@ from typing import Any
 
 from mpslint.core.finding import ReadError, Severity, UsageError
 from mpslint.core.folders import absolute, names_in, remembered
-from mpslint.core.knowledge import parse_toml
+from mpslint.core.knowledge import own_files, parse_toml
 from mpslint.core.outside import leads_out, read_text, tree_around
 from mpslint.core.record import record
 
@@ -104,7 +104,7 @@ def _refuse_rules_outside(configuration: Configuration, tree: str) -> None:
     """Raise UsageError for rules that lie, or lead by a link, out of the repository: a stranger may have written them."""
     for folder in configuration.rules:
         try:
-            outside = next((path for path in (folder, *folder.glob("*.yaml")) if leads_out(path, tree)), None)
+            outside = next((path for path in (folder, *own_files(folder)) if leads_out(path, tree)), None)
         except (OSError, ValueError) as error:  # a name of 5,000 letters, or with a NUL
             raise UsageError(f"{configuration.path}: rules: no folder has the name {folder.name!r:.60} ({error})") from None
         if outside is not None:

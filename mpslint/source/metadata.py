@@ -19,20 +19,23 @@ class OwnerLost(OSError):
 def keep_metadata(source: str, target: str, about: os.stat_result) -> tuple[str, ...]:
     """Give `target` what `source` (of which `about` is known) has; return in words what the file system does not take.
 
-    Raises OwnerLost where the owner or the group cannot be kept.
+    Raises OwnerLost where the owner cannot be kept.
     """
     lost = []
-    made = os.stat(target)
+    made, mode = os.stat(target), stat.S_IMODE(about.st_mode)
     if (made.st_uid, made.st_gid) != (about.st_uid, about.st_gid):
         try:
             os.chown(target, about.st_uid, about.st_gid)
         except OSError as error:
-            raise OwnerLost(error.errno, f"only its owner can rewrite it without taking it over (user {about.st_uid})") from None
-    if stat.S_IMODE(os.stat(target).st_mode) != stat.S_IMODE(about.st_mode):
+            if made.st_uid != about.st_uid:
+                raise OwnerLost(error.errno, f"only its owner can rewrite it without taking it over (user {about.st_uid})") from None
+            lost.append(f"its group {about.st_gid} could not be kept ({error.strerror})")
+            mode &= ~0o2070 | (mode & 0o007) << 3  # another group gets no more than everybody
+    if stat.S_IMODE(os.stat(target).st_mode) != mode:
         try:
-            os.chmod(target, stat.S_IMODE(about.st_mode))
+            os.chmod(target, mode)
         except OSError as error:
-            lost.append(f"its mode {stat.S_IMODE(about.st_mode):o} could not be kept ({error.strerror})")
+            lost.append(f"its mode {mode:o} could not be kept ({error.strerror})")
     return (*lost, *_keep_attributes(source, target))
 
 

@@ -75,6 +75,8 @@ WRONG = [
     (["check", "clean.py", "--memory", "lots"], 2, "write it like 16GB"),
     (["check", "clean.py", "--config", "gone.toml"], 2, "no such configuration"),
     (["check", "clean.py", "--nope"], 2, "No such option"),
+    (["check", "clean.py", "--format", "concise"], 2, "--quiet prints one line a finding"),
+    (["check", "clean.py", "--output-format=full"], 2, "without --format the report is whole"),
     (["nope"], 2, "No such command"),
     (["explain", "MPS999"], 2, "unknown rule"),
     (["check", "gone.py"], 3, "gone.py: no such file"),

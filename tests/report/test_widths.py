@@ -32,6 +32,20 @@ def terminal(width: int) -> Terminal:
     return Terminal(stream, Console(file=stream, width=width, highlight=False, soft_wrap=True, emoji=False, markup=False), width)
 
 
+@pytest.mark.parametrize("rule", ["MPS301", "MPS603"])
+def test_a_rule_is_printed_without_marks_of_its_making(rule: str) -> None:
+    """No escaped line ends where nobody watches, no fix told twice, no sentence that begins small after a version was left out."""
+    stream = io.StringIO()
+    print_rule(Terminal(stream), next(one for one in load_rules() if one.id == rule))
+    printed = stream.getvalue().partition("\nBefore")
+    fixes = [part for part in printed[0].split("\n\n") if part.startswith("Fix, ")]
+
+    assert printed[1], "the heading stands at the beginning of a line"
+    assert "\\n" not in printed[2].replace('"\\n"', "")
+    assert len(fixes) == len(set(fixes)) > 0
+    assert ". each new length" not in printed[0]
+
+
 @pytest.mark.parametrize("width", [60, 72, 80, 100, 140, 200])
 def test_a_report_breaks_between_words(views: list[object], width: int) -> None:
     """Every line fits, but for source and for words that are longer than the terminal; the words are those of the widest one."""

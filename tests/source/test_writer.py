@@ -145,6 +145,25 @@ def test_the_owner_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert path.read_bytes() == b"new"
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_group_that_is_not_ours_costs_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of one's own in a group that one left is written; the new group may do no more than everybody."""
+    path = tmp_path / "x.py"
+    path.write_bytes(b"old")
+    path.chmod(0o664)
+    os.chown(path, os.geteuid(), 4321)
+
+    def refuse(*arguments: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    written = write_file(str(path), b"old", b"new")
+
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+    assert any("group 4321" in line for line in written.lost), written
+
+
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="Python reads extended attributes on Linux only")
 def test_extended_attributes_are_kept(tmp_path: Path) -> None:
     """Tags, labels and access lists are kept there."""
