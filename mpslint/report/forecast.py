@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mpslint.estimate.forecast import Forecast, MacTime
-from mpslint.estimate.timing import StepTime
-
-NOT_KNOWN = "not known"
-_PARTS = 3
-_FITS = {"yes": "yes", "tight": "tight", "no": "no"}
+from mpslint.estimate.forecast import Forecast
+from mpslint.estimate.words import forecast_cells, forecast_notes, made_of
 
 
 def print_forecast(forecast: Forecast, console: Console) -> None:
@@ -35,88 +29,6 @@ def forecast_table(forecast: Forecast) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
-
-
-def forecast_cells(forecast: Forecast) -> list[list[str]]:
-    """Return the table's head and then its rows, as text."""
-    has_epoch = any(row.epoch is not None for row in forecast.rows)
-    has_tokens = any(row.tokens_per_second for row in forecast.rows)
-    epoch, tokens = ["an epoch (range)"] * has_epoch, ["tokens/s"] * has_tokens
-    cells = [["Mac", "fits", "a step (range)", *epoch, "samples/s", *tokens, "bound by"]]
-    for row in forecast.rows:
-        times = [ranged(row.step), *([ranged(row.epoch)] if has_epoch else [])]
-        rates = [rate(row.samples_per_second), *([rate(row.tokens_per_second)] if has_tokens else [])]
-        cells.append([row.mac, _FITS[row.fits], *times, *rates, bound_by(row)])
-    return cells
-
-
-def forecast_notes(forecast: Forecast) -> list[str]:
-    """Return what limits the estimate, one line each."""
-    notes = ["estimated from published measurements, not run on a Mac; data loading, evaluation and saving are not in it"]
-    notes += [f"{row.mac}: {row.basis}" for row in forecast.rows[:1] if row.basis]
-    if any(row.basis for row in forecast.rows[1:]):
-        notes.append("the other Macs are scaled from it")
-    wide: dict[str, list[str]] = {}
-    for row in forecast.rows:
-        if row.step is not None and row.step.wide:
-            wide.setdefault(", ".join(row.step.wide), []).append(row.mac)
-    notes += [f"wide range on {_some(names)}: {why}" for why, names in wide.items()]
-    if any(row.fits == "no" for row in forecast.rows):
-        notes.append("where the run does not fit, its time is not known: a Mac that swaps is many times slower")
-    if not forecast.epoch_steps:
-        notes.append("the size of the training set is not known, so neither is the time of an epoch")
-    return [*notes, *forecast.unknown]
-
-
-def ranged(time: StepTime | None) -> str:
-    """Return `1.4 s (0.9 to 2.4 s)`."""
-    if time is None:
-        return NOT_KNOWN
-    return f"{duration(time.seconds)} ({duration(time.low)} to {duration(time.high)})"
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as `45 ms`, `1.4 s`, `12 min` or `3.1 h`, with two digits that mean something."""
-    for limit, unit, size in ((0.0995, "ms", 1e-3), (99.5, "s", 1.0), (5970.0, "min", 60.0), (172800.0, "h", 3600.0)):
-        if seconds < limit:
-            return f"{_digits(seconds / size)} {unit}"
-    return f"{_digits(seconds / 86400)} days"
-
-
-def rate(value: float) -> str:
-    """Return a rate a second with two digits that mean something; nothing where there is none."""
-    return _digits(value) if value else ""
-
-
-def bound_by(row: MacTime) -> str:
-    """Return the largest parts of a step: `matmul 61 %, attention 22 %, memory 12 %`."""
-    if row.step is None:
-        return ""
-    whole = sum(row.step.parts.values()) or 1.0
-    parts = sorted(row.step.parts.items(), key=lambda part: -part[1])[:_PARTS]
-    return ", ".join(f"{name} {value / whole:.0%}".replace("%", " %") for name, value in parts if value / whole >= 0.05)
-
-
-def made_of(forecast: Forecast) -> str:
-    """Return what a step is made of: samples, work, and graphs compiled."""
-    compiled = f", {forecast.graphs_first} graphs compiled in the first step" if forecast.graphs_first else ""
-    planned = f", {forecast.graphs_planned} in the whole run" if forecast.graphs_planned > forecast.graphs_first else ""
-    samples = "1 sample" if forecast.samples == 1 else f"{forecast.samples} samples"
-    epoch = f"; an epoch is {forecast.epoch_steps:,} steps" if forecast.epoch_steps else ""
-    return (
-        f"{samples}: {_digits(forecast.flop / 1e9)} GFLOP, {_digits(forecast.moved / 1e9)} GB moved, "
-        f"{forecast.launches:.0f} operators{compiled}{planned}{epoch}"
-    )
-
-
-def _digits(value: float) -> str:
-    if value >= 99.5:
-        return f"{value:,.0f}"
-    return f"{value:.0f}" if value >= 9.95 else f"{value:#.2g}"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{len(names)} Macs"
 
 
 def _line(name: str, text: str) -> Text:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mpslint.core.inert import html_text
 from mpslint.estimate.forecast import Forecast
-from mpslint.report.forecast import forecast_cells, forecast_notes, made_of
+from mpslint.estimate.words import forecast_cells, forecast_notes, made_of
 
 
 def time_section(made: Forecast) -> Iterator[str]:

@@ -14,7 +14,7 @@ from mpslint.core.inert import html_text
 from mpslint.estimate.chips import Mac, named_chips
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.step import Operators, StepWork
-from mpslint.report.forecast import ranged
+from mpslint.estimate.words import ranged
 from mpslint.verify.outcome import Check, Composition, Evidence, RunResult, StepRecord, Verdict
 from mpslint.verify.page import as_page
 from mpslint.verify.reading import Found, Reading
