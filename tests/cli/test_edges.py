@@ -175,15 +175,21 @@ def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, ca
     assert capsys.readouterr().err == "mpslint: /etc/notes: Permission denied\n"
 
 
-@pytest.mark.parametrize(("name", "text"), [("requirements.txt", "torch>=2.0\n"), ("notes.md", "# torch\n")])
-def test_a_file_of_another_kind_is_not_taken_for_python(folder: Path, name: str, text: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("requirements.txt", "torch>=2.0\n", "not a kind of file that mpslint checks"),
+        ("notes.md", "# torch\n", "not a notebook: Markdown is read as one if its header has the key `jupyter` or `jupytext`"),
+    ],
+)
+def test_a_file_of_another_kind_is_not_taken_for_python(folder: Path, name: str, text: str, said: str) -> None:
     """Requirements may even parse, and would be called clean; a script with an odd ending is still one."""
     (folder / name).write_text(text)
     done = run("check", name, cwd=folder)
     (folder / "train.py_").write_text(BAD)
 
     assert done.returncode == 3
-    assert done.stderr.startswith(f"mpslint: {name}: not a kind of file that mpslint checks")
+    assert done.stderr.startswith(f"mpslint: {name}: {said}")
     assert run("check", "train.py_", cwd=folder).returncode == 1
 
 

@@ -106,7 +106,7 @@ def test_what_fans_out_has_a_budget(text: str) -> None:
         ("wide.py", HEAD.encode("utf-16"), "null bytes"),
         ("half.py", (HEAD + "x = '\ud800'\n").encode("utf-8", "surrogatepass"), "not valid utf-8"),
         ("coding.py", b"# -*- coding: klingon -*-\n" + HEAD.encode(), "unknown encoding"),
-        ("rot.py", b"# -*- coding: rot13 -*-\n" + HEAD.encode(), "no encoding of text"),
+        ("rot.py", b"# -*- coding: rot13 -*-\n" + HEAD.encode(), "unknown text encoding"),
         ("empty.ipynb", b"", "not valid JSON"),
         ("cut.ipynb", b'{"cells": [{"cell_type": "code", "source": ["import torch\\n", "x', "not valid JSON"),
         ("deep.ipynb", b'{"cells": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
