@@ -23,7 +23,9 @@ _TEMPORARY = ".mpslint-"
 
 
 def user_caches() -> Path:
-    """Return the folder of this user's caches. Raises OSError where there is no home."""
+    """Return the folder of this user's caches: the one that MPSLINT_CACHE_DIR names, else the system's. Raises OSError without a home."""
+    if given := os.environ.get("MPSLINT_CACHE_DIR"):
+        return Path(given)
     named = os.environ.get("XDG_CACHE_HOME", "")
     try:
         return Path(named) if os.path.isabs(named) else Path.home() / ".cache"

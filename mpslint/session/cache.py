@@ -192,9 +192,8 @@ def cache_folder(root: Path, chosen: Path | None = None) -> OwnFolder:
 
     Never in the project itself: a stranger may have committed it, with findings to be believed. Raises OSError where there is no home.
     """
-    given = chosen or os.environ.get("MPSLINT_CACHE_DIR")
     project = _digest(os.path.realpath(root).encode("utf-8", "surrogateescape"))[:16]
-    return OwnFolder(Path(given) if given else user_caches(), ("mpslint", FOLDER, project))
+    return OwnFolder(chosen or user_caches(), ("mpslint", FOLDER, project))
 
 
 def clean(folder: OwnFolder) -> tuple[str, ...] | None:

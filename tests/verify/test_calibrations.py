@@ -26,7 +26,7 @@ STEPS = MeasuredSteps("abc", "mps", "Apple M2", "2.13.0", "2026-11-22", 20, 0.7,
 @pytest.fixture(autouse=True)
 def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test a folder of caches of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     return tmp_path
 
 
