@@ -86,7 +86,6 @@ def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 def group() -> None:
     """Say what a PyTorch training run will do on an Apple-silicon Mac, before it runs.
 
-    \b
     Exit codes: 0 clean, 1 findings (or a failed verdict), 2 usage or configuration, 3 something could not be read.
     """
 
