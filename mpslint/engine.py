@@ -186,7 +186,7 @@ def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequen
 
 
 def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
-    """Return how a match is mended, with the names and the places of its own file only."""
+    """Return the fix of a match, which uses names and places of its own file only."""
     from mpslint.rewrite.recipes import fix_of
 
     if not evidence.document.parts:
@@ -210,7 +210,7 @@ def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
 def _at_decision(rule: Rule, match: Match, fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> tuple[Match, Fix | None]:
     """Return a match and its fix at the place in another file that decided its value, unless the fix is made where the value is used.
 
-    What a configuration file decides is said and mended there in any case: the code that takes it is right for other values.
+    A value from a configuration file is always reported and fixed in that file: the code that reads it is right for other values.
     """
     setting = match.setting
     origin = setting.origin if setting is not None and setting.is_written else None

@@ -20,7 +20,7 @@ from mpslint.source.files import is_beside
 from mpslint.target.target import Target
 
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
-"""Names that are gone, each with its package and what is known of it."""
+"""Removed names, each with its package and its row in the table of removed names."""
 
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -137,7 +137,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
 
 
 def _successor(name: str, gone: Gone) -> str | None:
-    """Return the qualified name of what took the place of one that is gone; None where it is not, or nothing did."""
+    """Return the qualified name that replaces a removed one; None where nothing does."""
     becomes = gone[name][1].get("becomes") if name in gone else None
     return name.replace(becomes[0], becomes[1]) if becomes else None
 

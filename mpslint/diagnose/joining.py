@@ -36,7 +36,7 @@ class Source:
     explaining: tuple[ExplainingFinding, ...]
     others: int
     fix_command: str
-    """The command that mends what can be mended safely, or ''."""
+    """The command that applies the safe fixes, or ''."""
     target: str = ""
     """What the source was checked for, in words."""
 

@@ -41,7 +41,7 @@ def if_statement(m: Machine, node: ast.If) -> bool:
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
     leaves = m.execute_block(m, node.body if answer else node.orelse)
-    # A Mac that is turned away at the door (`if not cuda: raise`) still gets the rest read: it runs once that is mended.
+    # After `if not cuda: raise` the rest is still read: it runs on a Mac once that check is removed.
     return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
 
 
