@@ -28,11 +28,20 @@ def write_dialect_pages(folder: Path, source: str) -> None:
 
 def index(dialects: Sequence[Dialect]) -> str:
     """Return the page that lists the dialects, and every setting with the dialects that spell it."""
-    lines = ["# Dialects", "", "A dialect says how a framework spells the settings of a run. `mpslint plan FILE` shows the settings of a file.", ""]
+    lines = [
+        "# Dialects",
+        "",
+        "A dialect says how a framework spells the settings of a run. `mpslint plan FILE` shows the settings of a file.",
+        "",
+    ]
     lines += ["| dialect | packages | reads |", "| --- | --- | --- |"]
     for dialect in dialects:
         parts = {"calls": dialect.calls, "command lines": dialect.commands, "configuration files": dialect.configs}
-        parts |= {"environment variables": dialect.environment, "attributes": dialect.attributes, "mappings that name a class": dialect.nodes}
+        parts |= {
+            "environment variables": dialect.environment,
+            "attributes": dialect.attributes,
+            "mappings that name a class": dialect.nodes,
+        }
         roots = ", ".join(_code(root) for root in dialect.roots)
         lines.append(f"| [{dialect.name}]({dialect.name}.md) | {roots} | {', '.join(name for name, found in parts.items() if found)} |")
     lines += ["", "## Settings", "", "| setting | what it is | spelled in |", "| --- | --- | --- |"]
@@ -93,7 +102,12 @@ def _read_by(dialect: Dialect) -> Iterator[str]:
             yield f"| {', '.join([_names(command.programs.globs), *conditions])} | {meant(command.call)} |"
         yield ""
     if dialect.configs:
-        yield from ("## Configuration files", "", "| file | known by its keys | what it is | keys | says by itself |", "| --- | --- | --- | --- | --- |")
+        yield from (
+            "## Configuration files",
+            "",
+            "| file | known by its keys | what it is | keys | says by itself |",
+            "| --- | --- | --- | --- | --- |",
+        )
         for config in dialect.configs:
             known = [_names(config.needs, "and")] if config.needs else []
             known += [f"one of {_names((*config.has, *config.beside))}"] if config.has or config.beside else []

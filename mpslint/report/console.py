@@ -41,7 +41,7 @@ def print_wrapped(text: str, console: Console, *, indent: int = 0, style: str = 
 
 
 def print_rows(rows: Sequence[tuple[Text, str]], console: Console) -> None:
-    """Print rows of a name and a text, the texts aligned and wrapped; a name that leaves no room for a text, such as a path, stands above it."""
+    """Print rows of a name and a text, the texts aligned and wrapped; a name as wide as a path stands above its text."""
     widest = console.width // 2
     column = max((name.cell_len for name, _ in rows if name.cell_len <= widest), default=2) + 2
     width = max(30, console.width - column)
