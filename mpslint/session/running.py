@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
-from mpslint.session.runs import Unit, check_unit, units_of
+from mpslint.project.run import full_path
+from mpslint.session.runs import Unit, check_unit, graph_of, units_of
 from mpslint.session.session import FileResult, Options, check_file
 from mpslint.session.view import FileView, view
 from mpslint.source.files import STANDARD_INPUT, Found
@@ -67,10 +68,16 @@ def check_files(
             hit = cache.lookup(found)
             if hit is not None:
                 known[index] = hit
+    units: list[Unit] = []
+    if len(known) < len(files):
+        graph = graph_of(files, options)
+        if cache is not None:  # of a file that a changed one imports now, other runs speak than before
+            around = {index: graph.files_around(full_path(files[index].path)) for index in known}
+            known = {index: hit for index, hit in known.items() if cache.rests_on(files[index], around[index])}
+        units = units_of(graph, [(index, found) for index, found in enumerate(files) if index not in known])
+    waiting = [pair for unit in units for pair in unit.files]
     advance(len(known))
-    waiting = [(index, found) for index, found in enumerate(files) if index not in known]
-    units = units_of(files, waiting, options) if waiting else []
-    around = {index: unit.reads.get(index, ()) for unit in units for index, _ in unit.files}
+    reads = {index: unit.reads.get(index, ()) for unit in units for index, _ in unit.files}
     if _is_much(waiting, jobs):
         fresh = _in_parallel(units, options, jobs, take, advance, tell)
     else:
@@ -82,7 +89,7 @@ def check_files(
             number, result = next(fresh)
             done[number] = result
             if cache is not None:
-                cache.store(files[number], result, around[number])
+                cache.store(files[number], result, reads[number])
         yield without_repeats(known[index] if index in known else done.pop(index), of_run)
 
 
