@@ -56,6 +56,8 @@ CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
 
 def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where a rule's conditions hold, each place once."""
+    if evidence.is_for_other_processors and not rule.everywhere:
+        return
     seen: set[Span] = set()
     first, *rest = rule.when
     for match in _candidates(first, evidence):

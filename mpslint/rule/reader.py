@@ -23,7 +23,9 @@ where the value was decided instead (`device = "cuda"` rather than each `.to(dev
 only, `once: run` the first one of all files of a check, and `unless_guarded` is a regular expression: a place under an undecided test that
 it matches is left alone. `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
 that catches, in a function that nothing calls.
-`beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it alone.
+A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
+true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
+alone.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
 may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
@@ -73,7 +75,7 @@ _CONDITION_KEYS = {
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "beside_others",
+    "since", "versions", "at", "once", "certain", "everywhere", "beside_others",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -123,6 +125,7 @@ class RuleReader:
             bool(data.get("once", False)),
             data.get("once") == "run",
             bool(data.get("certain", False)),
+            bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),

@@ -114,6 +114,8 @@ class Rule:
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
     certain: bool
+    everywhere: bool
+    """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
     outcomes: tuple[Outcome, ...]

@@ -360,4 +360,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _names(word: str, rule: Rule) -> bool:
-    return word == "ALL" or rule.id.startswith(word) or rule.name == word
+    from mpslint.rule.renamed import current
+
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word or rule.id == current(word)

@@ -131,3 +131,18 @@ def test_the_whole_run_reports_the_other_files_too(tmp_path: Path, monkeypatch: 
 
     assert alone.startswith("train.py:11:")
     assert whole.startswith("configs/base.yaml:3:")
+
+
+@pytest.mark.parametrize("name", ["plain_modules", "launch_argparse", "yaml_config", "package"])
+def test_a_named_file_is_checked_within_the_runs_that_read_it(name: str, tmp_path: Path) -> None:
+    """Whoever names one file alone, as pre-commit does, gets what a check of the whole folder says of it."""
+    data = written(next(path for path in PROJECTS if path.stem == name), tmp_path)
+    (tmp_path / "README.md").touch()  # by which the folder looks like one project
+    whole = [(path, line, finding.rule) for path, line, finding in findings_in(tmp_path)]
+
+    for path in data["files"]:
+        (result,) = check_paths([str(tmp_path / path)], Options(isolated=True))
+
+        document = result.checked.document if result.checked is not None else None
+        found = [(path, document.line_at(one.span.start), one.rule) for one in result.findings if document is not None]
+        assert set(found) >= {one for one in whole if one[0] == path}
