@@ -76,10 +76,10 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     if told and not observed.error:
         lines.say(f"warning: {told}")
     if page is not None:
-        from mpslint.run.page import run_page
+        from mpslint.run.page import write_page
 
         ending = ending_text(observed, script, words)
-        page.write_text(run_page(observed, shlex.join(words), summary, lines.warnings, ending), encoding="utf-8")
+        write_page(page, observed, shlex.join(words), summary, lines.warnings, ending)
         lines.say(f"the page: {page}")
     sys.exit(ended.exit_code)
 

@@ -17,7 +17,7 @@ from mpslint.jupyter.cells import NAME, Cells
 from mpslint.report.run_ending import ending_text, print_ending
 from mpslint.report.run_lines import URGENT
 from mpslint.run.events import EventFolder
-from mpslint.run.page import run_page
+from mpslint.run.page import write_page
 from mpslint.run.probe import Probe
 from mpslint.run.script import Script
 from mpslint.run.system import swap_bytes
@@ -71,7 +71,7 @@ class Watching:
         summary = self.watcher.summary(observed) if observed.steps else "no optimizer step was seen"
         if self.page is not None:
             ending = ending_text(observed, self.script, ())
-            self.page.write_text(run_page(observed, "this notebook", summary, self.warnings, ending), encoding="utf-8")
+            write_page(self.page, observed, "this notebook", summary, self.warnings, ending)
         self.scratch.close()
         return summary
 

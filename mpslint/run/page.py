@@ -19,6 +19,11 @@ MOST_POINTS = 1_000
 """Points of a curve; of a longer run the highest of each stretch is drawn."""
 
 
+def write_page(path: Path, observed: Observed, command: str, summary: str, warnings: Sequence[str], diagnosis: str) -> None:
+    """Write the page of a run to a file."""
+    path.write_text(run_page(observed, command, summary, warnings, diagnosis), encoding="utf-8")
+
+
 def run_page(observed: Observed, command: str, summary: str, warnings: Sequence[str], diagnosis: str) -> str:
     """Return the page of a run; `diagnosis` is that of the error that ended it, as text, '' where none did."""
     basis = f"Measured while it ran, by mpslint {__version__}, with torch {observed.torch or 'not seen'}."
