@@ -31,6 +31,8 @@ class Platform:
     composers: frozenset[str]
     dataclass_parsers: frozenset[str]
     commands: frozenset[str]
+    command_groups: frozenset[str]
+    starters: frozenset[str]
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     flat: frozenset[str]

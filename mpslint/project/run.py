@@ -12,7 +12,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
-from mpslint.facts.facts import Command
+from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
 from mpslint.project.launch import Entry, Launch, launches_in
@@ -114,10 +114,10 @@ class Project:
                 if length == len(parts):
                     inner = (submodule(located, name) for name in one.names if name != "*")
                     yield from (module.file for module in inner if module is not None and module.file)
-        document = self.document(path) if path.endswith(".ipynb") else None
-        for name in run_files_of(document.text) if document is not None else ():
-            helper = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            if os.path.isfile(helper):
+        document = self.document(path)
+        text = "" if document is None else document.text if path.endswith(".ipynb") else document.python
+        for name in run_files_of(text):
+            if (helper := find_file(name, path, script)) is not None:
                 yield helper
 
     def configs_behind(self, path: str, script: str) -> Iterator[str]:
@@ -152,9 +152,9 @@ class Project:
         found: dict[str, None] = {script: None}
         if entry.launch:
             found[entry.launch] = None
-            given = (flag.value for flag in self.launches(entry.launch)[entry.number].command.flags.values())
-            texts = (value.value for value in given if isinstance(value, Known) and str(value.value).endswith(ENDINGS))
-            named = (find_file(str(text), entry.launch, script) for text in texts)
+            words = (word.value.value for word in self.launches(entry.launch)[entry.number].given if isinstance(word.value, Known))
+            texts = (str(word).rpartition("=")[2] for word in words)
+            named = (find_file(text, entry.launch, script) for text in texts if text.endswith((*ENDINGS, ".py")))
             found.update(dict.fromkeys(path for path in named if path is not None and self.text(path) is not None))
         for path in (waiting := [script]):
             key = path, self.search_folders(script)
@@ -181,7 +181,9 @@ class Run:
     launch: str = ""
     """The absolute path of the shell script that starts it, if one does."""
     command: Command | None = None
-    """The line of that shell script, with the flags that the script gets."""
+    """The line of that shell script."""
+    given: tuple[Given, ...] = ()
+    """The words that the script gets from it."""
 
     def locate(self, module: str, level: int, importer: str) -> Located | None:
         """Return where an import leads; None for what is no module of the run."""
@@ -239,5 +241,5 @@ def run_of(project: Project, entered: Entry) -> Run | None:
     if not entered.launch or entered.launch not in parts:
         return Run(project, script, joined, parts)
     text = parts[entered.launch].document.text
-    command = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number].command
-    return Run(project, script, joined, parts, entered.launch, command)
+    launch = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number]
+    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given)
