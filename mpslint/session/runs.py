@@ -97,12 +97,6 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
         yield index, checked.result(found, check_file(found, options))
 
 
-def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
-    """Return the unit of each file that a run ties to others, by its path as it is written."""
-    units = units_of(graph_of(files, options), list(enumerate(files)))
-    return {found.path: Unit(((0, found),), unit.entries) for unit in units if unit.entries for _, found in unit.files}
-
-
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
