@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.facts import Call, Facts
 from mpslint.program.evaluator import evaluate_program
@@ -73,6 +74,16 @@ class Evidence:
     def is_program(self) -> bool:
         """Whether the file is started by itself, rather than imported: a notebook, what has a main guard, what trains."""
         return bool(self.document.cells) or self.trains or any(call.context.under_main for call in self.facts.calls)
+
+    @functools.cached_property
+    def is_for_other_processors(self) -> bool:
+        """Whether the file needs a package that no Mac runs, such as Triton: `imports` of `rules/platform/elsewhere.yaml`.
+
+        Of a program, a package counts only where it is imported without a condition.
+        """
+        imports = self.facts.imports
+        needed = [fact for fact in imports if not self.is_program or not (fact.context.guards or fact.context.handlers)]
+        return not {fact.name.split(".")[0] for fact in needed}.isdisjoint(platform_data("elsewhere")["imports"])
 
     @functools.cached_property
     def devices(self) -> frozenset[str]:
