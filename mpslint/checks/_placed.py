@@ -74,7 +74,7 @@ class Placed:
         return frozenset(found)
 
     def _name_holds(self, name: ast.Name, depth: int) -> bool:
-        """Return whether what a name was last given in its function, or was added to it, is on the GPU; of a parameter, what callers give."""
+        """Return whether what a name was last given in its function, or was added to it, is on the GPU; of a parameter, what calls give."""
         scope = self._scope(name)
         while True:
             given = self._given.get((self._key(scope, name), name.id))
