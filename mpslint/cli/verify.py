@@ -37,7 +37,7 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--pass-env", metavar="NAME", multiple=True, help="Pass this environment variable to the script. Repeatable.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, show_default=True, help="Seconds for each run.")
-@click.option("--memory-limit", type=click.FloatRange(min=0.1), default=8.0, show_default=True, help="GB that a run may use here.")
+@click.option("--memory-limit", type=click.FloatRange(min=0.1), default=8.0, show_default=True, help="GiB that a run may use here.")
 def command(**values: Any) -> None:
     """Train a few steps as written and as rewritten, and give a verdict.
 

@@ -63,6 +63,12 @@ class Project:
             self.next_line += lines
         return self.first_lines[path]
 
+    def renew(self, path: str) -> None:
+        """Forget a file whose text has changed; its lines come behind those of all others from now on."""
+        for known in (self.documents, self.imports, self.folders, self.paths, self.launched, self.composed, self.trees, self.first_lines):
+            known.pop(path, None)
+        self.behind = {key: files for key, files in self.behind.items() if key[0] != path}
+
     def document(self, path: str) -> Document | None:
         """Return the Document of a file by its absolute path."""
         if path not in self.documents:

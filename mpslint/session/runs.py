@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Finding, ReadError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
+LINES_TYPED = 10_000
+"""Lines that a notebook may gain while its runs are judged again and again."""
 MOST_STEPS = 100_000
 """Steps that walks of the runs of one group take together."""
 
@@ -94,16 +97,10 @@ def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
 
 def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
     """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
-    checked = _Checked(unit, options)
-    checked.walk()
+    checked = Runs(unit, options)
+    checked.judge()
     for index, found in unit.files:
         yield index, checked.result(found, check_file(found, options))
-
-
-def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
-    """Return the unit of each file that a run ties to others, by its path as it is written."""
-    units = units_of(graph_of(files, options), list(enumerate(files)))
-    return {found.path: Unit(((0, found),), unit.entries) for unit in units if unit.entries for _, found in unit.files}
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
@@ -121,17 +118,9 @@ def _shown(path: str, is_absolute: bool) -> str:
     return path if is_absolute or not inside else os.path.relpath(path)
 
 
-def check_changed(document: Document, alone: Checked, unit: Unit, options: Options) -> Checked:
-    """Return what a Document, which counts for its file, gives within its runs; `alone` is what it gives by itself."""
-    found = unit.files[0][1]
-    within = _Checked(unit, options, changed={full_path(found.path): document})
-    within.walk()
-    return within.result(found, FileResult(found.path, alone)).checked or alone
-
-
 @record(eq=False)
-class _Checked:
-    """What the runs of a unit gave so far."""
+class Runs:
+    """The runs of a unit, and what they gave: judged as often as files change."""
 
     unit: Unit
     options: Options
@@ -143,23 +132,36 @@ class _Checked:
     """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
     """Documents that count for what lies on the disk."""
-    project: Project = field(default_factory=lambda: Project(lambda path: None))
 
-    def walk(self) -> None:
-        """Judge the runs."""
-        from mpslint.settings.dialect import load_dialects
+    @functools.cached_property
+    def project(self) -> Project:
+        """The files of the runs, each read once as long as it doesn't change."""
+        return Project(self._read)
 
-        self.opened = {full_path(found.path): found for _, found in self.unit.files}
-        self.project = Project(self._read, load_dialects().roots)
-        started = [one.script for one in self.unit.entries if one.script.endswith(".ipynb")]
-        notebooks = [document for script in started if (document := self.project.document(script))]
-        self.project.next_line = max([len(notebook.line_starts) for notebook in notebooks], default=0) + 1
+    def judge(self, changed: Mapping[str, Document] = MappingProxyType({})) -> None:
+        """Judge the runs; `changed` are Documents, by absolute path, that count for what lies on the disk."""
+        for path in {*changed, *self.changed}:
+            if changed.get(path) is not self.changed.get(path):
+                self.project.renew(path)
+        self.changed, self.findings, self.runs = changed, {}, {}
+        if not self.project.next_line > 1:
+            self._prepare()
         left = MOST_STEPS
         for entry in self.unit.entries:
             if left < 0:
                 self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file
                 continue
             left -= self._judge(entry)
+
+    def _prepare(self) -> None:
+        from mpslint.settings.dialect import load_dialects
+
+        self.opened = {full_path(found.path): found for _, found in self.unit.files}
+        self.project.known = load_dialects().roots
+        started = [one.script for one in self.unit.entries if one.script.endswith(".ipynb")]
+        notebooks = [document for script in started if (document := self.project.document(script))]
+        longest = max([len(notebook.line_starts) for notebook in notebooks], default=0)
+        self.project.next_line = longest + LINES_TYPED
 
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
@@ -198,6 +200,10 @@ class _Checked:
         elif walked.evidence is not None:
             walked.evidence.facts.release()
         return steps
+
+    def findings_in(self, path: str) -> tuple[Finding, ...]:
+        """Return what the runs say of a file, by its absolute path."""
+        return tuple(self.findings.get(path, ()))
 
     def result(self, found: Found, alone: FileResult) -> FileResult:
         """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""

@@ -251,10 +251,20 @@ def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Che
     data = read_bytes(found, options)
     document, target, rules, is_asked = _prepared(found, data, options)
     fixed = fix(document, target, rules, unsafe, is_asked, within)
-    problem = syntax_problem(fixed.before) if _is_worth_reading(found, data, options) else ""
+    refuse_unread(found, fixed.before, data, options)
+    return fixed
+
+
+def prepared_fix(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return what fixing a file takes: its Document, its Target, its rules, and whether a finding is asked for. Raises ReadError."""
+    return _prepared(found, read_bytes(found, options), options)
+
+
+def refuse_unread(found: Found, checked: Checked, data: bytes, options: Options) -> None:
+    """Raise ReadError for a script that could not be parsed, where somebody wants to know."""
+    problem = syntax_problem(checked) if _is_worth_reading(found, data, options) else ""
     if problem:
         raise ReadError(problem)
-    return fixed
 
 
 def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
