@@ -107,6 +107,7 @@ def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     known = {full_path(found.path) for found in files}
+    known |= {one.launch for unit in units for one in unit.entries if os.path.basename(one.launch) == COMMAND_LINE_FILE}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
     return [*files, *(Found(_shown(path, is_absolute), is_named=False) for path in others)]

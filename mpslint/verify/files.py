@@ -12,7 +12,8 @@ from mpslint.estimate.chips import Mac
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.rewrite.apply import Fixed
-from mpslint.session.runs import check_changed, check_paths, units_around
+from mpslint.session.fixing import fix_unit
+from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
 from mpslint.session.session import Options as Session
 from mpslint.session.session import configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.session.targeting import target_for
@@ -71,15 +72,18 @@ def machine_for(path: Path, session: Session) -> tuple[Machine, tuple[str, ...]]
 
 
 def read_file_within(found: FoundFile, asked: Asked) -> Fixed:
-    """Return a file as it is and as fix would rewrite it, each within the runs that read it. Raises ReadError, FixError, UsageError."""
+    """Return a file as it is and as fix would rewrite it, each within its run, whose other files are rewritten with it.
+
+    Raises ReadError, FixError, UsageError.
+    """
     session = replace(asked.session, with_plans=True)
-    unit = units_around([replace(found, is_named=True)], session).get(found.path)
-    return fix_file(
-        found,
-        session,
-        asked.unsafe,
-        lambda checked: checked if unit is None else check_changed(checked.document, checked, unit, session),
-    )
+    of_run = files_of_runs([replace(found, is_named=True)], session)
+    units = units_of(graph_of(of_run, session), list(enumerate(of_run)))
+    own = next(unit for unit in units if unit.files[0][0] == 0)
+    outcome = next(one for index, one in fix_unit(own, session, asked.unsafe) if index == 0)
+    if isinstance(outcome, MpslintError):
+        raise outcome
+    return outcome
 
 
 def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Progress | None = None) -> Report:
