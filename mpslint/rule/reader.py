@@ -15,7 +15,8 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
     {program: true}                                   it is started by itself, not imported
-    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
+    {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`
+                                                      of a function that nothing reaches may be it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
     {suppression: unused}                             a comment that silences nothing, judged after all other rules
 

@@ -100,7 +100,7 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     checked = Runs(unit, options)
     checked.judge()
     for index, found in unit.files:
-        yield index, checked.result(found, check_file(found, options))
+        yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index))))
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:

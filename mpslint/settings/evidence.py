@@ -219,13 +219,14 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
 
 
-def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None, has_premises: bool = False) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
+    With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words, has_premises=has_premises)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):
