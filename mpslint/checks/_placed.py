@@ -7,10 +7,10 @@ import bisect
 import functools
 from collections.abc import Callable, Iterator, Mapping
 
-from mpslint.checks._gradients import called_name
 from mpslint.checks._models import model_texts, plain_text
 from mpslint.core.record import record
 from mpslint.program.walk import walk
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 LEAVES = frozenset(

@@ -161,7 +161,7 @@ def limit_of(observed: Observed) -> int | None:
     try:
         ratio = float(os.environ.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO", ""))
     except ValueError:
-        ratio = platform_data("environment")["watermarks"]["high"]
+        ratio = platform_data("allocator")["watermarks"]["high"]
     return int(observed.recommended * ratio) or None
 
 
