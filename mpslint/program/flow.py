@@ -31,7 +31,7 @@ def if_statement(m: Machine, node: ast.If) -> bool:
     """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
     test = m.value(node.test)
     answer = truth(test)
-    if _asks_for_main(node.test):
+    if asks_for_main(node):
         with m.within(under_main=True):
             return m.execute_block(m, node.body if answer is not False else node.orelse)
     if answer is None:
@@ -40,9 +40,7 @@ def if_statement(m: Machine, node: ast.If) -> bool:
         return _by_default(m, node, answer)
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
-    leaves = m.execute_block(m, node.body if answer else node.orelse)
-    # After `if not cuda: raise` the rest is still read: it runs on a Mac once that check is removed.
-    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
+    return m.execute_block(m, node.body if answer else node.orelse)
 
 
 def ends_program(body: Sequence[ast.stmt]) -> bool:
@@ -53,7 +51,9 @@ def ends_program(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise)
 
 
-def _asks_for_main(test: ast.expr) -> bool:
+def asks_for_main(node: ast.stmt) -> bool:
+    """Return whether a statement is `if __name__ == ...`."""
+    test = node.test if isinstance(node, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
