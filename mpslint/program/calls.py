@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import builtin, commandline, commands, config_files, environment
+from mpslint.program import builtin, commandline, commands, composed, config_files, environment
 from mpslint.program.machine import DEEPEST_CALL, Machine
 
 FEW_STEPS = 20_000
@@ -168,6 +168,8 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
+        return config
+    if name in platform.config_functions and (config := composed.call_config(m, name, arguments, node)) is not None:
         return config
     if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
         return started

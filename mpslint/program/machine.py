@@ -26,8 +26,11 @@ class Loader(Protocol):
     def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
         """Return a module in a package, walked; None where there is none."""
 
-    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
-        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
+    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
+
+        Where references (`${model.width}`) are `is_resolved`, they are followed.
+        """
 
     def words(self) -> Sequence[Argument] | None:
         """Return the words with which the script is started, behind its name; None where nothing says which."""
@@ -38,8 +41,11 @@ class Loader(Protocol):
     def body(self, m: Machine, path: str) -> Sequence[ast.stmt] | None:
         """Return the statements of a Python file of the run that a path means; None for one that is none of its files."""
 
-    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
-        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
+    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
+
+        Where the program calls for it, it gives the overrides (`written`), else the command line does.
+        """
 
 
 MOST_STEPS = 300_000

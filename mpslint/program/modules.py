@@ -36,13 +36,21 @@ class Modules:
         """The configuration files of the run."""
         return ConfigFiles(self.run)
 
-    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
-        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
-        return self.files.load(path, self._importer(m), is_weak)
+    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
 
-    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
-        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
-        return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name)
+        Where references (`${model.width}`) are `is_resolved`, they are followed.
+        """
+        return self.files.load(path, self._importer(m), is_weak, is_resolved)
+
+    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
+
+        Where the program calls for it, it gives the overrides (`written`), else the command line does.
+        """
+        words = written if is_called else self.words() or ()
+        is_weak = not (is_called or self.is_told_all())
+        return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name, words, is_weak)
 
     @functools.cached_property
     def _words(self) -> tuple[Argument, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -16,7 +16,7 @@ from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
 from mpslint.project.launch import Entry, Launch, launches_in
-from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, paths_in
+from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, overrides_in, paths_in, targets_in
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
 from mpslint.source.document import Document, Part
 
@@ -48,8 +48,8 @@ class Project:
     """The paths of configuration files that each file writes."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     """The lines of each shell script that start Python files."""
-    composed: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """The folder and the name of what each file has Hydra compose."""
+    composed: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
+    """The folder, the name and the overrides of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
     trees: dict[str, Any] = field(default_factory=dict)
     """The statements of each file, once some run parsed it; they have the same lines in every run."""
@@ -115,7 +115,7 @@ class Project:
                 yield helper
 
     def configs_behind(self, path: str, script: str) -> Iterator[str]:
-        """Yield the configuration files that a file names, and those that Hydra composes for it."""
+        """Yield the configuration files that a file names."""
         if path not in self.paths:
             document = self.document(path)
             self.paths[path] = paths_in(document.python) if document is not None else ()
@@ -124,9 +124,22 @@ class Project:
             found = find_file(written, path, script)
             if found is not None and self.text(found) is not None:
                 yield found
-        for folder, name in self.composed[path]:
-            for one in composition(os.path.join(os.path.dirname(path), folder), name, self.text):
+
+    def composed_behind(self, path: str, words: Sequence[str]) -> Iterator[str]:
+        """Yield the configuration files that Hydra composes for a file, which is started with some words."""
+        for below, name, written in self.composed.get(path, ()):
+            folder = os.path.join(os.path.dirname(path), below)
+            for one in composition(folder, name, self.text, overrides_in((*written, *words), folder)):
                 yield one.file
+
+    def called_behind(self, path: str, script: str) -> Iterator[str]:
+        """Yield the modules of the project that a configuration file says to call something of."""
+        for target in targets_in(self.text(path) or ""):
+            module = target.rpartition(".")[0]
+            for name in (module, module.rpartition(".")[0]):
+                located = self.locate(name, 0, script, script) if name else None
+                if located is not None and located.file:
+                    yield located.file
 
     def text(self, path: str) -> str | None:
         """Return the text of a configuration file; None for one that cannot be read, or holds data."""
@@ -144,18 +157,22 @@ class Project:
         """Return the files that a run reads, by their absolute paths, the script first and the nearest next."""
         script = entry.script
         found: dict[str, None] = {script: None}
+        texts: list[str] = []
         if entry.launch:
             found[entry.launch] = None
-            words = (word.value.value for word in self.launches(entry.launch)[entry.number].given if isinstance(word.value, Known))
-            texts = (str(word).rpartition("=")[2] for word in words)
-            named = (find_file(text, entry.launch, script) for text in texts if text.endswith((*ENDINGS, ".py")))
+            words = self.launches(entry.launch)[entry.number].given
+            texts = [str(word.value.value) if isinstance(word.value, Known) else "" for word in words]
+            files = (text.rpartition("=")[2] for text in texts)
+            named = (find_file(text, entry.launch, script) for text in files if text.endswith((*ENDINGS, ".py")))
             found.update(dict.fromkeys(path for path in named if path is not None and self.text(path) is not None))
-        for path in (waiting := [script]):
+        for path in (waiting := list(found)):
             key = path, self.search_folders(script)
-            if key not in self.behind:
-                is_code = not path.endswith(ENDINGS)
-                self.behind[key] = (*self.files_behind(path, script), *self.configs_behind(path, script)) if is_code else ()
-            for file in self.behind[key]:
+            if key not in self.behind and path != entry.launch:
+                if path.endswith(ENDINGS):
+                    self.behind[key] = tuple(self.called_behind(path, script))
+                else:
+                    self.behind[key] = (*self.files_behind(path, script), *self.configs_behind(path, script))
+            for file in (*self.behind.get(key, ()), *self.composed_behind(path, texts)):
                 if file not in found and len(found) < MOST_FILES:
                     found[file] = None
                     waiting.append(file)

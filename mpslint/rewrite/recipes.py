@@ -13,6 +13,7 @@ from typing import Any
 from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
 from mpslint.core.versions import format_version
 from mpslint.facts.facts import Call
+from mpslint.facts.values import Known
 from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
@@ -154,13 +155,22 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
     setting = match.setting
     for name, text in recipe.argument.items():
         if call is None and setting is not None and setting.mapping is not None:
-            part = write_entry(evidence, setting.mapping, name, ast.literal_eval(fill(text, match, evidence)))
+            written = _constant(fill(text, match, evidence))
+            part = write_entry(evidence, setting.mapping, name, written.value) if written is not None else None
         else:
             part = _set_argument(evidence, match, name, fill(text, match, evidence)) if call is not None else None
         if part is None:
             return None
         parts.append(part)
     return parts
+
+
+def _constant(text: str) -> Known | None:
+    """Return a value that Python writes as a constant, which a configuration file can hold too; None for any other."""
+    try:
+        return Known(ast.literal_eval(text))
+    except ValueError:
+        return None
 
 
 def _removed(match: Match, evidence: Evidence) -> Written | None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""
 CHUNK_BYTES = 500_000
+MOST_IN_CHUNK = 20
+"""Files of a chunk, however short: progress moves by chunks."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """Between two looks of a worker whether its parent lives."""
 OBJECTS_BETWEEN_COLLECTIONS = 30_000
@@ -206,17 +208,8 @@ def _size(found: Found) -> int:
 def _in_parallel(
     units: Sequence[Unit], options: Options, jobs: int | None, take: View, advance: Advance, tell: Callable[[str], None]
 ) -> Iterator[tuple[int, FileView]]:
-    """Yield results as they come: chunks of about the same size, the largest units first."""
-    sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
-    ordered = sorted(units, key=lambda unit: -sizes[id(unit)])
-    chunks: list[Chunk] = []
-    size = CHUNK_BYTES
-    for unit in ordered:
-        if size >= CHUNK_BYTES:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(unit)
-        size += max(sizes[id(unit)], CHUNK_BYTES // 100)
+    """Yield results as they come."""
+    chunks = _chunks(units)
     light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for unit in units for _, found in unit.files) else b"")
     import multiprocessing
     from concurrent.futures import FIRST_COMPLETED, wait
@@ -246,6 +239,20 @@ def _in_parallel(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _chunks(units: Sequence[Unit]) -> list[Chunk]:
+    """Return units in chunks of about the same size, the largest units first."""
+    sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
+    chunks: list[Chunk] = []
+    size = CHUNK_BYTES
+    for unit in sorted(units, key=lambda unit: -sizes[id(unit)]):
+        if size >= CHUNK_BYTES:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(unit)
+        size += max(sizes[id(unit)], CHUNK_BYTES // MOST_IN_CHUNK)
+    return chunks
 
 
 def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View) -> tuple[ProcessPoolExecutor, set[Future[Any]]]:
