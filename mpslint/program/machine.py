@@ -92,6 +92,8 @@ class Machine:
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
     """What loads the modules of the project; None where a file is read by itself."""
+    has_premises: bool = False
+    """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""

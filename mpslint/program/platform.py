@@ -45,6 +45,7 @@ class Platform:
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
+    premises: dict[str, str]
 
     @functools.cached_property
     def config_functions(self) -> frozenset[str]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version
 from mpslint.facts.facts import Call
 from mpslint.facts.values import Known
@@ -29,6 +30,7 @@ from mpslint.source.document import Document, Kind
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 COMMENT_REASON = "it would delete a comment"
+UNKNOWN_VALUE = object()
 FOR_ALL_REASON = "it changes the run on other machines that use this file"
 
 
@@ -89,7 +91,9 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
     """Return the edits of a recipe, all of them or none."""
     parts: list[Written] = []
-    wanted = dict(recipe.set)
+    wanted = {name: _wanted(value, match) for name, value in recipe.set.items()}
+    if UNKNOWN_VALUE in wanted.values():
+        return None
     if recipe.compute:
         computed = _computed(recipe.compute, match, evidence)
         if computed is None:
@@ -119,6 +123,17 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
         return None
     reason = next((part.reason for part in parts if part.reason), "")
     return with_bound_names(Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
+
+
+def _wanted(value: Any, match: Match) -> Any:
+    """Return the value that a recipe gives a setting: itself, that of another setting, or what a table has for the value that was found."""
+    if not isinstance(value, Mapping):
+        return value
+    if "same_as" in value:
+        found = match.plan.constant(value["same_as"]) if match.plan is not None else None
+    else:
+        found = platform_data(value["table"]).get(match.values["value"])
+    return UNKNOWN_VALUE if found is None else found
 
 
 def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:

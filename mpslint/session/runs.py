@@ -6,17 +6,19 @@ import functools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
-from mpslint.project.launch import Entry
+from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, full_path, run_of
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.reader import read
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
+LINES_TYPED = 10_000
+"""Lines that a notebook may gain while its runs are judged again and again."""
 MOST_STEPS = 100_000
 """Steps that walks of the runs of one group take together."""
 
@@ -37,6 +41,8 @@ class Unit:
     """What starts the runs that read them; nothing where a file is checked by itself."""
     reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """The absolute paths of the files that the runs around each file read."""
+    left_out: Mapping[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that are too much to read."""
 
 
 def graph_of(files: Sequence[Found], options: Options) -> Graph:
@@ -65,12 +71,15 @@ def units_of(graph: Graph, waiting: Sequence[tuple[int, Found]]) -> list[Unit]:
 def _unit(graph: Graph, members: tuple[tuple[int, Found], ...]) -> Unit:
     """Return the unit of those of a group's files that wait: with what starts the runs that read one of them."""
     paths = {index: full_path(found.path) for index, found in members}
-    return Unit(members, graph.entries_around(paths.values()), {index: graph.files_around(path) for index, path in paths.items()})
+    around = {index: graph.files_around(path) for index, path in paths.items()}
+    return Unit(members, graph.entries_around(paths.values()), around, graph.left_out)
 
 
 def _unlisted(options: Options, path: str) -> Document | None:
     """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
     found = Found(path, is_named=False)
+    if os.path.basename(path) == COMMAND_LINE_FILE:
+        return None
     try:
         document = open_document(found, read_file(path, LARGEST_PROJECT_FILE), options)
     except ReadError:
@@ -88,22 +97,17 @@ def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
 
 def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
     """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
-    checked = _Checked(unit, options)
-    checked.walk()
+    checked = Runs(unit, options)
+    checked.judge()
     for index, found in unit.files:
-        yield index, checked.result(found, check_file(found, options))
-
-
-def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
-    """Return the unit of each file that a run ties to others, by its path as it is written."""
-    units = units_of(graph_of(files, options), list(enumerate(files)))
-    return {found.path: Unit(((0, found),), unit.entries) for unit in units if unit.entries for _, found in unit.files}
+        yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index))))
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     known = {full_path(found.path) for found in files}
+    known |= {one.launch for unit in units for one in unit.entries if os.path.basename(one.launch) == COMMAND_LINE_FILE}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
     return [*files, *(Found(_shown(path, is_absolute), is_named=False) for path in others)]
@@ -115,17 +119,9 @@ def _shown(path: str, is_absolute: bool) -> str:
     return path if is_absolute or not inside else os.path.relpath(path)
 
 
-def check_changed(document: Document, alone: Checked, unit: Unit, options: Options) -> Checked:
-    """Return what a Document, which counts for its file, gives within its runs; `alone` is what it gives by itself."""
-    found = unit.files[0][1]
-    within = _Checked(unit, options, changed={full_path(found.path): document})
-    within.walk()
-    return within.result(found, FileResult(found.path, alone)).checked or alone
-
-
 @record(eq=False)
-class _Checked:
-    """What the runs of a unit gave so far."""
+class Runs:
+    """The runs of a unit, and what they gave: judged as often as files change."""
 
     unit: Unit
     options: Options
@@ -133,28 +129,47 @@ class _Checked:
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
     """The evidence of the runs that each file starts, where plans are asked for."""
+    left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
     """Documents that count for what lies on the disk."""
-    project: Project = field(default_factory=lambda: Project(lambda path: None))
 
-    def walk(self) -> None:
-        """Judge the runs."""
+    @functools.cached_property
+    def project(self) -> Project:
+        """The files of the runs, each read once as long as it doesn't change."""
+        return Project(self._read)
+
+    def judge(self, changed: Mapping[str, Document] = MappingProxyType({})) -> None:
+        """Judge the runs; `changed` are Documents, by absolute path, that count for what lies on the disk."""
+        for path in {*changed, *self.changed}:
+            if changed.get(path) is not self.changed.get(path):
+                self.project.renew(path)
+        self.changed, self.findings, self.runs = changed, {}, {}
+        if not self.project.next_line > 1:
+            self._prepare()
+        left = MOST_STEPS
+        for entry in self.unit.entries:
+            if left < 0:
+                self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file
+                continue
+            left -= self._judge(entry)
+
+    def _prepare(self) -> None:
         from mpslint.settings.dialect import load_dialects
 
         self.opened = {full_path(found.path): found for _, found in self.unit.files}
-        self.project = Project(self._read, load_dialects().roots)
+        self.project.known = load_dialects().roots
         started = [one.script for one in self.unit.entries if one.script.endswith(".ipynb")]
         notebooks = [document for script in started if (document := self.project.document(script))]
-        self.project.next_line = max([len(notebook.line_starts) for notebook in notebooks], default=0) + 1
-        left = MOST_STEPS
-        for entry in self.unit.entries:
-            left -= self._judge(entry)
-            if left < 0:
-                return  # what is left of a large group is judged file by file
+        longest = max([len(notebook.line_starts) for notebook in notebooks], default=0)
+        self.project.next_line = longest + LINES_TYPED
 
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
             return self.changed[path]
+        if os.path.basename(path) == COMMAND_LINE_FILE:
+            script = next(one.script for one in self.unit.entries if one.launch == path)
+            return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode(), Kind.SHELL)
         found = self.opened.get(path) or Found(self._shown(path), is_named=False)
         try:
             document = open_document(found, read_bytes(found, self.options), self.options)
@@ -182,10 +197,14 @@ class _Checked:
             self.findings.setdefault(path, []).extend(found)
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
-            self.runs.setdefault(start.launch or start.script, []).append(walked.evidence)
+            self.runs.setdefault(start.shown_at, []).append(walked.evidence)
         elif walked.evidence is not None:
             walked.evidence.facts.release()
         return steps
+
+    def findings_in(self, path: str) -> tuple[Finding, ...]:
+        """Return what the runs say of a file, by its absolute path."""
+        return tuple(self.findings.get(path, ()))
 
     def result(self, found: Found, alone: FileResult) -> FileResult:
         """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""
@@ -214,9 +233,11 @@ class _Checked:
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
         evidence = (*runs, *own) if runs else checked.evidence
+        left_out = {**self.unit.left_out, **self.left_out}
+        scripts = tuple(dict.fromkeys(self._shown(one.script) for one, files in left_out.items() if path in files))
         if not more and evidence is checked.evidence:
-            return alone
-        return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more))
+            return replace(alone, left_out=scripts) if scripts else alone
+        return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more), left_out=scripts)
 
 
 def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:

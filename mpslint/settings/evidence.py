@@ -38,6 +38,8 @@ class Evidence:
     file_plans: FilePlans
     started_at: Span | None = None
     """For a run: the line of a shell script that starts it, if one does."""
+    is_cut: bool = False
+    """For a run: it imports or reads more files than it may."""
     whole: Evidence | None = None
     """For the statements of one file of a run: the evidence of all its files."""
 
@@ -214,16 +216,17 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     started_at = run.command.span if run.command is not None else None
-    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at)
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
 
 
-def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None, has_premises: bool = False) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
+    With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words, has_premises=has_premises)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):
