@@ -107,7 +107,7 @@ def settings_of(document: Document, target: Target) -> list[tuple[str, list[tupl
     found = []
     for plan in gather_evidence(document, document.python, target).plans:
         said = [(name, setting.constant if setting.is_known else None) for name in kept if (setting := plan.get(name)) is not None]
-        found.append((plan.kind, said))
+        found += [(plan.kind, said)] if said else []
     return found
 
 
