@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
@@ -209,8 +210,9 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
     checked = _Checked(unit, options)
     checked.walk()
+    checked.project.trees.clear()  # a file by itself has its own, whose lines count from 1
     for index, found in unit.files:
-        yield index, checked.result(found, check_file(found, options))
+        yield index, checked.result(found, check_file(found, options, checked.project.documents.get(full_path(found.path))))
 
 
 def units_around(files: Sequence[Found], options: Options) -> dict[str, Unit]:
@@ -268,6 +270,7 @@ class _Checked:
         left = MOST_STEPS
         for entry in self.unit.entries:
             left -= self._judge(entry)
+            collect_if_due()
             if left < 0:
                 return  # what is left of a large group is judged file by file
 

@@ -150,15 +150,15 @@ def _guessed(data: bytes) -> Kind:
     return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
 
 
-def check_file(found: Found, options: Options) -> FileResult:
-    """Check one file. Raises UsageError when options or configuration are wrong, never for what the file holds."""
+def check_file(found: Found, options: Options, document: Document | None = None) -> FileResult:
+    """Check one file, whose Document may be known. Raises UsageError when options or configuration are wrong, never for what it holds."""
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
         broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
         if not broken and not _names_framework(data, configuration, options):
             return _unread_only(found, data, configuration, options)
-        return _checked(found, open_document(found, data, options), configuration, options)
+        return _checked(found, document or open_document(found, data, options), configuration, options)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
     except RecursionError:
