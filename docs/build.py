@@ -7,22 +7,21 @@ The pages are those of `docs/`, the README as the guide, and what the rules, the
 from __future__ import annotations
 
 import argparse
-import html
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
 from pathlib import Path
 
+from dialect_pages import write_dialect_pages
+
+from mpslint.core.knowledge import rules_folder
 from mpslint.core.links import HOME
 from mpslint.report.rule_page import FAMILIES, fix_word, rule_page, worst_of
 from mpslint.rule.rule import Rule, load_rules
 from mpslint.session.schema import configuration_schema
-from mpslint.settings.dialect import load_dialects
-from mpslint.settings.vocabulary import load_vocabulary
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -49,7 +48,7 @@ def write_pages(folder: Path) -> None:
     for rule in rules:
         _write(folder, f"rules/{rule.id}.md", page_of(rule))
     _write(folder, "configuration.md", configuration_page())
-    _write(folder, "dialects.md", dialects_page())
+    write_dialect_pages(folder / "dialects", SOURCE)
 
 
 def _write(folder: Path, name: str, text: str) -> None:
@@ -95,7 +94,7 @@ def page_of(rule: Rule) -> str:
     silent = next((example.ok for example in rule.examples if example.ok), "")
     fence = "````" if "```" in silent else "```"
     ok = f"\nNot reported:\n\n{fence}\n{silent.rstrip()}\n{fence}\n" if silent else ""
-    file = f"\n[The rule's file]({SOURCE}{rule.path.relative_to(ROOT).as_posix()}), whose examples are its tests.\n"
+    file = f"\n[The rule's file]({SOURCE}rules/{rule.path.relative_to(rules_folder()).as_posix()}), whose examples are its tests.\n"
     return heading + facts + _autolinked(rule_page(rule)) + ok + silence + file
 
 
@@ -138,31 +137,6 @@ def configuration_page() -> str:
     lines += ["", "## `[tool.mpslint.target]`", "", "| key | what it means |", "| --- | --- |"]
     lines += [f"| `{name}` | {schema['description']} |" for name, schema in target.items()]
     return "\n".join(lines) + "\n"
-
-
-def dialects_page() -> str:
-    """Return the page of the dialects: which calls and keys of each framework are read, and as which settings."""
-    vocabulary = load_vocabulary()
-    lines = ["# Dialects", "", "A dialect says how a framework spells the settings of a run. These are the settings mpslint reads.", ""]
-    for dialect in load_dialects().all:
-        spelled: dict[str, set[str]] = defaultdict(set)
-        for table in dialect.tables.values():
-            for argument, spellings in table.arguments.items():
-                for spelling in spellings:
-                    spelled[spelling.setting].add(argument)
-        names = sorted({name for call in dialect.calls for name in call.names})
-        lines += [f"## {dialect.name}", ""]
-        if names:
-            shown = ", ".join(f"`{name}`" for name in names[:12])
-            lines += [f"Calls: {shown}{f' and {len(names) - 12} more' if len(names) > 12 else ''}.", ""]
-        if spelled:
-            lines += ["| setting | spelled |", "| --- | --- |"]
-            for setting, arguments in sorted(spelled.items()):
-                if setting in vocabulary:
-                    words = ", ".join(f"`{html.escape(word)}`" for word in sorted(arguments))
-                    lines.append(f"| `{setting}` | {words} |".replace("\\|", "|"))
-            lines.append("")
-    return "\n".join(lines)
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from mpslint import __version__
 from mpslint.cli import group
+from mpslint.core.links import DOCUMENTATION
 
 
 def manual() -> str:
@@ -30,7 +31,7 @@ def manual() -> str:
             with click.Context(command, info_name=name, parent=context) as inner:
                 usage = " ".join(_text(word) for word in command.collect_usage_pieces(inner))
                 lines += [f'.SS "mpslint {name} {usage}"', *_roff(_paragraphs(command.help or "")), *_options(command, inner)]
-    lines += [".SH SEE ALSO", "https://mpslint.github.io/mpslint"]
+    lines += [".SH SEE ALSO", DOCUMENTATION]
     return "\n".join(lines) + "\n"
 
 

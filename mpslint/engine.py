@@ -41,33 +41,39 @@ class Checked:
 
 
 def check(
-    document: Document, target: Target, rules: Sequence[Rule] | None = None, with_plans: bool = False, is_asked: bool = True
+    document: Document,
+    target: Target,
+    rules: Sequence[Rule] | None = None,
+    with_plans: bool = False,
+    is_asked: bool = True,
+    is_reached: bool = False,
 ) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
 
     `with_plans` asks for the evidence of a Document about which no rule can have anything to say too. Where nobody asked for this very
-    Document, such a one is not parsed, and so what could not be parsed in it is not said. Raises RuleError for a user's rule that asks
+    Document, such a one is not parsed, and so what could not be parsed in it is not said. Where no run reaches the Document
+    (`is_reached`), functions that nothing calls are judged as if they were called on a Mac. Raises RuleError for a user's rule that asks
     for what cannot be, such as a check without the options that it needs.
     """
     rules = load_rules() if rules is None else tuple(rules)
     try:
-        return _check(document, target, rules, with_plans, is_asked)
+        return _check(document, target, rules, with_plans, is_asked, is_reached)
     except _MISTAKES:
         for rule in (rule for rule in rules if not is_shipped(rule.path)):
             try:
-                _check(document, target, (rule,), with_plans, is_asked)
+                _check(document, target, (rule,), with_plans, is_asked, is_reached)
             except _MISTAKES as error:
                 raise RuleError(f"{rule.path}: the rule cannot be applied ({type(error).__name__}: {error})") from None
         raise
 
 
-def _check(document: Document, target: Target, rules: tuple[Rule, ...], with_plans: bool, is_asked: bool) -> Checked:
+def _check(document: Document, target: Target, rules: tuple[Rule, ...], with_plans: bool, is_asked: bool, is_reached: bool) -> Checked:
     able = needed(rules, document, target)
     if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), ())
     words = function_words(rules)
-    evidence = [gather_evidence(document, text, target, words) for text in (document.python, *document.scripts)]
+    evidence = [gather_evidence(document, text, target, words, not is_reached) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 PAGES = [ROOT / "README.md", ROOT / "docs" / "ci.md"]
 SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab-ci": "vendor.gitlab-ci", "action": "vendor.github-actions"}
@@ -43,13 +45,14 @@ def assert_valid(kind: str, path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_action_and_the_workflow_are_valid() -> None:
+def test_the_action_and_the_workflows_are_valid() -> None:
     """By the schemas that editors use for them."""
     assert_valid("action", ROOT / "action.yml")
-    assert_valid("workflow", WORKFLOW)
+    for path in WORKFLOWS:
+        assert_valid("workflow", path)
 
 
-@pytest.mark.parametrize("path", [ROOT / "action.yml", WORKFLOW], ids=["action", "workflow"])
+@pytest.mark.parametrize("path", [ROOT / "action.yml", *WORKFLOWS], ids=lambda path: path.stem)
 def test_foreign_actions_are_pinned_by_commit(path: Path) -> None:
     """With the version beside it."""
     used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
@@ -189,6 +192,73 @@ def test_the_action_passes_where_nothing_is_wrong(project: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert not (project / "temp" / "mpslint.sarif").exists()
+
+
+def test_the_action_works_with_paths_of_windows(project: Path) -> None:
+    """Backslashes in the runner's folders, `Scripts` in place of `bin`, lines that end with carriage return and line feed."""
+    runner = project / "D:\\a\\_temp"
+    scripts = runner / "mpslint" / "Scripts"
+    scripts.parent.mkdir(parents=True)
+    (project / "temp" / "mpslint" / "bin").rename(scripts)
+    variables = {"RUNNER_TEMP": str(runner), "BIN": str(scripts), "SARIF": "true", "SUMMARY": "true"}
+    done = shell(step("Check"), project, PATHS="train.py\r\nnotebooks dir\r\n", ARGS="--exclude '/old/*'\r\n--torch 2.14\r\n", **variables)
+
+    assert done.returncode == 1, done.stderr
+    assert (runner / "mpslint.sarif").exists()
+    assert "errors=0\nwarnings=1\n" in (project / "temp" / "GITHUB_OUTPUT").read_text()
+
+
+def test_the_action_finds_the_scripts_of_windows(project: Path) -> None:
+    """An environment that has `Scripts` and no `bin`."""
+    python = project / "python"
+    python.write_text('#!/bin/sh\nmkdir -p "$3/Scripts"\nprintf \'#!/bin/sh\\n\' > "$3/Scripts/python"\nchmod +x "$3/Scripts/python"\n')
+    python.chmod(0o755)
+    done = shell(
+        step("Install mpslint"), project, PYTHON=str(python), VERSION="", ACTION="D:\\a\\action", RUNNER_TEMP=str(project / "other")
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (project / "temp" / "GITHUB_OUTPUT").read_text() == f"bin={project / 'other' / 'mpslint' / 'Scripts'}\n"
+
+
+def release_step(job: str, name: str) -> str:
+    """Return the script of a step of the release."""
+    steps = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"][job]["steps"]
+    (found,) = [one["run"] for one in steps if one.get("name") == name]
+    return str(found)
+
+
+@pytest.mark.parametrize(("tag", "code"), [(f"v{__version__}", 0), ("v99.0", 1)])
+def test_a_release_has_the_version_of_its_tag(project: Path, tag: str, code: int) -> None:
+    """And a chapter in the change log."""
+    for name in ("CHANGELOG.md", "mpslint/__init__.py"):
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_bytes((ROOT / name).read_bytes())
+
+    assert (
+        shell(release_step("build", "The tag is the version, and the change log has it"), project, GITHUB_REF_NAME=tag).returncode == code
+    )
+
+
+def test_a_release_publishes_the_site(project: Path) -> None:
+    """As the only commit of the branch that GitHub Pages serves, whatever was there before."""
+    (project / "dist").mkdir()
+    (project / "site").mkdir()
+    (project / "site" / "index.html").write_text("<p>mpslint</p>")
+    subprocess.run(["tar", "czf", "dist/mpslint-site.tar.gz", "site"], cwd=project, check=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", "remote.git"], cwd=project, check=True)
+    script = release_step("site", "Documentation and the page that runs mpslint")
+    for tag in ("v1", "v2"):
+        for left in (project / "site").rglob("*"):
+            if left.name == ".git":
+                shutil.rmtree(left)
+        done = shell(script, project, REMOTE=str(project / "remote.git"), GITHUB_REF_NAME=tag)
+        assert done.returncode == 0, done.stderr
+    git = ["git", "--git-dir", str(project / "remote.git")]
+
+    assert subprocess.run([*git, "log", "--format=%s", "gh-pages"], capture_output=True, text=True).stdout == "Documentation of v2\n"
+    names = subprocess.run([*git, "ls-tree", "--name-only", "gh-pages"], capture_output=True, text=True).stdout.split()
+    assert names == [".nojekyll", "index.html"]
 
 
 def test_the_action_installs_its_own_repository(project: Path) -> None:

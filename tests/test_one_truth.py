@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from mpslint.checks.known_calls import load_table
-from mpslint.core.behaviours import Behaviour, load_behaviours
+from mpslint.core.behaviours import Behaviour, behaviour_in, load_behaviours
 from mpslint.core.finding import Severity
 from mpslint.core.versions import Version, format_version
 from mpslint.diagnose.operator_versions import first_version
@@ -31,16 +31,16 @@ SCALER = 'import torch\n\nscaler = torch.amp.GradScaler("mps")\n'
 ASKED = [
     ("trainer", "fp16", TRAINER.format("fp16"), {"MPS101"}),
     ("trainer", "bf16", TRAINER.format("bf16"), {"MPS102"}),
-    ("accelerator", "fp16", ACCELERATOR.format("fp16"), {"MPS108"}),
-    ("accelerator", "bf16", ACCELERATOR.format("bf16"), {"MPS109"}),
-    ("accelerator_variable", "fp16", VARIABLE.format("fp16"), {"MPS108"}),
-    ("accelerator_variable", "bf16", VARIABLE.format("bf16"), {"MPS120"}),
+    ("accelerator", "fp16", ACCELERATOR.format("fp16"), {"MPS101"}),
+    ("accelerator", "bf16", ACCELERATOR.format("bf16"), {"MPS102"}),
+    ("accelerator_variable", "fp16", VARIABLE.format("fp16"), {"MPS101"}),
+    ("accelerator_variable", "bf16", VARIABLE.format("bf16"), {"MPS102"}),
     ("autocast", "fp16", AUTOCAST.format("float16"), {"MPS114"}),
     ("autocast", "bf16", AUTOCAST.format("bfloat16"), {"MPS114", "MPS115"}),
     ("grad_scaler", "any", SCALER, {"MPS113"}),
 ]
 SEVERITY = {"raises": Severity.ERROR, "wrong": Severity.ERROR, "ignored": Severity.WARNING}
-NEWEST = {"torch": (2, 15), "transformers": (5, 23), "accelerate": (1, 15), "macos": (26,)}
+NEWEST = {"torch": (2, 15), "transformers": (5, 23), "accelerate": (1, 15), "macos": (26,), "lightning": (2, 6)}
 
 
 def machine_of(given: Mapping[str, str]) -> Machine:
@@ -79,6 +79,24 @@ def test_check_and_verify_say_the_same(way: str, precision: str, text: str, ids:
             assert all(severity is not Severity.ERROR for severity, _ in said), versions
             continue
         assert said == [(SEVERITY[verified.does], verified.message)], versions
+
+
+LIGHTNING = 'import lightning as L\n\nrun = L.{0}(precision="{1}-mixed")\n'
+
+
+@pytest.mark.parametrize(("way", "maker"), [("lightning", "Trainer"), ("fabric", "Fabric")])
+@pytest.mark.parametrize(("precision", "spelled", "rule"), [("fp16", "16", "MPS101"), ("bf16", "bf16", "MPS102")])
+def test_check_says_what_lightning_does(way: str, maker: str, precision: str, spelled: str, rule: str) -> None:
+    """verify doesn't know Lightning's versions; check says of each of them what the behaviours say."""
+    rules = tuple(one for one in load_rules() if one.id == rule)
+    document = read("train.py", LIGHTNING.format(maker, spelled).encode())
+    name = f"precision.{way}.{precision}"
+    for versions in _grid(load_behaviours(name)):
+        known = {**NEWEST, **versions}
+        target = with_versions(default_target(), {name: format_version(version) for name, version in known.items()}, "test")
+        behaviour = behaviour_in(name, known)
+        said = [finding.severity for finding in check(document, target, rules).findings]
+        assert said == [SEVERITY[behaviour.does]] if behaviour.does != "works" else Severity.ERROR not in said, versions
 
 
 MEASURED = [

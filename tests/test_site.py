@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from mpslint.core.links import DOCUMENTATION, rule_url
 from mpslint.rule.rule import load_rules
 from mpslint.session.configuration import KEYS
+from mpslint.settings.dialect import load_dialects
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,7 +24,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        spec.loader.exec_module(module)
     folder = tmp_path_factory.mktemp("pages")
     module.write_pages(folder)
     return folder
@@ -55,11 +59,12 @@ def test_links_between_pages_lead_somewhere(pages: Path) -> None:
 
 
 def test_the_menu_names_pages(pages: Path) -> None:
-    """And leaves none out but those of the rules."""
+    """And leaves none out but those of single rules and dialects."""
     text = (ROOT / "docs" / "mkdocs.yml").read_text()
     named = set(re.findall(r"[\w/-]+\.md", text.split("\nnav:")[1]))
 
-    assert named == {str(page.relative_to(pages)) for page in pages.rglob("*.md") if not page.name.startswith("MPS")}
+    reached_from_an_index = {*(pages / "rules").glob("MPS*.md"), *(pages / "dialects").glob("*.md")} - {pages / "dialects" / "index.md"}
+    assert named == {str(page.relative_to(pages)) for page in {*pages.rglob("*.md")} - reached_from_an_index}
 
 
 def test_every_key_of_the_configuration_is_on_its_page(pages: Path) -> None:
@@ -67,3 +72,23 @@ def test_every_key_of_the_configuration_is_on_its_page(pages: Path) -> None:
     page = (pages / "configuration.md").read_text()
 
     assert all(f"| `{key}` |" in page for key in KEYS)
+
+
+def test_each_dialect_has_a_page(pages: Path) -> None:
+    """With every call, spelling and variable that it reads, and the versions of its defaults; the index leads to it."""
+    index = (pages / "dialects" / "index.md").read_text()
+    for dialect in load_dialects().all:
+        page = html.unescape((pages / "dialects" / f"{dialect.name}.md").read_text())
+        assert f"({dialect.name}.md)" in index
+        for name in (*(name for call in dialect.calls for name in call.names), *dialect.environment):
+            assert name in page
+        for table in dialect.tables.values():
+            assert all(f"`{argument}`" in page for argument in table.arguments)
+            assert all(str(default.versions) in page for defaults in table.defaults.values() for default in defaults)
+
+
+def test_a_default_is_shown_with_its_versions(pages: Path) -> None:
+    """As the dialect's file writes it."""
+    page = (pages / "dialects" / "transformers.md").read_text()
+
+    assert "`auto` (transformers &gt;= 5)" in page

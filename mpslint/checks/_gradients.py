@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from mpslint.facts.facts import Call, Context, Loop
 from mpslint.facts.values import Instance, Known, Symbol, Value
-from mpslint.program.walk import children, walk
+from mpslint.program.walk import walk
+from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence
 
 SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
@@ -18,7 +18,6 @@ LEAVES_GRAPH = frozenset(
 """Calls and attributes after which a value holds no graph."""
 LEAVES_DEVICE = LEAVES_GRAPH - {"detach", "detach_", "data", "argmax"} | {"cpu"}
 """Calls after which a value is no longer on the device."""
-BACKWARD = frozenset({"backward", "manual_backward", "grad"})
 
 
 def has_gradients(context: Context) -> bool:
@@ -48,23 +47,6 @@ def switches_off_for_good(evidence: Evidence) -> bool:
 
 def _is_with(call: Call, evidence: Evidence) -> bool:
     return isinstance(evidence.parents.get(call.node), ast.withitem)
-
-
-def inside(loop: Loop) -> Iterator[ast.AST]:
-    """Yield the nodes of a loop's body, those of functions that it defines left out."""
-    stack: list[ast.AST] = list(getattr(loop, "body", ()))
-    while stack:
-        node = stack.pop()
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield node
-            stack += children(node)
-
-
-def called_name(node: ast.AST) -> str:
-    """Return the last name of what a call calls, or ''."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def touches(node: ast.AST, words: frozenset[str]) -> bool:

@@ -7,9 +7,10 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from mpslint.checks._gradients import SWITCHES, called_name, last_value
+from mpslint.checks._gradients import SWITCHES, last_value
 from mpslint.facts.facts import Loop
 from mpslint.program.walk import children, walk
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 MODEL_METHODS = ("eval", "train", "parameters", "named_parameters", "load_state_dict")

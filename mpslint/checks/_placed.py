@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import functools
 from collections.abc import Callable, Iterator, Mapping
 
-from mpslint.checks._gradients import called_name
 from mpslint.checks._models import model_texts, plain_text
 from mpslint.core.record import record
 from mpslint.program.walk import walk
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 LEAVES = frozenset(
@@ -73,14 +74,30 @@ class Placed:
         return frozenset(found)
 
     def _name_holds(self, name: ast.Name, depth: int) -> bool:
-        """Return whether what a name was last given in its function, or ever added to it, is on the GPU."""
-        scope, given = self._scope(name), self._given.get((id(self._scope(name)), name.id))
-        while given is None and scope is not None:
+        """Return whether what a name was last given in its function, or was added to it, is on the GPU; of a parameter, what calls give."""
+        scope = self._scope(name)
+        while True:
+            given = self._given.get((self._key(scope, name), name.id))
+            if given is not None or scope is None:
+                break
+            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and name.id in _parameters(scope):
+                return self._argument_holds(scope, name.id, depth)
             scope = self._scope(scope)
-            given = self._given.get((id(scope), name.id))
         before = [one for one in given or () if one.lineno <= name.lineno]
         last = next((number for number, one in reversed(list(enumerate(before))) if isinstance(one, ast.Assign)), 0)
         return any(self.holds(one.value, depth - 1) for one in before[last:])
+
+    def _argument_holds(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str, depth: int) -> bool:
+        """Return whether every call of a function gives a parameter what is on the GPU; False for one that nothing calls."""
+        names = _parameters(function)
+        found = []
+        for node in self.evidence.nodes_beside(function.name):
+            if isinstance(node, ast.Call) and called_name(node) == function.name:
+                bound = names[1:] if names[:1] in (["self"], ["cls"]) else names
+                given = dict(zip(bound, node.args, strict=False)) | {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+                if name in given:
+                    found.append(given[name])
+        return bool(found) and all(self.holds(one, depth - 1) for one in found)
 
     @functools.cached_property
     def _given(self) -> Mapping[tuple[int, str], list[ast.Assign | ast.AugAssign]]:
@@ -89,8 +106,17 @@ class Placed:
         for node in (inner for statement in self.evidence.parsed.body for inner in walk(statement)):
             if isinstance(node, (ast.Assign, ast.AugAssign)):
                 for name in _names_given(node):
-                    found.setdefault((id(self._scope(node)), name), []).append(node)
+                    found.setdefault((self._key(self._scope(node), node), name), []).append(node)
         return {key: sorted(nodes, key=lambda node: node.lineno) for key, nodes in found.items()}
+
+    def _key(self, scope: ast.AST | None, node: ast.expr | ast.stmt) -> int:
+        """Return what stands for a scope, or for the module scope of the file that a node is in."""
+        return id(scope) if scope is not None else -bisect.bisect_right(self._files, node.lineno)
+
+    @functools.cached_property
+    def _files(self) -> list[int]:
+        """The lines on which the files of a run begin."""
+        return sorted(part.first_line for part in self.evidence.document.parts)
 
     def _scope(self, node: ast.AST) -> ast.AST | None:
         above = self.evidence.parents.get(node)
@@ -106,3 +132,8 @@ def _names_given(node: ast.Assign | ast.AugAssign) -> Iterator[str]:
             yield target.id
         elif isinstance(target, (ast.Tuple, ast.List)):
             yield from (part.id for part in target.elts if isinstance(part, ast.Name))
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    given = function.args
+    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]

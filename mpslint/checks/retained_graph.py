@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._gradients import BACKWARD, LEAVES_GRAPH, called_name, has_gradients, inside, last_value, names_in, touches
+from mpslint.checks._gradients import LEAVES_GRAPH, has_gradients, last_value, names_in, touches
 from mpslint.facts.facts import Accumulation, Loop
 from mpslint.facts.values import Known
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import BACKWARD, called_name, inside
 from mpslint.settings.evidence import Evidence
 
 WORDS = ("backward",)

@@ -35,7 +35,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _kind(write: EnvironmentWrite, text: str, highs: list[EnvironmentWrite], lows: list[EnvironmentWrite]) -> str:
     """Return what is wrong with one limit, '' for nothing."""
-    known = platform_data("environment")["watermarks"]
+    known = platform_data("allocator")["watermarks"]
     number = _number(text)
     if number is None:
         return "no_number"
@@ -51,7 +51,7 @@ def _kind(write: EnvironmentWrite, text: str, highs: list[EnvironmentWrite], low
 
 def _limit(highs: list[EnvironmentWrite]) -> float | None:
     """Return what the low limit may be at most: the high one, where it is known."""
-    known = platform_data("environment")["watermarks"]
+    known = platform_data("allocator")["watermarks"]
     if not highs:
         return float(known["high"])
     text = _text(highs[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +13,14 @@ import click
 
 from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._output import said_lost
-from mpslint.cli._progress import with_progress
+from mpslint.cli._progress import progress
 from mpslint.cli._say import commands_stopped, complain
 from mpslint.core.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.core.outside import read_file, repository_of
-from mpslint.engine import Checked
 from mpslint.rewrite.apply import Fixed
-from mpslint.session.runs import Unit, check_changed, units_around
-from mpslint.session.session import Options, configuration_for, files_of, fix_file
+from mpslint.session.fixing import fix_unit
+from mpslint.session.runs import Unit, graph_of, units_of
+from mpslint.session.session import Options, files_of
 from mpslint.source.files import STANDARD_INPUT, Found
 from mpslint.source.writer import write_file
 
@@ -56,28 +56,21 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
     options = options_of(values)
     files = list(files_of(paths_of(values), options))
     results: list[Fixed] = []
-    code = 0
-    units = units_around(files, options)
-    for found in with_progress(files, len(files), "Fixing"):
-        try:
-            may = unsafe or configuration_for(found.path, options).unsafe
-            asked = _fitted(found, options, may) if fit else options
-            fixed = fix_file(found, asked, may, _within(units.get(found.path), asked))
-            if apply and fixed.is_changed and found.path != STANDARD_INPUT:
-                said_lost(found.path, write_file(found.path, fixed.original, fixed.data, backup, found.top))
-        except UsageError:
-            raise
-        except MpslintError as error:
-            complain(f"mpslint: {error}")
-            code = 3
-            continue
-        except Exception as error:
-            from mpslint.session.running import mistake_in
-
-            complain(f"mpslint: {mistake_in(found.path, error)}")
-            code = 3
-            continue
-        results.append(fixed)
+    problems: list[str] = []
+    with progress(len(files), "Fixing") as advance:
+        for outcomes in _worked(files, options, unsafe, fit):
+            problems += [outcome for _, outcome in outcomes if isinstance(outcome, str)]
+            done = [(found, outcome) for found, outcome in outcomes if not isinstance(outcome, str)]
+            if apply and (problem := _written(done, backup)):
+                problems.append(problem)
+            else:
+                results += [fixed for _, fixed in done]
+            advance(len(outcomes))
+    order = {found.path: index for index, found in enumerate(files)}
+    results.sort(key=lambda fixed: order.get(fixed.before.document.path, 0))
+    for problem in dict.fromkeys(problems):
+        complain(f"mpslint: {problem}")
+    code = 3 if problems else 0
     if code == 0:
         left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
         code = 1 if left or (not apply and any(fixed.is_changed for fixed in results)) else 0
@@ -85,9 +78,42 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
     sys.exit(code)
 
 
-def _within(unit: Unit | None, options: Options) -> Callable[[Checked], Checked]:
-    """Return what adds to the check of a file what its runs say of it."""
-    return lambda checked: checked if unit is None else check_changed(checked.document, checked, unit, options)
+def _worked(files: list[Found], options: Options, unsafe: bool, fit: bool) -> Iterator[list[tuple[Found, Fixed | str]]]:
+    """Yield files that are fixed together, each with what came of it, or the line that says why nothing did."""
+    units = units_of(graph_of(files, options), list(enumerate(files)))
+    if fit:  # each file has a batch of its own that fits
+        units = [Unit((one,), unit.entries) for unit in units for one in unit.files]
+    for unit in units:
+        try:
+            asked = _fitted(unit.files[0][1], options, unsafe) if fit else options
+            outcomes = sorted(fix_unit(unit, asked, unsafe), key=lambda outcome: outcome[0])
+            yield [(files[index], str(one) if isinstance(one, MpslintError) else one) for index, one in outcomes]
+        except MpslintError:
+            raise
+        except Exception as error:
+            from mpslint.session.running import mistake_in
+
+            yield [(found, mistake_in(found.path, error)) for _, found in unit.files]
+
+
+def _written(done: Sequence[tuple[Found, Fixed]], backup: bool) -> str:
+    """Write files that were fixed together, all of them or none; return why none was written, or ''."""
+    written: list[tuple[Found, Fixed]] = []
+    lost = []
+    for found, fixed in done:
+        if not fixed.is_changed or found.path == STANDARD_INPUT:
+            continue
+        try:
+            lost.append((found.path, write_file(found.path, fixed.original, fixed.data, backup, found.top)))
+        except MpslintError as error:
+            for other, before in written:
+                write_file(other.path, before.data, before.original, tree=other.top)
+            others = f"; neither are the {len(written)} other files of its runs" if written else ""
+            return f"{error}{others}"
+        written.append((found, fixed))
+    for path, one in lost:
+        said_lost(path, one)
+    return ""
 
 
 def _fitted(found: Found, options: Options, unsafe: bool) -> Options:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Word
 from mpslint.core.finding import Span
 from mpslint.core.record import record
-from mpslint.facts.facts import Command, EnvironmentWrite, Flag
+from mpslint.facts.facts import Command, EnvironmentWrite, Flag, Given
 from mpslint.facts.values import UNKNOWN, Known, Value
 from mpslint.source.document import Snippet, SnippetKind
 
@@ -23,6 +23,8 @@ RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "
 """`uv run --with x python train.py`: the command begins at the first word that can run a training."""
 ASSIGNED = re.compile(r"([a-z_]\w*)=")
 """The beginning of a word that assigns a value to a name."""
+MISSING = "???"
+"""What stands for a value that is not known, as in OmegaConf."""
 STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
 LAUNCHERS = re.compile(
     r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch))"
@@ -227,7 +229,20 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
             flags[key] = Flag(_known(value), span, value.span, value.origin, before)
         else:
             flags[key] = Flag(Known(True), word.span, None, None, before)
-    return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end), assigned=assigned)
+    given = tuple(one for word in words for one in _given(word))
+    return Command(tuple(plain), flags, Span(words[0].place.start, words[-1].place.end), assigned=assigned, given=given)
+
+
+def _given(word: Word) -> Iterator[Given]:
+    """Yield a word as a program gets it; one with a name and a value that is not known as that name and something."""
+    name, equals, _ = word.raw.partition("=")
+    if word.text is not None or not equals or "$" in name:
+        yield Given(_known(word), word.span)
+    elif name.startswith("-"):
+        yield Given(Known(name), Span(word.start, word.start + len(name)))
+        yield Given(UNKNOWN, word.span)
+    else:
+        yield Given(Known(f"{name}={MISSING}"), word.span)
 
 
 def _known(word: Word) -> Value:

@@ -188,6 +188,14 @@ class Flag:
 
 
 @record(frozen=True, slots=True, eq=False)
+class Given:
+    """A word of a command: its text, as far as it is known, and where it stands."""
+
+    value: Value
+    span: Span
+
+
+@record(frozen=True, slots=True, eq=False)
 class Command:
     """A command of a shell text: its words that are no flags, and its flags by name, dashes as underscores."""
 
@@ -198,6 +206,8 @@ class Command:
     """What a launcher (`accelerate launch`, `torchrun`) starts."""
     assigned: dict[str, Flag] = field(default_factory=dict)
     """Its words of the form `name=value`, which some programs take in place of flags."""
+    given: tuple[Given, ...] = ()
+    """All of its words, in order."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -131,7 +131,9 @@ class _Reader:
 
     def _of_devices(self, kinds: Iterable[str], holds: Callable[[Any], bool], settings: Sequence[str] = ("device.name",)) -> Iterator[Word]:
         """Yield the words of what names a device: a string of a program, a command, a call that is for one device, an answer."""
+        kinds = tuple(kinds)
         yield from pieces_of(map(quoted, kinds) if self.is_code else kinds)
+        yield from ((name, True) for name, value in load_platform().premises.items() if value in kinds)
         for pattern in _patterns():
             if any(name in pattern.sets and holds(pattern.sets[name]) for name in settings):
                 yield from pieces_of(f".{method}(" for method in pattern.methods)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +15,10 @@ from mpslint.jupyter.cells import NAME, Cells, Ran, as_written
 from mpslint.jupyter.page import Shown, diff_page, findings_page
 
 if TYPE_CHECKING:
+    from mpslint.jupyter.watching import Watching
     from mpslint.session.session import Options
 
-VERBS = ("check", "fix", "plan", "on", "off")
+VERBS = ("check", "fix", "plan", "on", "off", "run", "stop")
 
 
 @record()
@@ -25,6 +27,8 @@ class Session:
 
     ipython: Any
     cells: Cells
+    watching: Watching | None = None
+    """What `%mpslint run` began."""
     before_each: Options | None = None
     """By what each cell is checked before it runs, where `%mpslint on` asked for it."""
 
@@ -51,7 +55,12 @@ def register(ipython: Any) -> None:
         if cell is not None and is_run:
             ipython.run_cell(cell)
 
+    def after_run(result: Any) -> None:
+        if session.watching is not None:
+            session.watching.after_cell(result)
+
     ipython.events.register("pre_run_cell", before_run)
+    ipython.events.register("post_run_cell", after_run)
     ipython.register_magic_function(mpslint, "line_cell", "mpslint")
 
 
@@ -65,6 +74,9 @@ def register(ipython: Any) -> None:
 @click.option("--chip", metavar="CHIP", help="The Mac's chip, such as m2.")
 @click.option("--torch", metavar="VERSION", help="The version of torch to check for.")
 @click.option("--unsafe", is_flag=True, help="With fix: also what changes the run.")
+@click.option("--csv", "table", type=click.Path(path_type=Path), metavar="FILE", help="With run: write step, time and memory to FILE.")
+@click.option("--html", "page", type=click.Path(path_type=Path), metavar="FILE", help="With run: write a page with the curves at stop.")
+@click.option("--every", type=click.FloatRange(min=1), default=60.0, help="With run: seconds between status lines.")
 def _parser(**values: Any) -> dict[str, Any]:
     """Check the cells that have run so far, each as it ran last; nothing of them is run again.
 
@@ -73,6 +85,7 @@ def _parser(**values: Any) -> dict[str, Any]:
     %mpslint fix [NUMBER]    show the fix of In [NUMBER], and put the fixed cell below
     %mpslint plan            show the training run as mpslint understands it
     %mpslint on, %mpslint off   check each cell before it runs
+    %mpslint run, %mpslint stop   watch what the cells from here on train
     %%mpslint                check this cell, then run it
     %%mpslint fix            put the fix in place of this cell, and don't run it
     """
@@ -98,6 +111,8 @@ def _asked(session: Session, line: str, cell: str | None) -> bool:
     if verb in ("on", "off"):
         session.before_each = options if verb == "on" else None
         print(f"Each cell is checked before it runs: {verb}.")
+    elif verb in ("run", "stop"):
+        _guarded(session, lambda: _watch(session, verb == "run", values))
     elif verb == "plan":
         _guarded(session, lambda: _plan(session, options))
     elif verb == "fix":
@@ -106,6 +121,20 @@ def _asked(session: Session, line: str, cell: str | None) -> bool:
     else:
         _guarded(session, lambda: _check(session, options, this))
     return True
+
+
+def _watch(session: Session, begins: bool, values: dict[str, Any]) -> None:
+    """Begin to watch what cells train, or end it with a summary."""
+    if session.watching is not None:
+        print(f"mpslint: {session.watching.stop()}")
+        session.watching = None
+    elif not begins:
+        print("mpslint: nothing is watched; %mpslint run begins it")
+    if begins:
+        from mpslint.jupyter.watching import begin
+
+        session.watching = begin(session.ipython, session.cells, values["table"], values["page"], values["every"])
+        print("mpslint: what the next cells train is watched; %mpslint stop ends it.")
 
 
 def _guarded(session: Session, action: Any) -> None:

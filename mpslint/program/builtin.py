@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     join,
     weakened,
 )
+from mpslint.program.executed import execute_file
 from mpslint.program.machine import Machine
 
 if TYPE_CHECKING:
@@ -78,6 +79,8 @@ def call_builtin(m: Machine, name: str, arguments: Arguments, node: ast.Call) ->
         return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
+    if name == "exec":
+        return execute_file(m, node)
     if name == "isinstance":
         return UNKNOWN
     if name == "super":

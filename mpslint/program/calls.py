@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import builtin, commandline, config_files, environment
+from mpslint.program import builtin, commandline, commands, composed, config_files, environment
 from mpslint.program.machine import DEEPEST_CALL, Machine
 
 FEW_STEPS = 20_000
@@ -169,6 +169,10 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
         return config
+    if name in platform.config_functions and (config := composed.call_config(m, name, arguments, node)) is not None:
+        return config
+    if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
+        return started
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
     if name.startswith("argparse."):
@@ -297,6 +301,8 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
         handled = commandline.call_method(m, receiver, method, arguments, node)
         if handled is not None:
             return handled
+    if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
+        commands.start_group(m, callee)
     _follow_callbacks(m, arguments)
     return result
 
@@ -424,13 +430,13 @@ def _bind_parameters(
             defaults[parameter.arg] = default
     for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
         names.append(parameter.arg)
-    options = commandline.option_defaults(function)
+    options = commands.option_values(m, function)
     if names and names[0] not in bound and (composed := _composed(m, function)) is not None:
         bound[names[0]] = composed
     for name in names:
         if name not in bound:
             given = defaults.get(name, options.get(name, UNKNOWN))
-            bound[name] = weakened(given) if is_open or name in options else given
+            bound[name] = weakened(given) if is_open and name not in options else given
     if parameters.vararg is not None:
         bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)
     if parameters.kwarg is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from collections.abc import Mapping as TypedMapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.facts.facts import Argument
@@ -12,18 +12,17 @@ from mpslint.facts.values import (
     COMMAND_LINE,
     Class,
     Entry,
-    Function,
     Instance,
     Items,
     Known,
     Mapping,
     Symbol,
-    Unknown,
     Value,
     origin_of,
     weakened,
 )
 from mpslint.program.machine import Machine
+from mpslint.program.started import BOTH_WAYS, CONVERTERS, STORED, Option, named, parse
 
 if TYPE_CHECKING:
     from mpslint.program.calls import Arguments
@@ -50,10 +49,9 @@ METHODS = frozenset(
         "parse_known_intermixed_args",
     ]
 )
-CONVERTERS: dict[str, Callable[[str], object]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
-KIND = "type of"
-"""With the name of an option, the key among a parser's options under which lies what its text is converted by."""
-STORED = {"store_true": False, "store_false": True, "count": 0}
+FILES = frozenset(["parse_json_file", "parse_yaml_file", "parse_dict"])
+WORDS = "words of"
+"""With the name of an option, the key among a parser's options under which lies how it is given."""
 
 
 def call_argparse(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
@@ -107,19 +105,30 @@ def _add_argument(m: Machine, parser: Instance, arguments: Arguments, node: ast.
         name = str(destination.value.value)
     action = arguments.keywords.get("action")
     default = arguments.keywords.get("default")
+    way = action.value.value if action is not None and isinstance(action.value, Known) else "store"
+    way = action.value.name if action is not None and isinstance(action.value, Symbol) else way
     value: Value = COMMAND_LINE
     written: ast.AST | None = node
     if default is not None:
         value, written = _typed(default.value, arguments), default.node
-    elif action is not None and isinstance(action.value, Known) and action.value.value in STORED:
-        value = Known(STORED[action.value.value], node)
+    elif way in STORED:
+        value = Known(not STORED[way], node)
+    elif way == "count":
+        value = Known(0, node)
     m.store.write(_options(parser).slots, name, Entry(weakened(value), written))
-    kind = arguments.keywords.get("type")
-    several = arguments.keywords.get("nargs")
-    if several is not None and not (isinstance(several.value, Known) and several.value.value == "?"):
-        _options(parser).slots[KIND, name] = COMMAND_LINE
-    elif kind is not None:
-        _options(parser).slots[KIND, name] = kind.value
+    kind, count, constant = (arguments.keywords.get(key) for key in ("type", "nargs", "const"))
+    dashed = tuple(flag for flag in flags if flag.startswith("-"))
+    off = tuple(f"--no-{flag[2:]}" for flag in dashed if flag.startswith("--")) if way == BOTH_WAYS else ()
+    several: str | int | None = None
+    if count is not None:
+        several = count.value.value if isinstance(count.value, Known) else "*"
+    _options(parser).slots[WORDS, name] = Option(
+        (*dashed, *off),
+        kind.value if kind is not None else None,
+        str(way),
+        several,
+        constant.value if constant is not None else COMMAND_LINE,
+    )
 
 
 def _typed(value: Value, arguments: Arguments) -> Value:
@@ -140,93 +149,28 @@ def _parse(m: Machine, parser: Instance, method: str, arguments: Arguments, node
     """Return the namespace of a command line: options given in the program itself, else their defaults."""
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, Entry)}
     given = arguments.get(0, "args")
-    started = m.project.given() if m.project is not None and given is None else None
     if isinstance(given, Items) and not given.open:
-        slots.update(_given(given.values(), slots))
-    elif started is not None and m.project is not None:
+        slots.update(_read([Argument(word, origin_of(word)) for word in given.values()], parser, slots))
+    elif given is None and m.project is not None and (words := m.project.words()) is not None:
         if m.project.is_told_all():
-            slots = {name: _settled(value) for name, value in slots.items()}
-        slots.update(_started_with(started, parser, slots))
+            slots = {name: settled(value) for name, value in slots.items()}
+        slots.update(_read(words, parser, slots))
     namespace = Instance("argparse.Namespace", slots=slots, fallback="command line")
     if method == "parse_args":
         return namespace
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
 
 
-def _settled(value: Value) -> Value:
+def settled(value: Value) -> Value:
     """Return a default that nothing changes any more."""
     return Known(value.value, value.origin, False, value.source) if isinstance(value, Known) else value
 
 
-def _started_with(given: TypedMapping[str, Argument], parser: Instance, slots: dict[object, Value]) -> dict[object, Value]:
-    """Return the options that the command line of the run sets, as values of the type that each option has."""
+def _read(words: Sequence[Argument], parser: Instance, defaults: TypedMapping[object, Value]) -> dict[object, Value]:
+    options = {key[1]: way for key, way in _options(parser).slots.items() if isinstance(key, tuple) and key[0] == WORDS}
     found: dict[object, Value] = {}
-    for name, argument in given.items():
-        if name not in slots:
-            continue
-        default, value, kind = slots[name], argument.value, _options(parser).slots.get((KIND, name))
-        if not isinstance(value, Known) or isinstance(kind, Unknown):
-            found[name] = COMMAND_LINE
-        elif value.value is True:  # a flag without a value
-            is_off = isinstance(default, Known) and default.value is True
-            found[name] = Known(not is_off, value.origin)
-        elif isinstance(kind, Symbol) and kind.name in CONVERTERS:
-            found[name] = _converted(value, CONVERTERS[kind.name])
-        elif isinstance(kind, (Symbol, Function, Class)) or str(value.value).lower() in ("true", "false"):
-            found[name] = _as_written(value)
-        else:
-            found[name] = Known(_like(default, str(value.value)), value.origin)
+    found.update(parse(words, options, {str(name): value for name, value in defaults.items()}))
     return found
-
-
-def _converted(value: Known, convert: Callable[[str], object]) -> Value:
-    try:
-        return Known(convert(str(value.value)), value.origin)
-    except ValueError:
-        return COMMAND_LINE
-
-
-def _as_written(value: Known) -> Known:
-    """Return what a text says: a number, true or false, else the text."""
-    text = str(value.value)
-    if text.lower() in ("true", "false"):
-        return Known(text.lower() == "true", value.origin)
-    for convert in (int, float):
-        try:
-            return Known(convert(text), value.origin)
-        except ValueError:
-            continue
-    return Known(None if text == "None" else value.value, value.origin)
-
-
-def _given(words: list[Value], slots: dict[object, Value]) -> dict[object, Value]:
-    """Return the options that a list such as `["--batch-size", "8", "--fp16"]` sets."""
-    found: dict[object, Value] = {}
-    texts = [word.value if isinstance(word, Known) and isinstance(word.value, str) else None for word in words]
-    for index, text in enumerate(texts):
-        if text is None or not text.startswith("--"):
-            continue
-        flag, _, inline = text[2:].partition("=")
-        name = flag.replace("-", "_")
-        default = slots.get(name)
-        following = inline or (texts[index + 1] if index + 1 < len(texts) else None)
-        if isinstance(default, Known) and isinstance(default.value, bool) and not inline:
-            found[name] = Known(not default.value, origin_of(words[index]))
-        elif following is not None:
-            word: Value = words[index] if inline else words[index + 1]
-            found[name] = Known(_like(default, following), origin_of(word))
-    return found
-
-
-def _like(default: Value | None, text: str) -> object:
-    """Return an option's text as the type that its default has."""
-    for convert in (int, float):
-        if isinstance(default, Known) and isinstance(default.value, convert) and not isinstance(default.value, bool):
-            try:
-                return convert(text)
-            except ValueError:
-                return text
-    return text
 
 
 def dataclass_parser(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
@@ -241,15 +185,60 @@ def _parse_dataclasses(m: Machine, parser: Instance, method: str, arguments: Arg
         return Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
     found = parser.slots[OPTIONS]
     classes = found.values() if isinstance(found, Items) else []
-    given = m.project.given() if m.project is not None and method == "parse_args_into_dataclasses" else None
-    flags = {name: _read_as(argument) for name, argument in given.items()} if given is not None else None
+    given = _given(m, method, arguments, node)
+    flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in given.items()} if given is not None else None
     made = [_parsed(m, cls, classes, flags, node) for cls in classes]
     return Items("tuple", dict(enumerate(made)), node)
 
 
-def _read_as(argument: Argument) -> Argument:
-    value = argument.value
-    return Argument(_as_written(value) if isinstance(value, Known) else COMMAND_LINE, argument.node, unpacked=True)
+def _given(m: Machine, method: str, arguments: Arguments, node: ast.Call) -> dict[str, Value] | None:
+    """Return the values by name that a parser of classes gets: words, those of a file, or those of a dict; None where that is not known."""
+    if method in FILES:
+        first = arguments.positional[0].value if arguments.positional else next((a.value for a in arguments.keywords.values()), None)
+        if not isinstance(first, Known):
+            return None if not isinstance(first, Mapping) or first.is_open else _entries(first)
+        return _in_file(m, str(first.value))
+    words = m.project.words() if m.project is not None else None
+    if words is None:
+        return None
+    values = switched_off(dict(named(words)))
+    file = values.get("config") if method == "parse_args_and_config" else None
+    if file is not None:
+        below = _in_file(m, str(file.value)) if isinstance(file, Known) else None
+        return {**below, **values} if below is not None else None
+    return values
+
+
+def switched_off(values: dict[str, Value]) -> dict[str, Value]:
+    """Return named values with `--no_x` as what it says of `x`."""
+    bare = {name: value for name, value in values.items() if isinstance(value, Known) and value.value is True}
+    off = {name[3:]: Known(False, value.origin) for name, value in bare.items() if name.startswith("no_")}
+    return {**off, **values}
+
+
+def _in_file(m: Machine, path: str) -> dict[str, Value] | None:
+    found = m.project.load_config(m, path, False) if m.project is not None else None
+    return _entries(found) if isinstance(found, Mapping) else None
+
+
+def _entries(mapping: Mapping) -> dict[str, Value]:
+    return {str(name): entry.value for name, entry in mapping.slots.items() if isinstance(entry, Entry)}
+
+
+def call_parsed(m: Machine, cls: Value, node: ast.Call) -> Value:
+    """Return the object of a class that the words of the command line make, those for the objects in it included."""
+    words = m.project.words() if m.project is not None else None
+    values = switched_off(dict(named(words))) if words is not None else None
+    flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in values.items()} if values is not None else None
+    made = _parsed(m, cls, [cls], flags, node)
+    for name, value in (values or {}).items():
+        *above, last = name.split(".")
+        inner: Value = made
+        for key in above:
+            inner = inner.slots.get(key, COMMAND_LINE) if isinstance(inner, Instance) else COMMAND_LINE
+        if above and isinstance(inner, Instance):
+            inner.slots[last] = value
+    return made
 
 
 def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
@@ -282,25 +271,3 @@ def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argum
         arguments = Arguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result
-
-
-def option_defaults(function: Function) -> dict[str, Value]:
-    """Return the defaults that option decorators (`@click.option("--batch-size", default=8)`) give a function's parameters."""
-    found: dict[str, Value] = {}
-    for decorator in function.decorators:
-        call = decorator.call if isinstance(decorator, Instance) else None
-        if call is None or not call.name.endswith(".option"):
-            continue
-        flags = [a.value.value for a in call.arguments if isinstance(a.value, Known) and isinstance(a.value.value, str)]
-        long = next((flag for flag in flags if flag.startswith("--")), None)
-        plain = next((flag for flag in flags if not flag.startswith("-")), None)
-        name = plain or (long.lstrip("-").split("/")[0].replace("-", "_") if long else None)
-        if name is None:
-            continue
-        if "default" in call.keywords:
-            found[name] = call.keywords["default"].value
-        elif "is_flag" in call.keywords:
-            found[name] = Known(False, call.node)
-        else:
-            found[name] = COMMAND_LINE
-    return found

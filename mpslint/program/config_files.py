@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mpslint.config.shell import MISSING
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
-from mpslint.facts.values import UNKNOWN, Entry, Instance, Items, Known, Mapping, Value, weakened
+from mpslint.facts.facts import Argument
+from mpslint.facts.values import UNKNOWN, Entry, Instance, Items, Known, Mapping, Value, join_all, weakened
+from mpslint.program.started import as_written
 from mpslint.program.walk import walk
-from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping
+from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
 from mpslint.source.document import Document
 
@@ -23,8 +29,21 @@ OBJECT = "omegaconf.DictConfig"
 """What such an object is: one of the `bags` of the platform."""
 PATH = ("path of", "file")
 """The slot of an opened file that holds its path."""
-Tree: TypeAlias = "dict[str, Tree | tuple[str, ConfigNode]]"
-"""Merged files: each key with what is below it, or with the file and the node that it has its value from."""
+Tree: TypeAlias = "dict[str, Tree | Value | Template]"
+"""Merged files: each key with what is below it."""
+MOST_REFERENCES = 10
+"""References that lead to one another."""
+_REFERENCE = re.compile(r"\$\{([^${}]*)\}")
+_NAMES = re.compile(r"\.*[\w-]+(?:[./][\w-]+)*")
+_VARIABLE = re.compile(r"oc\.env:\s*\w+\s*,\s*(.*)")
+
+
+@record(frozen=True, slots=True, eq=False)
+class Template:
+    """A value that refers to others (`${model.width}`)."""
+
+    text: str
+    origin: ast.AST | None
 
 
 @record(eq=False)
@@ -34,29 +53,34 @@ class ConfigFiles:
     run: Run
     mappings: dict[str, ConfigMapping | None] = field(default_factory=dict)
 
-    def load(self, path: str, importer: str, is_weak: bool) -> Mapping | None:
-        """Return what the file at a path holds; None for one that is no configuration file of the run."""
+    def load(self, path: str, importer: str, is_weak: bool, is_resolved: bool = False) -> Mapping | None:
+        """Return what the file at a path holds, its references followed or not; None for one that is none of the run."""
         found = find_file(path, importer, self.run.script)
         mapping = self._mapping(found) if found is not None else None
         if found is None or mapping is None:
             return None
-        return self._value(_tree(mapping, found), is_weak)
+        tree = self._tree(mapping, found)
+        return _value(tree, tree if is_resolved else {}, is_weak)
 
-    def compose(self, folder: str, name: str) -> Mapping | None:
-        """Return the configuration that Hydra composes; the command line may say something else for every value of it."""
-        files = composition(folder, name, self._text)
-        if not files:
+    def compose(self, folder: str, name: str, words: Sequence[Argument], is_weak: bool) -> Mapping | None:
+        """Return the configuration that Hydra composes, with what some words say; where others may follow, every value may be another."""
+        texts = [str(word.value.value) if isinstance(word.value, Known) else "" for word in words]
+        overrides = overrides_in(texts, folder)
+        folder = os.path.join(folder, overrides.folder) if overrides.folder else folder
+        files = composition(folder, name, self.run.project.text, overrides)
+        if not files or not all(one.file in self.run.parts for one in files):
             return None
         whole: Tree = {}
         for file, package in ((one.file, one.package) for one in files):
             mapping = self._mapping(file)
-            inner: Tree = _tree(mapping, file) if mapping is not None else {}
-            if not package:
-                inner.pop("defaults", None)
+            inner: Tree = self._tree(mapping, file) if mapping is not None else {}
+            inner.pop("defaults", None)
             for key in reversed(package):
                 inner = {key: inner}
             _merge(whole, inner)
-        return self._value(whole, is_weak=True)
+        for key, text, number in overrides.values:
+            merge_word(whole, key, text, words[number].node)
+        return _value(whole, whole, is_weak)
 
     def _text(self, path: str) -> str | None:
         part = self.run.parts.get(path)
@@ -68,26 +92,97 @@ class ConfigFiles:
             self.mappings[path] = first_mapping(text) if text is not None else None
         return self.mappings[path]
 
-    def _value(self, tree: Tree, is_weak: bool) -> Mapping:
-        result = Mapping({})
-        for key, below in tree.items():
-            if isinstance(below, dict):
-                result.slots[key] = Entry(self._value(below, is_weak))
-            else:
-                value = self._of_node(below[1], below[0])
-                origin = value.origin if isinstance(value, Known) else None
-                result.slots[key] = Entry(weakened(value) if is_weak else value, origin)
-        return result
+    def _tree(self, mapping: ConfigMapping, path: str) -> Tree:
+        return {
+            key: self._tree(entry.node, path) if isinstance(entry.node, ConfigMapping) else self._of_node(entry.node, path)
+            for key, entry in mapping.entries.items()
+        }
 
-    def _of_node(self, node: ConfigNode, path: str) -> Value:
+    def _of_node(self, node: ConfigNode, path: str) -> Value | Template:
         if isinstance(node, ConfigMapping):
-            return self._value(_tree(node, path), is_weak=False)
+            return _value(self._tree(node, path), {}, is_weak=False)
         if isinstance(node, ConfigSequence):
-            return Items("list", {index: self._of_node(item, path) for index, item in enumerate(node.items)})
-        if not isinstance(node.value, Known):
-            return UNKNOWN
+            items = [self._of_node(item, path) for item in node.items]
+            return Items("list", {index: UNKNOWN if isinstance(item, Template) else item for index, item in enumerate(items)})
         span = Span(node.span.start + self.run.parts[path].span.start, node.span.end + self.run.parts[path].span.start)
+        if not isinstance(node.value, Known):
+            written = self.run.document.text[span.start : span.end]
+            return Template(written.strip("\"'"), node_at(self.run.document, span, None)) if "${" in written else UNKNOWN
         return Known(node.value.value, node_at(self.run.document, span, node.value.value))
+
+
+def _value(tree: Tree, root: Tree, is_weak: bool, above: tuple[Tree, ...] = ()) -> Mapping:
+    """Return a tree as a mapping, in which references are to the keys of `root` (to nothing where that is empty)."""
+    result = Mapping({})
+    for key, below in tree.items():
+        if isinstance(below, dict):
+            result.slots[key] = Entry(_value(below, root, is_weak, (*above, tree)))
+            continue
+        value = _referred(below, root, (*above, tree), MOST_REFERENCES) if isinstance(below, Template) else below
+        if isinstance(value, dict):
+            value = _value(value, {}, is_weak)
+        origin = value.origin if isinstance(value, Known) else None
+        result.slots[key] = Entry(weakened(value) if is_weak else value, origin)
+    return result
+
+
+def _referred(template: Template, root: Tree, scopes: tuple[Tree, ...], left: int) -> Tree | Value:
+    """Return what a template comes out as: the value it refers to, or the text that its references make."""
+    whole = _REFERENCE.fullmatch(template.text)
+    if whole is not None:
+        return _looked_up(whole[1].strip(), root, scopes, left)
+    pieces: list[str] = []
+    position = 0
+    for match in _REFERENCE.finditer(template.text):
+        found = _looked_up(match[1].strip(), root, scopes, left)
+        if not isinstance(found, Known):
+            return UNKNOWN
+        pieces += [template.text[position : match.start()], str(found.value)]
+        position = match.end()
+    text = "".join([*pieces, template.text[position:]])
+    return UNKNOWN if "${" in text else Known(text, template.origin)
+
+
+def _looked_up(reference: str, root: Tree, scopes: tuple[Tree, ...], left: int) -> Tree | Value:
+    variable = _VARIABLE.fullmatch(reference)
+    if variable is not None:
+        return weakened(as_written(variable[1].strip("\"' "), None))
+    if not root or not left or _NAMES.fullmatch(reference) is None:
+        return UNKNOWN
+    dots = len(reference) - len(reference.lstrip("."))
+    if dots > len(scopes):
+        return UNKNOWN
+    inside = scopes[: len(scopes) - dots + 1] if dots else (root,)
+    found: Tree | Value | Template = inside[-1]
+    for key in reference.lstrip(".").replace("/", ".").split("."):
+        below = found.get(key) if isinstance(found, dict) else None
+        if below is None:
+            return UNKNOWN
+        inside, found = (*inside, below) if isinstance(below, dict) else inside, below
+    return _referred(found, root, inside, left - 1) if isinstance(found, Template) else found
+
+
+def merge_word(whole: Tree, key: str, text: str, node: ast.AST | None) -> None:
+    """Set the key that a word of the command line names to what it says."""
+    *above, last = key.split(".")
+    inner = whole
+    for name in above:
+        below = inner.get(name)
+        if not isinstance(below, dict):
+            below = inner[name] = {}
+        inner = below
+    inner[last] = said_by(text, node)
+
+
+def said_by(text: str, node: ast.AST | None) -> Value | Template:
+    """Return the value that a word sets a key to: one of several for a sweep, nothing known for a list or an expression."""
+    if "${" in text:
+        return Template(text, node)
+    if text == MISSING or "(" in text or text[:1] in ("[", "{"):
+        return UNKNOWN
+    if text[:1] in ('"', "'"):
+        return Known(text.strip("\"'"), node)
+    return join_all([as_written(part.strip(), node) for part in text.split(",")])
 
 
 def node_at(document: Document, span: Span, value: Any) -> ast.Constant:
@@ -102,13 +197,6 @@ def node_at(document: Document, span: Span, value: Any) -> ast.Constant:
 
 def _bytes(document: Document, start: int, end: int) -> int:
     return len(document.text[start:end].encode("utf-8", "surrogatepass"))
-
-
-def _tree(mapping: ConfigMapping, path: str) -> Tree:
-    return {
-        key: _tree(entry.node, path) if isinstance(entry.node, ConfigMapping) else (path, entry.node)
-        for key, entry in mapping.entries.items()
-    }
 
 
 def _merge(whole: Tree, more: Tree) -> None:
@@ -135,8 +223,9 @@ def read(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value |
         return None
     first = arguments.first() or next(iter(arguments.keywords.values())).value
     path = _path_of(m, first, node)
-    found = m.project.load_config(m, str(path.value), path.weak) if path is not None else None
-    return as_object(found) if isinstance(found, Mapping) and name in m.platform.config_objects else found
+    is_object = name in m.platform.config_objects
+    found = m.project.load_config(m, str(path.value), path.weak, is_object) if path is not None else None
+    return as_object(found) if isinstance(found, Mapping) and is_object else found
 
 
 def as_object(config: Mapping) -> Instance:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Context, Facts
-from mpslint.facts.values import Function, Instance, Symbol
+from mpslint.facts.facts import Argument, Context, Facts
+from mpslint.facts.values import Function, Instance, Known, Symbol, Value
 from mpslint.program.calls import Arguments, call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
 from mpslint.program.machine import Loader, Machine
@@ -32,16 +32,18 @@ def evaluate_program(
     how_known: Callable[[str], int] = lambda name: 0,
     words: Words | None = None,
     project: Loader | None = None,
+    has_premises: bool = False,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
-    modules that the program imports of its own project: what the program does not call is then not walked.
+    modules that the program imports of its own project: what the program does not call is then not walked. With `has_premises`
+    functions that nothing calls are taken to be called on the Mac's GPU.
     """
     relevance = Relevance(document, words)
     machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
-    machine.project = project
+    machine.project, machine.has_premises = project, has_premises
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
@@ -55,7 +57,8 @@ def evaluate_program(
                 break
             for function in waiting:
                 _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
-    machine.facts.is_exhausted, machine.facts.steps = machine.is_exhausted, machine.steps
+    machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
+    machine.facts.steps = machine.steps
     return machine.facts
 
 
@@ -92,13 +95,24 @@ def _walk_uncalled(machine: Machine, function: Function) -> None:
         return
     machine.analysed.add(id(function.node))
     is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
-    machine.context = Context(called=is_command)
+    premises = {} if is_command else _premises(machine, function)
+    is_called = is_command or bool(premises)
+    machine.context = Context(called=is_called)
     machine.store.begin()
     try:
-        call_function(machine, function, receiver, {}, True, None, is_called=is_command)
+        call_function(machine, function, receiver, premises, True, None, is_called=is_called)
     finally:
         machine.store.undo()
         machine.context = Context()
+
+
+def _premises(machine: Machine, function: Function) -> dict[str, Value]:
+    """Return what parameters are taken for that nothing in the file gives a value: a device is the Mac's GPU."""
+    given = function.node.args
+    names = [one.arg for one in (*given.posonlyargs, *given.args)]
+    names = [*names[: len(names) - len(function.defaults)], *(one.arg for one in given.kwonlyargs)]
+    premises = machine.platform.premises if machine.has_premises else {}
+    return {name: Known(premises[name], None, weak=True) for name in names if name in premises}
 
 
 def _object_of(machine: Machine, function: Function) -> Instance:
@@ -108,7 +122,9 @@ def _object_of(machine: Machine, function: Function) -> Instance:
     if id(cls) not in machine.instances:
         machine.context = Context(called=False)
         try:
-            instantiate(machine, cls, Arguments((), {}, True), None)
+            maker = cls.lookup("__init__")
+            given = _premises(machine, maker) if isinstance(maker, Function) else {}
+            instantiate(machine, cls, Arguments((), {name: Argument(value, None) for name, value in given.items()}, True), None)
         finally:
             machine.context = Context()
     return machine.instances[id(cls)]

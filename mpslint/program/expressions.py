@@ -32,6 +32,9 @@ from mpslint.program.calls import call_function, evaluate_call
 from mpslint.program.machine import Machine
 from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
 
+WORDS = "sys.argv"
+"""The words that a program is started with."""
+
 
 def evaluate(m: Machine, node: ast.expr) -> Value:
     """Return what an expression is known to be, and record what it does on the way."""
@@ -90,6 +93,9 @@ def _attribute_of_symbol(m: Machine, base: Symbol, name: str, node: ast.expr | N
     full = m.platform.normalise(f"{base.name}.{name}")
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
+    if full == WORDS and m.project is not None and (words := m.project.words()) is not None:
+        found = {0: UNKNOWN, **{index: word.value for index, word in enumerate(words, 1)}}
+        return Items("list", found, node, not m.project.is_told_all())
     package = m.platform.versions.get(full)
     if package is not None and package in m.versions:
         return Known(".".join(map(str, m.versions[package])), node, source=full)
@@ -128,7 +134,18 @@ def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr
 
 def _subscript(m: Machine, node: ast.Subscript) -> Value:
     base, index = evaluate(m, node.value), evaluate(m, node.slice)
+    if isinstance(node.slice, ast.Slice) and isinstance(base, Items):
+        return _part(m, base, node.slice, node)
     return get_item(m, base, index)
+
+
+def _part(m: Machine, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
+    """Return the items from one number on: `words[1:]`."""
+    first = evaluate(m, cut.lower) if cut.lower is not None else UNKNOWN
+    is_tail = cut.upper is None and cut.step is None and isinstance(first, Known) and isinstance(first.value, int) and first.value >= 0
+    if not is_tail or not isinstance(first, Known) or base.kind == "set":
+        return UNKNOWN
+    return Items(base.kind, dict(enumerate(base.values()[first.value :])), node, base.open)
 
 
 def get_item(m: Machine, base: Value, index: Value) -> Value:

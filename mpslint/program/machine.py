@@ -26,20 +26,26 @@ class Loader(Protocol):
     def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
         """Return a module in a package, walked; None where there is none."""
 
-    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
-        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
+    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
 
-    def given(self) -> Mapping[str, Argument] | None:
-        """Return the flags with which the run is started, by name, dashes as underscores: the text of each (True for a bare one).
-
-        None where nothing says with which flags it is started.
+        Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
 
-    def is_told_all(self) -> bool:
-        """Return whether these are all flags, so that what they leave open has its default."""
+    def words(self) -> Sequence[Argument] | None:
+        """Return the words with which the script is started, behind its name; None where nothing says which."""
 
-    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
-        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
+    def is_told_all(self) -> bool:
+        """Return whether these are all words, so that what they leave open has its default."""
+
+    def body(self, m: Machine, path: str) -> Sequence[ast.stmt] | None:
+        """Return the statements of a Python file of the run that a path means; None for one that is none of its files."""
+
+    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
+
+        Where the program calls for it, it gives the overrides (`written`), else the command line does.
+        """
 
 
 MOST_STEPS = 300_000
@@ -86,6 +92,8 @@ class Machine:
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
     """What loads the modules of the project; None where a file is read by itself."""
+    has_premises: bool = False
+    """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""

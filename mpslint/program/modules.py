@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from mpslint.core.record import record
@@ -13,6 +13,7 @@ from mpslint.facts.facts import Argument, Context
 from mpslint.facts.values import UNKNOWN, Frame, Known, Module, Names, Value
 from mpslint.program.config_files import ConfigFiles, node_at
 from mpslint.program.machine import Machine
+from mpslint.project.loaded import find_file
 from mpslint.project.resolve import Located, submodule
 from mpslint.project.run import Run
 
@@ -35,33 +36,52 @@ class Modules:
         """The configuration files of the run."""
         return ConfigFiles(self.run)
 
-    def load_config(self, m: Machine, path: str, is_weak: bool) -> Value | None:
-        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values."""
-        return self.files.load(path, self._importer(m), is_weak)
+    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+        """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
 
-    def compose_config(self, m: Machine, folder: str, name: str) -> Value | None:
-        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing."""
-        return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name)
+        Where references (`${model.width}`) are `is_resolved`, they are followed.
+        """
+        return self.files.load(path, self._importer(m), is_weak, is_resolved)
+
+    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+        """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
+
+        Where the program calls for it, it gives the overrides (`written`), else the command line does.
+        """
+        words = written if is_called else self.words() or ()
+        is_weak = not (is_called or self.is_told_all())
+        return self.files.compose(os.path.join(os.path.dirname(self._importer(m)), folder), name, words, is_weak)
 
     @functools.cached_property
-    def _flags(self) -> dict[str, Argument]:
-        document, command = self.run.document, self.run.command
-        found = {}
-        for name, flag in (command.flags if command is not None else {}).items():
-            if flag.span.start >= self.run.parts[self.run.launch].span.start:
-                constant = flag.value.value if isinstance(flag.value, Known) else None
-                node = node_at(document, flag.span, constant)
-                found[name] = Argument(Known(constant, node) if isinstance(flag.value, Known) else UNKNOWN, node, unpacked=True)
-        return found
+    def _words(self) -> tuple[Argument, ...]:
+        document, start = self.run.document, self.run.parts[self.run.launch].span.start
+        found = []
+        for word in self.run.given:
+            constant = word.value.value if isinstance(word.value, Known) else None
+            node = node_at(document, word.span, constant) if word.span.start >= start else None
+            weak = isinstance(word.value, Known) and word.value.weak
+            found.append(Argument(Known(constant, node, weak) if isinstance(word.value, Known) else UNKNOWN, node, unpacked=True))
+        return tuple(found)
 
-    def given(self) -> Mapping[str, Argument] | None:
-        """Return the flags with which the run is started, by name, dashes as underscores; None where nothing says which."""
-        return self._flags if self.run.command is not None else None
+    def words(self) -> Sequence[Argument] | None:
+        """Return the words with which the script is started, behind its name; None where nothing says which."""
+        return self._words if self.run.command is not None else None
 
     def is_told_all(self) -> bool:
-        """Return whether these are all flags: no part of the command is unknown (`"$@"`), or a flag of one letter."""
-        command = self.run.command
-        return command is not None and not any(word[:1] in '$-"' and word != "-m" for word in command.words)
+        """Return whether these are all words: none is unknown (`"$@"`), unless it is the value of a flag."""
+        if self.run.command is None:
+            return False
+        before = ""
+        for word in self._words:
+            if not isinstance(word.value, Known) and not (before.startswith("--") and "=" not in before):
+                return False
+            before = str(word.value.value) if isinstance(word.value, Known) else ""
+        return True
+
+    def body(self, m: Machine, path: str) -> Sequence[ast.stmt] | None:
+        """Return the statements of a file of the run that a path means; None for one that is none of its files."""
+        found = find_file(path, self._importer(m), self.run.script)
+        return self.body_of(found) if found in self.run.parts and found is not None else None
 
     def _importer(self, m: Machine) -> str:
         """Return the file whose code is walked."""

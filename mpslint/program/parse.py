@@ -36,11 +36,24 @@ def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed
             body = ast.parse("\n" * lines_above + text).body
         except PARSER_ERRORS as error:
             if not document.cells:
-                return Parsed([], (_unread(document, Span(0, len(text)), error),))
+                newer = _in_newer_syntax(text, lines_above) if isinstance(error, SyntaxError) else None
+                return Parsed([], (_unread(document, Span(0, len(text)), error),)) if newer is None else Parsed(newer)
         else:
             if not document.cells or not _crosses_cells(document, body):
                 return Parsed(body)
         return _parse_cells(document, text)
+
+
+def _in_newer_syntax(text: str, lines_above: int) -> list[ast.stmt] | None:
+    """Return the statements of a program that a newer Python than the running one parses; None where none does."""
+    from mpslint.program.newer_syntax import in_older_syntax  # LibCST, for programs that `ast` can't read only
+
+    older = in_older_syntax(text)
+    if older is None:
+        return None
+    with contextlib.suppress(*PARSER_ERRORS):
+        return ast.parse("\n" * lines_above + older).body
+    return None
 
 
 def _crosses_cells(document: Document, body: list[ast.stmt]) -> bool:
@@ -113,7 +126,8 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
             if isinstance(wrapper, ast.If):
                 return [ast.increment_lineno(statement, len(above) - 1) for statement in wrapper.body]
     assert failure is not None
-    return _unread(document, cell.span, failure)
+    newer = _in_newer_syntax(mask_cell(source, automagic=True).python, len(above)) if isinstance(failure, SyntaxError) else None
+    return _unread(document, cell.span, failure) if newer is None else newer
 
 
 def _unread(document: Document, span: Span, error: BaseException) -> Unread:

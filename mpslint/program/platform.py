@@ -29,13 +29,29 @@ class Platform:
     config_readers: frozenset[str]
     config_objects: frozenset[str]
     composers: frozenset[str]
+    composition_folders: frozenset[str]
+    compositions: frozenset[str]
+    mergers: frozenset[str]
+    word_configs: frozenset[str]
+    converters: frozenset[str]
+    structurers: frozenset[str]
+    instantiators: frozenset[str]
     dataclass_parsers: frozenset[str]
     commands: frozenset[str]
+    command_groups: frozenset[str]
+    starters: frozenset[str]
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
+    premises: dict[str, str]
+
+    @functools.cached_property
+    def config_functions(self) -> frozenset[str]:
+        """The functions that compose, merge and convert configurations, and make objects of them."""
+        merging = self.mergers | self.word_configs | self.converters | self.structurers | self.instantiators
+        return merging | self.composition_folders | self.compositions
 
     @functools.cached_property
     def _prefixes(self) -> frozenset[str]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 
 from mpslint.config.shell import read_shell
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
-from mpslint.facts.facts import Command
+from mpslint.facts.facts import Command, Given
+from mpslint.facts.values import Known
 from mpslint.project.loaded import find_file
 from mpslint.project.resolve import locate, search_folders
 
+COMMAND_LINE_FILE = "<command line>"
+"""What stands for the file of a launch that the user types."""
 MOST_LAUNCHES = 12
 """Lines of one shell script that are followed; a longer list repeats one script."""
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
@@ -30,6 +34,11 @@ class Entry:
     number: int = 0
     """Which of the launches of that shell script it is, from 0."""
 
+    @property
+    def shown_at(self) -> str:
+        """The file that the run is shown for: what starts it, the script where the user types the rest."""
+        return self.launch if self.launch and os.path.basename(self.launch) != COMMAND_LINE_FILE else self.script
+
 
 @record(frozen=True, slots=True, eq=False)
 class Launch:
@@ -38,6 +47,8 @@ class Launch:
     script: str
     command: Command
     """With the flags that the Python file gets."""
+    given: tuple[Given, ...] = ()
+    """The words that the Python file gets."""
 
 
 def launches_in(text: str, path: str, offset: int = 0) -> tuple[Launch, ...]:
@@ -47,14 +58,28 @@ def launches_in(text: str, path: str, offset: int = 0) -> tuple[Launch, ...]:
     found = []
     for command in read_shell(text, offset).commands:
         started = command.script or command
-        script = next(_scripts(started, path, is_launched=command.script is not None), None)
-        if script is not None:
-            found.append(Launch(script, started))
+        for word, script in _scripts(started, path, is_launched=command.script is not None):
+            found.append(Launch(script, started, _behind(word, started)))
     return tuple(found[:MOST_LAUNCHES])
 
 
-def _scripts(command: Command, path: str, is_launched: bool) -> Iterator[str]:
-    """Yield the Python file that a command starts: `python train.py`, `python -m pkg.train`, `train.py` behind a launcher."""
+def command_line(script: str, words: Sequence[str]) -> tuple[str, str]:
+    """Return the path and the text of a shell script that would start a script with some words, though none is there."""
+    folder, name = os.path.split(script)
+    return os.path.join(folder, COMMAND_LINE_FILE), f"python {shlex.join([name, *words])}\n"
+
+
+def _behind(word: str, command: Command) -> tuple[Given, ...]:
+    """Return the words of a command behind the one that names what it starts."""
+    texts = [given.value.value if isinstance(given.value, Known) else None for given in command.given]
+    return command.given[texts.index(word) + 1 :] if word in texts else ()
+
+
+def _scripts(command: Command, path: str, is_launched: bool) -> Iterator[tuple[str, str]]:
+    """Yield the Python file that a command starts, with the word that names it.
+
+    That is one of `python train.py`, `python -m pkg.train`, and `train.py` behind a launcher.
+    """
     words = list(command.words)
     if words and _PYTHON.fullmatch(words[0]):
         words = words[1:]
@@ -64,10 +89,11 @@ def _scripts(command: Command, path: str, is_launched: bool) -> Iterator[str]:
         words = words[1:]
     is_module = len(words) > 1 and words[0] == "-m"
     if is_module or (is_launched and words and not words[0].endswith(".py")):
-        located = locate(words[1] if is_module else words[0], search_folders(path))
+        name = words[1] if is_module else words[0]
+        located = locate(name, search_folders(path))
         if located is not None and located.file:
-            yield os.path.join(located.folder, "__main__.py") if located.folder else located.file
+            yield name, os.path.join(located.folder, "__main__.py") if located.folder else located.file
     elif words and words[0].endswith(".py"):
         found = find_file(words[0], path, path)
         if found is not None:
-            yield os.path.normpath(os.path.join(absolute(folder_of(found)), os.path.basename(found)))
+            yield words[0], os.path.normpath(os.path.join(absolute(folder_of(found)), os.path.basename(found)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.core.folders import absolute, folder_of
@@ -19,8 +20,15 @@ LARGEST = 200_000
 MOST_COMPOSED = 40
 """Files that one composition reads."""
 
+MOST_ROUNDS = 4
+"""Times that defaults lists override what others choose."""
+_OWN_FLAGS = {"--config-name": "name", "-cn": "name", "--config-path": "folder", "-cp": "folder"}
 _PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json))["']""")
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
+_INITIALIZED = re.compile(r"\binitialize\(([^)]*)\)")
+_BY_CALL = re.compile(r"\bcompose\(([^)]*)\)")
+_OVERRIDE = re.compile(r"""["']([\w+~@./-]+=[^"'\n]*)["']""")
+_TARGET = re.compile(r"""^[ \t-]*["']?(?:_target_|class_path)["']?[ \t]*:[ \t]*["']?([\w.]+)""", re.MULTILINE)
 _ARGUMENT = re.compile(r"""\b(config_path|config_name)\s*=\s*["']([^"'\n]{1,200})["']""")
 _PACKAGE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\n)*?[ \t]*#[ \t]*@package[ \t]+([\w.]+)")
 
@@ -43,12 +51,22 @@ def paths_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PATH.findall(text)))
 
 
-def composed_in(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the folder and the name of each configuration that a Python text has Hydra compose."""
+def composed_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return the folder, the name and the overrides of each configuration that a Python text has Hydra compose."""
     if "hydra" not in text:
         return ()
-    found = (dict(_ARGUMENT.findall(call)) for call in _COMPOSED.findall(text))
-    return tuple((one["config_path"], one["config_name"]) for one in found if len(one) == 2)
+    found = [dict(_ARGUMENT.findall(call)) for call in _COMPOSED.findall(text)]
+    whole = [(one["config_path"], one["config_name"], ()) for one in found if len(one) == 2]
+    folders = [one["config_path"] for call in _INITIALIZED.findall(text) if "config_path" in (one := dict(_ARGUMENT.findall(call)))]
+    for call in _BY_CALL.findall(text) if folders else ():
+        named = dict(_ARGUMENT.findall(call))
+        whole += [(folder, named["config_name"], tuple(_OVERRIDE.findall(call))) for folder in folders if "config_name" in named]
+    return tuple(whole)
+
+
+def targets_in(text: str) -> tuple[str, ...]:
+    """Return the dotted names of what a configuration file says to call."""
+    return tuple(dict.fromkeys(_TARGET.findall(text)))
 
 
 def find_file(path: str, importer: str, script: str) -> str | None:
@@ -65,50 +83,130 @@ def find_file(path: str, importer: str, script: str) -> str | None:
     return None
 
 
-def composition(folder: str, name: str, text_of: TextOf) -> tuple[Composed, ...]:
+@record(frozen=True, slots=True)
+class Overrides:
+    """What the words of a command line change of a configuration that Hydra composes."""
+
+    choices: Mapping[str, str]
+    """What is chosen of each group, by its path (`model`, `model/encoder`)."""
+    added: tuple[str, ...] = ()
+    """The groups among them that no defaults list has to name (`+experiment=small`)."""
+    values: tuple[tuple[str, str, int], ...] = ()
+    """The keys that are set, with the text of the value and the number of the word."""
+    name: str = ""
+    """The configuration that is composed in place of the one that the code names."""
+    folder: str = ""
+    """The folder that it lies in, in place of the one that the code names."""
+
+
+NOTHING = Overrides({})
+
+
+def overrides_in(words: Sequence[str], folder: str) -> Overrides:
+    """Return what the words of a command line say of a configuration whose groups are folders below `folder`."""
+    chosen: dict[str, str] = {}
+    added: list[str] = []
+    values: list[tuple[str, str, int]] = []
+    own = {"name": "", "folder": ""}
+    is_value = ""
+    for number, word in enumerate(words):
+        flag, equals, text = word.partition("=")
+        if flag in _OWN_FLAGS:
+            is_value = "" if equals else _OWN_FLAGS[flag]
+            own[_OWN_FLAGS[flag]] = text
+        elif is_value:
+            own[is_value], is_value = word, ""
+        elif equals and not word.startswith("-"):
+            key = flag.lstrip("+~")
+            group = key.partition("@")[0]
+            if "." not in key and os.path.isdir(os.path.join(folder, group)):
+                chosen[group] = text
+                added += [group] if flag.startswith("+") else []
+            else:
+                values.append((key, text, number))
+    return Overrides(chosen, tuple(added), tuple(values), own["name"], own["folder"])
+
+
+def composition(folder: str, name: str, text_of: TextOf, overrides: Overrides = NOTHING) -> tuple[Composed, ...]:
     """Return the files of a configuration that Hydra composes, in the order in which later ones count for more; none if one is missing."""
-    found: list[Composed] = []
-    is_whole = _compose(folder, name, (), found, text_of, [])
-    return tuple(found) if is_whole else ()
+    chosen = dict(overrides.choices)
+    for _ in range(MOST_ROUNDS):
+        composer = _Composer(os.path.normpath(folder), text_of, chosen)
+        is_whole = composer.compose(composer.root, overrides.name or name, (), [])
+        for group in overrides.added:
+            place = os.path.join(composer.root, group)
+            is_whole = is_whole and composer.compose(place, chosen[group], tuple(group.split("/")), [])
+        if not is_whole:
+            return ()
+        if chosen.items() >= composer.overridden.items():
+            return tuple(composer.found)
+        chosen = {**composer.overridden, **chosen}
+    return ()
 
 
-def _compose(
-    folder: str, name: str, package: tuple[str, ...], found: list[Composed], text_of: TextOf, above: list[str], is_optional: bool = False
-) -> bool:
-    """Add a file and those of its defaults list; return whether all of them are there."""
-    file = os.path.normpath(os.path.join(folder, name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"))
-    text = text_of(file)
-    if text is None or file in above or len(found) >= MOST_COMPOSED:
-        return is_optional
-    header = _PACKAGE.match(text)
-    if header is not None:
-        package = () if header[1] == "_global_" else tuple(header[1].split("."))
-    own = Composed(file, package)
-    mapping = first_mapping(text)
-    defaults = mapping.entries.get("defaults") if mapping is not None else None
-    items = defaults.node.items if defaults is not None and isinstance(defaults.node, ConfigSequence) else []
-    for item in items:
-        if isinstance(item, ConfigScalar) and isinstance(item.value, Known):
-            if item.value.value == "_self_":
-                found.append(own)
-            elif not _compose(folder, str(item.value.value), package, found, text_of, [*above, file]):
-                return False
-        elif isinstance(item, ConfigMapping):
-            for key, chosen in _choices(item):
-                words = key.split()
-                group, _, target = words[-1].partition("@")
-                if "override" in words[:-1] or group.startswith("hydra/") or chosen is None:
-                    continue
-                inner = tuple(target.split(".")) if target else tuple(part for part in group.strip("/").split("/"))
-                inner = () if target == "_global_" else (*package, *inner)
-                place = os.path.join(folder, group.strip("/"))
-                if not _compose(place, chosen, inner, found, text_of, [*above, file], "optional" in words[:-1]):
+@record(eq=False)
+class _Composer:
+    """Reads the defaults lists of a configuration."""
+
+    root: str
+    text_of: TextOf
+    choices: Mapping[str, str]
+    found: list[Composed] = field(default_factory=list)
+    overridden: dict[str, str] = field(default_factory=dict)
+    """What the defaults lists choose of groups that others name (`override /model: large`)."""
+
+    def compose(self, folder: str, name: str, package: tuple[str, ...], above: list[str], is_optional: bool = False) -> bool:
+        """Add a file and those of its defaults list; return whether all of them are there."""
+        file = os.path.normpath(os.path.join(folder, name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"))
+        text = self.text_of(file)
+        if text is None or file in above or len(self.found) >= MOST_COMPOSED:
+            return is_optional
+        header = _PACKAGE.match(text)
+        if header is not None:
+            package = () if header[1] == "_global_" else tuple(header[1].split("."))
+        own = Composed(file, package)
+        mapping = first_mapping(text)
+        defaults = mapping.entries.get("defaults") if mapping is not None else None
+        items = defaults.node.items if defaults is not None and isinstance(defaults.node, ConfigSequence) else []
+        for item in items:
+            if isinstance(item, ConfigScalar) and isinstance(item.value, Known):
+                if item.value.value == "_self_":
+                    self.found.append(own)
+                elif not self._named(str(item.value.value), folder, package, [*above, file]):
                     return False
-        else:
-            return False
-    if own not in found:
-        found.append(own)
-    return True
+            elif isinstance(item, ConfigMapping):
+                if not all(self._chosen(key, chosen, folder, package, [*above, file]) for key, chosen in _choices(item)):
+                    return False
+            else:
+                return False
+        if own not in self.found:
+            self.found.append(own)
+        return True
+
+    def _named(self, name: str, folder: str, package: tuple[str, ...], above: list[str]) -> bool:
+        """Add a file that a defaults list names by itself."""
+        name, _, target = name.partition("@")
+        inner = (
+            package if not target else () if target == "_global_" else (*package, *(part for part in target.split(".") if part != "_here_"))
+        )
+        return self.compose(self.root if name.startswith("/") else folder, name.lstrip("/"), inner, above)
+
+    def _chosen(self, key: str, chosen: str | None, folder: str, package: tuple[str, ...], above: list[str]) -> bool:
+        """Add the file that is chosen of a group."""
+        words = key.split()
+        group, _, target = words[-1].partition("@")
+        place = os.path.normpath(os.path.join(self.root if group.startswith("/") else folder, group.strip("/")))
+        path = os.path.relpath(place, self.root)
+        if "override" in words[:-1]:
+            if chosen is not None and not path.startswith("hydra"):
+                self.overridden[path] = chosen
+            return True
+        chosen = self.choices.get(path, chosen)
+        if group.startswith("hydra/") or chosen in (None, "null"):
+            return True
+        inner = tuple(part for part in target.split(".") if part != "_here_") if target else tuple(group.strip("/").split("/"))
+        inner = () if target == "_global_" else (*package, *inner)
+        return self.compose(place, str(chosen), inner, above, "optional" in words[:-1])
 
 
 def _choices(item: ConfigMapping) -> Iterator[tuple[str, str | None]]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
-from mpslint.facts.facts import Command
+from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
 from mpslint.project.launch import Entry, Launch, launches_in
-from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, paths_in
+from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, overrides_in, paths_in, targets_in
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
 from mpslint.source.document import Document, Part
 
@@ -48,8 +48,8 @@ class Project:
     """The paths of configuration files that each file writes."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     """The lines of each shell script that start Python files."""
-    composed: dict[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
-    """The folder and the name of what each file has Hydra compose."""
+    composed: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
+    """The folder, the name and the overrides of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
     trees: dict[str, Any] = field(default_factory=dict)
     """The statements of each file, once some run parsed it; they have the same lines in every run."""
@@ -62,6 +62,12 @@ class Project:
             self.first_lines[path] = self.next_line
             self.next_line += lines
         return self.first_lines[path]
+
+    def renew(self, path: str) -> None:
+        """Forget a file whose text has changed; its lines come behind those of all others from now on."""
+        for known in (self.documents, self.imports, self.folders, self.paths, self.launched, self.composed, self.trees, self.first_lines):
+            known.pop(path, None)
+        self.behind = {key: files for key, files in self.behind.items() if key[0] != path}
 
     def document(self, path: str) -> Document | None:
         """Return the Document of a file by its absolute path."""
@@ -108,14 +114,14 @@ class Project:
                 if length == len(parts):
                     inner = (submodule(located, name) for name in one.names if name != "*")
                     yield from (module.file for module in inner if module is not None and module.file)
-        document = self.document(path) if path.endswith(".ipynb") else None
-        for name in run_files_of(document.text) if document is not None else ():
-            helper = os.path.normpath(os.path.join(os.path.dirname(path), name))
-            if os.path.isfile(helper):
+        document = self.document(path)
+        text = "" if document is None else document.text if path.endswith(".ipynb") else document.python
+        for name in run_files_of(text):
+            if (helper := find_file(name, path, script)) is not None:
                 yield helper
 
     def configs_behind(self, path: str, script: str) -> Iterator[str]:
-        """Yield the configuration files that a file names, and those that Hydra composes for it."""
+        """Yield the configuration files that a file names."""
         if path not in self.paths:
             document = self.document(path)
             self.paths[path] = paths_in(document.python) if document is not None else ()
@@ -124,9 +130,22 @@ class Project:
             found = find_file(written, path, script)
             if found is not None and self.text(found) is not None:
                 yield found
-        for folder, name in self.composed[path]:
-            for one in composition(os.path.join(os.path.dirname(path), folder), name, self.text):
+
+    def composed_behind(self, path: str, words: Sequence[str]) -> Iterator[str]:
+        """Yield the configuration files that Hydra composes for a file, which is started with some words."""
+        for below, name, written in self.composed.get(path, ()):
+            folder = os.path.join(os.path.dirname(path), below)
+            for one in composition(folder, name, self.text, overrides_in((*written, *words), folder)):
                 yield one.file
+
+    def called_behind(self, path: str, script: str) -> Iterator[str]:
+        """Yield the modules of the project that a configuration file says to call something of."""
+        for target in targets_in(self.text(path) or ""):
+            module = target.rpartition(".")[0]
+            for name in (module, module.rpartition(".")[0]):
+                located = self.locate(name, 0, script, script) if name else None
+                if located is not None and located.file:
+                    yield located.file
 
     def text(self, path: str) -> str | None:
         """Return the text of a configuration file; None for one that cannot be read, or holds data."""
@@ -144,18 +163,22 @@ class Project:
         """Return the files that a run reads, by their absolute paths, the script first and the nearest next."""
         script = entry.script
         found: dict[str, None] = {script: None}
+        texts: list[str] = []
         if entry.launch:
             found[entry.launch] = None
-            given = (flag.value for flag in self.launches(entry.launch)[entry.number].command.flags.values())
-            texts = (value.value for value in given if isinstance(value, Known) and str(value.value).endswith(ENDINGS))
-            named = (find_file(str(text), entry.launch, script) for text in texts)
+            words = self.launches(entry.launch)[entry.number].given
+            texts = [str(word.value.value) if isinstance(word.value, Known) else "" for word in words]
+            files = (text.rpartition("=")[2] for text in texts)
+            named = (find_file(text, entry.launch, script) for text in files if text.endswith((*ENDINGS, ".py")))
             found.update(dict.fromkeys(path for path in named if path is not None and self.text(path) is not None))
-        for path in (waiting := [script]):
+        for path in (waiting := list(found)):
             key = path, self.search_folders(script)
-            if key not in self.behind:
-                is_code = not path.endswith(ENDINGS)
-                self.behind[key] = (*self.files_behind(path, script), *self.configs_behind(path, script)) if is_code else ()
-            for file in self.behind[key]:
+            if key not in self.behind and path != entry.launch:
+                if path.endswith(ENDINGS):
+                    self.behind[key] = tuple(self.called_behind(path, script))
+                else:
+                    self.behind[key] = (*self.files_behind(path, script), *self.configs_behind(path, script))
+            for file in (*self.behind.get(key, ()), *self.composed_behind(path, texts)):
                 if file not in found and len(found) < MOST_FILES:
                     found[file] = None
                     waiting.append(file)
@@ -175,7 +198,11 @@ class Run:
     launch: str = ""
     """The absolute path of the shell script that starts it, if one does."""
     command: Command | None = None
-    """The line of that shell script, with the flags that the script gets."""
+    """The line of that shell script."""
+    given: tuple[Given, ...] = ()
+    """The words that the script gets from it."""
+    is_cut: bool = False
+    """It imports or reads more than a run may."""
 
     def locate(self, module: str, level: int, importer: str) -> Located | None:
         """Return where an import leads; None for what is no module of the run."""
@@ -196,8 +223,11 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         return None
     found: dict[str, tuple[int, int, Document]] = {}
     size = 0
-    for path in project.closure(entered):
+    closure = project.closure(entered)
+    is_cut = len(closure) >= MOST_FILES
+    for path in closure:
         document = project.document(path)
+        is_cut = is_cut or size > MOST_CHARACTERS
         if document is not None and size <= MOST_CHARACTERS:
             lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
             first = 1 if document.cells else project.first_line(path, lines)
@@ -231,7 +261,7 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         started=parts[script],
     )
     if not entered.launch or entered.launch not in parts:
-        return Run(project, script, joined, parts)
+        return Run(project, script, joined, parts, is_cut=is_cut)
     text = parts[entered.launch].document.text
-    command = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number].command
-    return Run(project, script, joined, parts, entered.launch, command)
+    launch = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number]
+    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given, is_cut)

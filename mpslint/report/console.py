@@ -41,11 +41,15 @@ def print_wrapped(text: str, console: Console, *, indent: int = 0, style: str = 
 
 
 def print_rows(rows: Sequence[tuple[Text, str]], console: Console) -> None:
-    """Print rows of a name and a text, the texts aligned and wrapped."""
-    column = max((name.cell_len for name, _ in rows), default=0) + 2
+    """Print rows of a name and a text, the texts aligned and wrapped; a name as wide as a path stands above its text."""
+    widest = console.width // 2
+    column = max((name.cell_len for name, _ in rows if name.cell_len <= widest), default=2) + 2
     width = max(30, console.width - column)
     for name, text in rows:
         first, *more = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+        if name.cell_len > widest:
+            console.print(name, soft_wrap=True)
+            name = Text("")
         console.print(Text.assemble(name, " " * (column - name.cell_len) if first else "", first), soft_wrap=True)
         for line in more:
             console.print(Text(" " * column + line), soft_wrap=True)

@@ -21,7 +21,7 @@ from mpslint.core.versions import format_version
 from mpslint.doctor import Examination, Machine, Problem, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
-from mpslint.verify.calibrations import MeasuredSteps
+from mpslint.verify.calibrations import FILE, MeasuredSteps
 from mpslint.verify.record import to_data
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
@@ -35,7 +35,7 @@ def print_examination(
     """Print what was found and what was measured here, then what is wrong."""
     measured = [(f"Measured here on {one.date}", list(calibration_rows(one))) for one in calibrations]
     if steps:
-        measured.append(("Steps measured here", [(one.run, _steps(one)) for one in steps]))
+        measured.append(("Steps measured here", [(_run(one), _steps(one)) for one in steps]))
     for title, rows in (*_parts(examination), *measured):
         console.print(Text(title, style="bold"))
         print_rows([(Text(f"  {name}"), value) for name, value in rows], console)
@@ -100,6 +100,11 @@ def calibration_rows(rates: Calibration) -> Iterator[tuple[str, str]]:
     yield "waiting (.item())", f"{rates.wait * 1e6:.3g} us"
     yield "a new shape", f"{rates.compile * 1e3:.3g} ms"
     yield "remove with", "mpslint doctor --forget-calibration"
+
+
+def _run(one: MeasuredSteps) -> str:
+    """Return the name of a run: its script, else the start of the digest of its spec."""
+    return one.run.removeprefix(FILE) if one.run.startswith(FILE) else f"run {one.run[:12]}"
 
 
 def _steps(one: MeasuredSteps) -> str:

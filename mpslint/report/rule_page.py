@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Safety, Severity
@@ -35,8 +36,26 @@ def outcome_versions(rule: Rule, outcome: Outcome) -> str:
 
 def in_general(message: str) -> str:
     """Return a message without what is filled in for a file: `accelerate {accelerate}` is just accelerate, `{length__bound}` is LENGTH."""
+    for hole, word in _WORDS.items():
+        message = message.replace(f"{{{hole}}}", word)
+    message = re.sub(r"\bPyTorch \{torch\}", "PyTorch", message)
     message = re.sub(r"(?i) (?:with|in) ([\w-]+) \{\1\}( \w)?", lambda found: _joined(message[: found.start()], found[2] or ""), message)
-    return re.sub(r"\{([a-z]+)\w*\}", _placeholder, re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message))
+    message = re.sub(r"(?i)\b([\w-]+) \{\1\}", r"\1", message)
+    message = re.sub(r"(?i)\{(?:\w*_)?(\w+)\} (?=\1\b)", "N ", message)  # `{embedding__mib} MiB` is N MiB
+    kinds = Counter(hole.partition("__")[0] for hole in dict.fromkeys(re.findall(r"\{(\w+)\}", message)))
+    return re.sub(r"\{(\w+)\}", lambda hole: _placeholder(hole[1], kinds), message)
+
+
+_WORDS = {
+    "written": "CODE",
+    "what": "DETAILS",
+    "use": "ANOTHER",
+    "called": "CALL",
+    "who": "CALL",
+    "model__active_dropout": "DROPOUT",
+    "model__lora_dropout": "DROPOUT",
+}
+"""What stands for holes whose names say nothing by themselves."""
 
 
 def _joined(before: str, after: str) -> str:
@@ -44,9 +63,13 @@ def _joined(before: str, after: str) -> str:
     return after.upper() if before.endswith(".") or not before else after
 
 
-def _placeholder(hole: re.Match[str]) -> str:
-    """Return what stands for a part of a message that each file fills in, written as the usage of a command names its arguments."""
-    return {"written": "CODE", "what": "DETAILS"}.get(hole.group(1), hole.group(1).upper())
+def _placeholder(hole: str, kinds: Mapping[str, int]) -> str:
+    """Return what stands for a part that each file fills in, written as the usage of a command names its arguments.
+
+    `{length__bound}` is LENGTH, but where a message has several of one kind (`kinds`), `{embedding__width}` is WIDTH.
+    """
+    kind, _, detail = hole.partition("__")
+    return (detail if detail and kinds[kind] > 1 else kind).upper().replace("_", " ")
 
 
 def told_fixes(rule: Rule) -> list[tuple[str, str, str]]:

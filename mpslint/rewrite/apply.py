@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from mpslint.core.finding import Edit, Finding, MpslintError, Safety, Span
+from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Severity, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
-from mpslint.rule.rule import Rule, load_rules
+from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target.target import Target
 
 MOST_ROUNDS = 10
+Judge = Callable[[Mapping[str, Document]], Mapping[str, Checked]]
+"""What files give, by path, whose Documents are these."""
 
 
 class FixError(MpslintError):
@@ -54,22 +58,107 @@ def fix(
     `within` adds to what a check of the Document gives what the runs around it say of it.
     Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes keep changing the file.
     """
-    rules = load_rules() if rules is None else rules
+    path = document.path
+    fixed = fix_together(
+        {path: document}, lambda texts: {path: within(check(texts[path], target, rules))}, lambda _, finding: wanted(finding), unsafe
+    )
+    return fixed[path]
+
+
+def fix_together(documents: Mapping[str, Document], judge: Judge, wanted: Callable[[str, Finding], bool], unsafe: bool) -> dict[str, Fixed]:
+    """Return the files of a run with everything mended that can be, as one change: what one file gains by it never costs another.
+
+    A fix that would cause an error, in whatever file, is not made. Raises FixError as `fix` does; then no file is changed.
+    """
     allowed = (Safety.SAFE, Safety.UNSAFE) if unsafe else (Safety.SAFE,)
-    before = current = within(check(document, target, rules))
-    applied: list[Finding] = []
-    original = data = _bytes(document, ())
-    for _ in range(MOST_ROUNDS):
-        chosen = next(filter(None, (_choose([f for f in current.findings if wanted(f)], safety) for safety in allowed)), [])
+    state = before = judge(documents)
+    data = {path: _bytes(document, ()) for path, document in documents.items()}
+    texts, original = dict(documents), dict(data)
+    applied: dict[str, list[Finding]] = {path: [] for path in documents}
+    refused: dict[tuple[str, str], str] = {}
+    """Why fixes are not made, by file and rule."""
+    rounds = 0
+    while rounds < MOST_ROUNDS:
+        offered = {path: [one for one in state[path].findings if wanted(path, one) and (path, one.rule) not in refused] for path in texts}
+        chosen = next(filter(None, ({p: f for p in texts if (f := _choose(offered[p], safety))} for safety in allowed)), {})
         if not chosen:
-            return Fixed(before, current, original, data, tuple(applied))
-        data = _bytes(current.document, tuple(edit for finding in chosen for edit in _edits(finding)))
-        following = within(check(read(document.path, data, document.kind), target, rules))
-        _refuse_damage(current, following, chosen)
-        applied += chosen
-        current = following
-    names = ", ".join(sorted({finding.rule for finding in applied[-len(chosen) :]}))
-    raise FixError(f"{document.path}: fixes of {names} keep changing the file; it is left unchanged")
+            return {
+                path: Fixed(before[path], _told(state[path], path, refused), original[path], data[path], tuple(applied[path]))
+                for path in texts
+            }
+        following, made = _made(chosen, texts, state, judge, allowed, refused)
+        rounds += made is chosen  # where some are not made, there are as many rounds as rules at most
+        for path, findings in made.items():
+            data[path] = _bytes(texts[path], tuple(edit for finding in findings for edit in _edits(finding)))
+            texts[path] = following[path].document
+            applied[path] += findings
+        state = following
+    names = ", ".join(sorted({finding.rule for findings in chosen.values() for finding in findings}))
+    raise FixError(f"{next(iter(chosen))}: fixes of {names} keep changing the file; it is left unchanged")
+
+
+def _made(
+    chosen: dict[str, list[Finding]],
+    texts: Mapping[str, Document],
+    state: Mapping[str, Checked],
+    judge: Judge,
+    allowed: Sequence[Safety],
+    refused: dict[tuple[str, str], str],
+) -> tuple[Mapping[str, Checked], dict[str, list[Finding]]]:
+    """Return what files give after fixes, and which of these: all, or, where they cause errors, rule by rule those that cause none."""
+    following = _after(chosen, texts, state, judge)
+    cause = _caused(state, following, allowed)
+    if not cause:
+        return following, chosen
+    rules = sorted({finding.rule for findings in chosen.values() for finding in findings})
+    if len(rules) == 1:
+        refused.update({(path, rules[0]): cause for path in chosen})
+        return state, {}
+    for rule in rules:
+        some = {path: own for path, findings in chosen.items() if (own := [one for one in findings if one.rule == rule])}
+        following, made = _made(some, texts, state, judge, allowed, refused)
+        if made:
+            return following, made  # what is left waits for the next round
+    return state, {}
+
+
+def _after(
+    chosen: Mapping[str, list[Finding]], texts: Mapping[str, Document], state: Mapping[str, Checked], judge: Judge
+) -> Mapping[str, Checked]:
+    """Return what files give with some fixes made. Raises FixError where one does not parse any more."""
+    changed = dict(texts)
+    for path, findings in chosen.items():
+        data = _bytes(texts[path], tuple(edit for finding in findings for edit in _edits(finding)))
+        changed[path] = read(texts[path].path, data, texts[path].kind)
+    following = judge(changed)
+    for path, findings in chosen.items():
+        _refuse_damage(state[path], following[path], findings)
+    return following
+
+
+def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], allowed: Sequence[Safety]) -> str:
+    """Return the first error that is there now and was not before, apart from those that the next round fixes; '' for none."""
+    for path, checked in after.items():
+        known = Counter(finding.rule for finding in before[path].findings)
+        found = Counter(finding.rule for finding in checked.findings)
+        for finding in checked.findings:
+            is_fixable = finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
+            if finding.severity is Severity.ERROR and found[finding.rule] > known[finding.rule] and not is_fixable:
+                place = checked.document.place(finding.span.start)
+                return f"{finding.rule} in line {place.line} of {checked.document.path}"
+    return ""
+
+
+def _told(checked: Checked, path: str, refused: Mapping[tuple[str, str], str]) -> Checked:
+    """Return what a file gives, with the fixes that are not made as advice that says why."""
+    if not any(refused.get((path, one.rule)) for one in checked.findings):
+        return checked
+    findings = []
+    for one in checked.findings:
+        cause = refused.get((path, one.rule), "")
+        fix = Fix(Safety.MANUAL, f"{one.fix.summary} (not made: it would cause {cause})") if one.fix is not None and cause else one.fix
+        findings.append(replace(one, fix=fix))
+    return replace(checked, findings=tuple(findings))
 
 
 def _edits(finding: Finding) -> tuple[Edit, ...]:

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version
 from mpslint.facts.facts import Call
+from mpslint.facts.values import Known
 from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
@@ -28,6 +30,7 @@ from mpslint.source.document import Document, Kind
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 COMMENT_REASON = "it would delete a comment"
+UNKNOWN_VALUE = object()
 FOR_ALL_REASON = "it changes the run on other machines that use this file"
 
 
@@ -88,7 +91,9 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
     """Return the edits of a recipe, all of them or none."""
     parts: list[Written] = []
-    wanted = dict(recipe.set)
+    wanted = {name: _wanted(value, match) for name, value in recipe.set.items()}
+    if UNKNOWN_VALUE in wanted.values():
+        return None
     if recipe.compute:
         computed = _computed(recipe.compute, match, evidence)
         if computed is None:
@@ -118,6 +123,17 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
         return None
     reason = next((part.reason for part in parts if part.reason), "")
     return with_bound_names(Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
+
+
+def _wanted(value: Any, match: Match) -> Any:
+    """Return the value that a recipe gives a setting: itself, that of another setting, or what a table has for the value that was found."""
+    if not isinstance(value, Mapping):
+        return value
+    if "same_as" in value:
+        found = match.plan.constant(value["same_as"]) if match.plan is not None else None
+    else:
+        found = platform_data(value["table"]).get(match.values["value"])
+    return UNKNOWN_VALUE if found is None else found
 
 
 def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
@@ -154,13 +170,22 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
     setting = match.setting
     for name, text in recipe.argument.items():
         if call is None and setting is not None and setting.mapping is not None:
-            part = write_entry(evidence, setting.mapping, name, ast.literal_eval(fill(text, match, evidence)))
+            written = _constant(fill(text, match, evidence))
+            part = write_entry(evidence, setting.mapping, name, written.value) if written is not None else None
         else:
             part = _set_argument(evidence, match, name, fill(text, match, evidence)) if call is not None else None
         if part is None:
             return None
         parts.append(part)
     return parts
+
+
+def _constant(text: str) -> Known | None:
+    """Return a value that Python writes as a constant, which a configuration file can hold too; None for any other."""
+    try:
+        return Known(ast.literal_eval(text))
+    except ValueError:
+        return None
 
 
 def _removed(match: Match, evidence: Evidence) -> Written | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mpslint.facts.facts import Argument, Call
 from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
 
@@ -66,7 +67,9 @@ def call_holds(call: Call, condition: Condition) -> bool:
             return False
     elif not any(fits_any(name, condition.names) for name in call.names):
         return False
-    if condition.in_loop is not None and bool(call.context.loops) is not condition.in_loop:
+    if condition.in_loop == "training" and not is_in_each_step(call.context):
+        return False
+    if isinstance(condition.in_loop, bool) and bool(call.context.loops) is not condition.in_loop:
         return False
     given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
     return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
@@ -115,10 +118,15 @@ def _compare(constant: Any, op: str, value: Any) -> bool:
         return any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
     if op == "not":
         return not any(_equals(constant, one) for one in (value if isinstance(value, tuple) else (value,)))
+    if op == "is_a":
+        types = {"whole": int, "number": float, "text": str}
+        return type(constant) is types[value]
     if op == "matches":
         return isinstance(constant, str) and re.search(str(value), constant[:LONGEST_VALUE]) is not None
     if not isinstance(constant, (int, float)) or isinstance(constant, bool):
         return False
+    if op == "outside":
+        return not value[0] <= constant <= value[1]
     return bool({"at_least": constant >= value, "at_most": constant <= value, "above": constant > value, "below": constant < value}[op])
 
 

@@ -56,6 +56,8 @@ CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
 
 def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where a rule's conditions hold, each place once."""
+    if evidence.is_for_other_processors and not rule.everywhere:
+        return
     seen: set[Span] = set()
     first, *rest = rule.when
     for match in _candidates(first, evidence):
@@ -178,12 +180,26 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the calls that a condition is about."""
     for call in _named_calls(condition, evidence):
-        if call_holds(call, condition):
+        if call_holds(call, condition) and _comes_before(call, condition, evidence):
             span = evidence.span_of(call.node)
             name = call.name or call.method
             shown = ast.unparse(call.node.func)
             values = {"value": name, "written": shown, "spelling": shown}
             yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+
+
+def _comes_before(call: Call, condition: Condition, evidence: Evidence) -> bool:
+    """Return whether a call is of an object made in the role that a condition asks for, which calls the method that is to come `before`."""
+    made = evidence.file_plans.by_result.get(id(call.receiver)) if condition.of else None
+    if condition.of and (made is None or made.pattern.role != condition.of):
+        return False
+    if not condition.before:
+        return True
+    order = evidence.call_order
+    later = (other for other in evidence.calls_of_method.get(condition.before, ()) if other.receiver is call.receiver)
+    return not call.context.guards and any(
+        not other.context.guards and other.node is not call.node and order[id(other)] >= order[id(call)] for other in later
+    )
 
 
 def _named_calls(condition: Condition, evidence: Evidence) -> Iterator[Call]:

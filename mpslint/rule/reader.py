@@ -7,6 +7,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {ratio: [batch.eval, batch.train], above: 1}
     {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
     {method: cuda, arguments: {device: {is: 0}}}      a method, whatever the object's type
+    {method: [evaluate], of: trainer, before: train}  a method of what a call in this role made, which calls the other one later
     {environment: PYTORCH_MPS_FOO}                    an environment variable that is set
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
@@ -14,7 +15,8 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
     {program: true}                                   it is started by itself, not imported
-    {runs_on: mps}                                    something of the file is put there, or a Trainer does it
+    {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`
+                                                      of a function that nothing reaches may be it
     {check: retained_graph}                           a Python check in `mpslint/checks/`
     {suppression: unused}                             a comment that silences nothing, judged after all other rules
 
@@ -23,7 +25,9 @@ where the value was decided instead (`device = "cuda"` rather than each `.to(dev
 only, `once: run` the first one of all files of a check, and `unless_guarded` is a regular expression: a place under an undecided test that
 it matches is left alone. `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
 that catches, in a function that nothing calls.
-`beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it alone.
+A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
+true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
+alone.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
 may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
@@ -47,7 +51,10 @@ from mpslint.rule.rule import Condition, Example, FixRecipe, Outcome, Rule
 from mpslint.settings.roles import check_role, closest
 from mpslint.settings.vocabulary import load_vocabulary
 
-COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be")
+COMPARISONS = ("is", "not", "at_least", "at_most", "above", "below", "matches", "may_be", "is_a", "outside")
+TYPES = ("whole", "number", "text")
+"""What `is_a` asks for: a whole number, another number, or text."""
+IN_LOOP = (True, False, "training")
 SUBJECTS = (
     "setting",
     "product",
@@ -69,11 +76,11 @@ SUBJECTS = (
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
-    "styles", "direct",
+    "styles", "direct", "of", "before",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "beside_others",
+    "since", "versions", "at", "once", "certain", "everywhere", "beside_others",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -123,6 +130,7 @@ class RuleReader:
             bool(data.get("once", False)),
             data.get("once") == "run",
             bool(data.get("certain", False)),
+            bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
@@ -206,6 +214,10 @@ class RuleReader:
                     raise self.fail(f"{where}: unknown setting {name!r}{closest(name, load_vocabulary())}")
         for role in (*_as_tuple(data.get("roles", ())), *(names if subject == "role" else ())):
             check_role(str(role), f"{self.path}: {where}")
+        if data.get("in_loop") not in (None, *IN_LOOP):
+            raise self.fail(f"{where}: `in_loop` is true, false or training, not {data['in_loop']!r}")
+        if data.get("of"):
+            check_role(str(data["of"]), f"{self.path}: {where}")
         return Condition(
             subject,
             tuple(map(str, names)),
@@ -221,6 +233,8 @@ class RuleReader:
             _as_tuple(data.get("styles", ())),
             data.get("direct"),
             data.get("options", {}),
+            data.get("of", ""),
+            data.get("before", ""),
         )
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:
@@ -229,6 +243,8 @@ class RuleReader:
         for key in COMPARISONS:
             if key in data:
                 value = data[key]
+                if key == "is_a" and value not in TYPES:
+                    raise self.fail(f"{where}: `is_a` is one of {', '.join(TYPES)}, not {value!r}{closest(value, TYPES)}")
                 found.append((key, tuple(value) if isinstance(value, list) else value))
         if "any" in data:
             found.append(("any", data["any"]))
@@ -240,8 +256,12 @@ class RuleReader:
         if data.get("safety") not in [safety.value for safety in Safety]:
             raise self.fail("fix: safety is one of safe, unsafe, manual")
         for name in data.get("set", {}):
-            if name not in load_vocabulary():
-                raise self.fail(f"fix: unknown setting {name!r}{closest(name, load_vocabulary())}")
+            source = data["set"][name]
+            for one in (name, source["same_as"]) if isinstance(source, dict) and "same_as" in source else (name,):
+                if one not in load_vocabulary():
+                    raise self.fail(f"fix: unknown setting {one!r}{closest(one, load_vocabulary())}")
+            if isinstance(source, dict) and set(source) not in ({"same_as"}, {"table"}):
+                raise self.fail(f"fix: {name}: a value, {{same_as: SETTING}} or {{table: TABLE}}, not {source}")
         return FixRecipe(
             Safety(data["safety"]),
             self.versions(data),

@@ -30,7 +30,8 @@ class Condition:
     arguments: Mapping[str, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
     positional: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
-    in_loop: bool | None = None
+    in_loop: bool | str | None = None
+    """`training`: in every step of a loop that runs `backward()` itself, under no test."""
     receiver: str = ""
     roles: tuple[str, ...] = ()
     """The roles of the calls that may say a setting; `environment` and `attribute` for what no call says."""
@@ -39,6 +40,10 @@ class Condition:
     direct: bool | None = None
     """The value is decided where it is written, not by a name that stands for it."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    of: str = ""
+    """The role of the call that made the object whose method it is."""
+    before: str = ""
+    """A method that the same object calls later; both under no test."""
 
     @property
     def named_arguments(self) -> list[str]:
@@ -68,6 +73,8 @@ class FixRecipe:
     advice: str = ""
     reason: str = ""
     set: Mapping[str, Any] = field(default_factory=dict)
+    """Settings and their values; `{same_as: SETTING}` is that of the run, `{table: TABLE}` what `rules/platform/TABLE.yaml` has for the
+    value that was found. The recipe is passed over where there is none."""
     remove_argument: bool = False
     rename_argument: str = ""
     remove_statement: bool = False
@@ -114,6 +121,8 @@ class Rule:
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
     certain: bool
+    everywhere: bool
+    """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
     outcomes: tuple[Outcome, ...]

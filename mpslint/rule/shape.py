@@ -23,17 +23,21 @@ NUMBER = (int, float)
 NAMES = (str, list)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "name", "title", "why", "at", "unless_guarded", "severity", "message", "safety", "summary", "advice"), TEXT),
-    **dict.fromkeys(("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver"), TEXT),
-    **dict.fromkeys(("check", "behaviour", "versions", "matches"), TEXT),
+    **dict.fromkeys(
+        ("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver", "of", "before", "is_a"),
+        TEXT,
+    ),
+    **dict.fromkeys(("check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
     **dict.fromkeys(("certain", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
-    **dict.fromkeys(("written", "missing", "in_loop", "direct", "trains", "program"), (bool,)),
+    **dict.fromkeys(("written", "missing", "direct", "trains", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does"), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
-    **dict.fromkeys(("examples", "sources", "positional"), (list,)),
+    **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
     "since": (str, int, float),
     "once": (bool, str),
+    "in_loop": (bool, str),
 }
 MOST_COPIES = 10
 r"""How often a fixed repeat may copy a group that itself repeats (`(\d{1,3}\.){3}`)."""

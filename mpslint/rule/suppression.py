@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mpslint.core.finding import Edit, Finding, Span
 from mpslint.core.record import record
 from mpslint.program.walk import walk
+from mpslint.rule.renamed import current
 from mpslint.source.document import Document, Kind
 
 CELL_TAG = "mpslint-ignore"
@@ -45,7 +46,7 @@ class Suppression:
 
 def is_meant(word: str, rule: str, name: str) -> bool:
     """Return whether a word of a comment means a rule with this id and this name."""
-    return rule.startswith(word) or name.upper() == word
+    return rule.startswith(word) or name.upper() == word or rule == current(word)
 
 
 @record(frozen=True, slots=True)

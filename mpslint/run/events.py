@@ -7,55 +7,106 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+MOST_STEPS = 50_000
+"""Steps that are kept; of a longer run, every second, fourth, ... one, so that a night's record stays small."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimizer step: its number, seconds since the process started, memory in bytes (None where nothing measures), shapes so far."""
+    """One optimizer step: its number, seconds since the process started, memory in bytes (None where nothing measures), and how many
+    batch shapes there were so far (None where they aren't counted)."""
 
     number: int
     seconds: float
     live: int | None
     driver: int | None
-    shapes: int
+    shapes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What was found where values were looked at: the loss (None where there is none, or it isn't finite), and what is finite."""
+
+    step: int
+    loss: float | None
+    has_finite_loss: bool
+    has_finite_gradients: bool
+
+
+@dataclass(slots=True)
+class Fallback:
+    """An operator that ran on the CPU: the file and line that called it first, and what it took in the one step that was timed."""
+
+    operator: str
+    file: str
+    line: int
+    calls: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
 class Observed:
     """Everything that one process told so far."""
 
+    pid: int = 0
     device: str = ""
     has_mps: bool = False
     recommended: int | None = None
     """Bytes that Metal recommends on MPS, the memory of the GPU on CUDA, None elsewhere."""
     torch: str = ""
+    script: str = ""
+    """The file that the process runs, '' where it doesn't say."""
     dtypes: tuple[str, ...] = ()
     """Of the parameters that are trained."""
+    computed: dict[str, int] = field(default_factory=dict)
+    """In one step, how many layers computed in which dtype."""
     steps: list[Step] = field(default_factory=list)
-    fallbacks: list[tuple[str, str, int]] = field(default_factory=list)
-    """Operators that ran on the CPU, each with the file and line that called it first."""
-    not_finite: list[int] = field(default_factory=list)
-    """Steps at which a gradient was found NaN or infinite; not every step is looked at."""
+    fallbacks: dict[str, Fallback] = field(default_factory=dict)
+    values: list[Values] = field(default_factory=list)
+    """Looked at every 50th step."""
+    marks: dict[int, str] = field(default_factory=dict)
+    """What else was done after a step: evaluation, generation, checkpoint."""
     error: str = ""
     """The traceback of the exception that ended the process."""
     blind: str = ""
     """Why nothing, or nothing more, is watched."""
+    keeps_each: int = 1
 
     def take(self, event: list[Any]) -> None:
         """Add one event."""
         kind, *rest = event
         if kind == "step":
-            self.steps.append(Step(*rest))
+            self._step(Step(*rest))
         elif kind == "begin":
             self.device, self.has_mps, self.recommended, self.torch = rest[:4]
-            self.dtypes = tuple(rest[4])
+            self.dtypes, self.script = tuple(rest[4]), rest[5]
         elif kind == "fallback":
-            self.fallbacks.append((rest[0], rest[1], rest[2]))
-        elif kind == "not finite":
-            self.not_finite.append(rest[0])
+            self.fallbacks.setdefault(rest[0], Fallback(*rest))
+        elif kind == "cost":
+            self.fallbacks[rest[0]].calls, self.fallbacks[rest[0]].seconds = rest[1:]
+        elif kind == "values":
+            self.values.append(Values(*rest))
+        elif kind == "computed":
+            self.computed = rest[0]
+        elif kind == "mark":
+            self.marks[rest[0]] = " + ".join(filter(None, (self.marks.get(rest[0], ""), rest[1])))
         elif kind == "error":
             self.error = rest[0]
         elif kind == "blind":
             self.blind = rest[0]
+
+    def _step(self, step: Step) -> None:
+        if self.steps and self.steps[-1].number % self.keeps_each:
+            self.steps.pop()  # the last one is always there, whatever its number is
+        self.steps.append(step)
+        if len(self.steps) > MOST_STEPS:
+            self.keeps_each *= 2
+            self.steps = [one for one in self.steps if one.number % self.keeps_each == 0 or one is step]
+
+    @property
+    def not_finite(self) -> Values | None:
+        """The first look that found a loss or a gradient NaN or infinite."""
+        return next((one for one in self.values if not (one.has_finite_loss and one.has_finite_gradients)), None)
 
 
 @dataclass(slots=True)
@@ -74,7 +125,11 @@ class EventFolder:
                 lines, _, _ = stream.read().rpartition(b"\n")  # a line that is still being written waits
             if lines:
                 self._read[path.name] = self._read.get(path.name, 0) + len(lines) + 1
-                one = self.observed.setdefault(path.name, Observed())
+                one = self.observed.setdefault(path.name, Observed(int(path.stem)))
                 for line in lines.splitlines():
                     one.take(json.loads(line))
-        return max(self.observed.values(), key=lambda one: (len(one.steps), bool(one.error), bool(one.blind)), default=Observed())
+        return max(self.observed.values(), key=_weight, default=Observed())
+
+
+def _weight(one: Observed) -> tuple[int, bool, bool]:
+    return one.steps[-1].number if one.steps else 0, bool(one.error), bool(one.blind)

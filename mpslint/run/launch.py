@@ -16,6 +16,7 @@ from pathlib import Path
 from mpslint.core.finding import UsageError
 from mpslint.core.scratch import scratch_folder
 from mpslint.run.events import EventFolder, Observed
+from mpslint.run.probe import STOP
 from mpslint.run.system import resident_bytes, swap_bytes
 from mpslint.run.watcher import Watcher
 from mpslint.verify.keeper import become_subreaper, descendants
@@ -29,10 +30,11 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the command ended: its exit code as a shell gives it (128 + the signal's number), and what was observed."""
+    """How the command ended: its exit code as a shell gives it (128 + the signal's number), the signal, and what was observed."""
 
     exit_code: int
     observed: Observed
+    signal: int = 0
 
 
 def command_line(words: Sequence[str]) -> list[str]:
@@ -42,9 +44,7 @@ def command_line(words: Sequence[str]) -> list[str]:
     """
     first = words[0]
     if first.endswith(".ipynb"):
-        raise UsageError(
-            f"{first}: a notebook runs in Jupyter; write `from mpslint.run.monitor import watch` in it instead (docs/verify.md)"
-        )
+        raise UsageError(f"{first}: a notebook runs in Jupyter; begin it with `%load_ext mpslint` and `%mpslint run` (docs/verify.md)")
     if first.endswith(".py"):
         if not Path(first).is_file():
             raise UsageError(f"{first}: no such file")
@@ -55,11 +55,6 @@ def command_line(words: Sequence[str]) -> list[str]:
     if found is None:
         raise UsageError(f"{first}: no such command; name a script (train.py), -m MODULE, or a command such as accelerate launch")
     return [found, *words[1:]]
-
-
-def script_of(words: Sequence[str]) -> str | None:
-    """Return the Python script that a command names, so that it can be checked; None where it names none."""
-    return next((word for word in words if word.endswith(".py") and Path(word).is_file()), None)
 
 
 def environment(events: str) -> dict[str, str]:
@@ -88,7 +83,7 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
         observed = events.poll()
         keep(observed)
     code = process.returncode
-    return Ended(code if code >= 0 else 128 - code, observed)
+    return Ended(code, observed) if code >= 0 else Ended(128 - code, observed, -code)
 
 
 def _watch(
@@ -107,15 +102,18 @@ def _watch(
             process.wait(POLL_SECONDS)
             return
         now = time.monotonic()
-        if now - asked_system > SYSTEM_SECONDS:
-            asked_system, watcher.resident, watcher.swap = now, resident_bytes(process.pid), swap_bytes()
         observed = events.poll()
+        if now - asked_system > SYSTEM_SECONDS:
+            asked_system, watcher.resident, watcher.swap = now, resident_bytes(observed.pid or process.pid), swap_bytes()
         watcher.look(observed, now - start)
         keep(observed)
         if stop_before_swap and watcher.is_swapping and not is_stopped:
             is_stopped = True
-            watcher.say("stopping the run (--stop-before-swap): sent Ctrl-C, so that the trainer can save")
-            process.send_signal(signal.SIGINT)
+            watcher.say("stopping the run (--stop-before-swap): Ctrl-C after this step, so that the trainer can save")
+            if observed.steps and not observed.blind:
+                (events.folder / STOP).touch()  # the process that trains interrupts itself when its step is done
+            else:
+                process.send_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager

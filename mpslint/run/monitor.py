@@ -88,8 +88,8 @@ class Monitor:
                 left = max(recommended - values[-1], 0) / (trend.slope / self.every)
                 self.has_warned = True
                 warnings.warn(
-                    f"{name} memory grows by {trend.slope / self.every / 2**20:.2f} MB a step and passes the "
-                    f"{recommended / 2**30:.1f} GB that Metal recommends in about {left:.0f} steps",
+                    f"{name} memory grows by {trend.slope / self.every / 2**20:.2f} MiB a step and passes the "
+                    f"{recommended / 2**30:.1f} GiB that Metal recommends in about {left:.0f} steps",
                     MemoryGrowth,
                     stacklevel=4,
                 )

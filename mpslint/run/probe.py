@@ -2,7 +2,8 @@
 
 This file is loaded by its path, before anything else, into whatever Python runs the training: it imports the standard library only, and
 torch only where the training has imported it already. It writes one JSON list a line, such as `["step", number, seconds, live, driver,
-shapes]`, with null for memory that nothing measures.
+shapes]`, with null for memory that nothing measures. Nothing of it is left in the user's objects, which may be pickled, and nothing of it
+is in the user's tracebacks.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ import importlib.abc
 import importlib.util
 import json
 import os
+import signal
 import sys
 import time
 import traceback
 import warnings
+import weakref
 from types import ModuleType
 from typing import Any
 
-SAMPLE_STEPS = 50
-"""Gradients are looked at once in so many steps: looking waits for the device."""
 FLUSH_SECONDS = 0.5
 MOST_TEXT = 20_000
+STOP = "stop"
+"""The name of the file that asks for the end of the run."""
+OTHERS = 50
+"""Steps in a row of another optimizer after which that one leads: the next phase of a training."""
 _OPTIMIZER = "torch.optim.optimizer"
 
 
@@ -30,8 +35,8 @@ def install(folder: str) -> None:
     """Watch this process: for torch's optimizers, warnings and the exception that ends it. `folder` receives the events file."""
     if "--multiprocessing-fork" in sys.argv or "-c" in sys.orig_argv[1:2]:
         return  # a worker of a DataLoader, or a one-line helper process
-    probe = Probe(os.path.join(folder, f"{os.getpid()}.jsonl"))
-    sys.meta_path.insert(0, _AfterImport(_OPTIMIZER, probe.watch_optimizers))
+    probe = Probe(folder)
+    probe.attach()
     probe.watch_exceptions()
 
 
@@ -62,17 +67,24 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 class Probe:
     """Counts steps, reads memory after each, and writes events; whatever fails here is kept from the training."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, folder: str) -> None:
+        self.path = os.path.join(folder, f"{os.getpid()}.jsonl")
+        self.stop = os.path.join(folder, STOP)
         self.start = time.perf_counter()
         self.pid = os.getpid()
         self.pending: list[str] = []
         self.flushed = 0.0
         self.count = 0
-        self.first_optimizer = 0
+        self.leading: Any = None
+        self.others = 0
         self.read: Any = None
-        self.shapes: set[Any] = set()
+        self.looks: Any = None
+        self.is_blind = False
+        self.has_told_error = False
         self.fallbacks: set[str] = set()
+        self.handles: list[Any] = []
+        self.showing: Any = None
+        self.shown: Any = None
 
     def tell(self, *event: Any) -> None:
         """Keep one event for the file; a forked child tells nothing."""
@@ -93,85 +105,107 @@ class Probe:
             except OSError:
                 self.pending = []
 
+    def attach(self) -> None:
+        """Watch torch's optimizers from now on, or as soon as they are imported."""
+        atexit.register(self.flush)
+        if _OPTIMIZER in sys.modules:
+            self.watch_optimizers(sys.modules[_OPTIMIZER])
+        else:
+            sys.meta_path.insert(0, _AfterImport(_OPTIMIZER, self.watch_optimizers))
+
+    def detach(self) -> None:
+        """Watch no longer, as far as a process that goes on can be left as it was."""
+        self.is_blind = True
+        self.flush()
+        for finder in [one for one in sys.meta_path if isinstance(one, _AfterImport)]:
+            sys.meta_path.remove(finder)
+        for handle in self.handles:
+            handle.remove()
+        if self.showing is not None and warnings.showwarning is self.showing:
+            warnings.showwarning = self.shown
+        if self.looks is not None:
+            self.looks.stop()
+
     def watch_optimizers(self, module: Any) -> None:
         """Have every optimizer's step counted, once torch.optim is there."""
         register = getattr(module, "register_optimizer_step_post_hook", None)
         if register is None:
             self.tell("blind", "this torch has no hook for optimizer steps (torch 2.0 or later has one)")
             return
-        register(self.stepped)
+        self.handles.append(register(self.stepped))
         shown = warnings.showwarning
 
         def showing(message: Any, category: Any, filename: str, lineno: int, *rest: Any, **named: Any) -> None:
             self.warned(str(message))
             shown(message, category, filename, lineno, *rest, **named)
 
-        warnings.showwarning = showing
+        warnings.showwarning = self.showing = showing
+        self.shown = shown
 
     def watch_exceptions(self) -> None:
-        """Write down the exception that ends the process, before it is printed as always."""
+        """Write down the exception that ends the process, before it is printed as always, by whoever prints it."""
         shown = sys.excepthook
 
         def ended(kind: Any, error: Any, trace: Any) -> None:
-            if not issubclass(kind, KeyboardInterrupt):
-                self.tell("error", "".join(traceback.format_exception(kind, error, trace))[-MOST_TEXT:])
+            _without_own_frames(trace)
+            self.failed(error)
             shown(kind, error, trace)
 
         sys.excepthook = ended
-        atexit.register(self.flush)
+        atexit.register(lambda: self.failed(getattr(sys, "last_value", None)))  # where the script put its own hook in the place of ours
+
+    def failed(self, error: BaseException | None) -> None:
+        """Tell of the exception that ends the training, once."""
+        if error is not None and isinstance(error, Exception) and not self.has_told_error:
+            self.has_told_error = True
+            self.tell("error", "".join(traceback.format_exception(type(error), error, error.__traceback__))[-MOST_TEXT:])
 
     def stepped(self, optimizer: Any, *_: Any) -> None:
-        """Count a step of the first optimizer: a GAN's second one belongs to the same step."""
-        if self.first_optimizer not in (0, id(optimizer)):
+        """Count a step of the leading optimizer: a GAN's second one belongs to the same step."""
+        if self.is_blind or not self._leads(optimizer):
             return
         try:
-            if not self.first_optimizer:
+            if self.read is None:
                 self._begin(optimizer)
             self.count += 1
             live, driver = self.read()
-            self.tell("step", self.count, round(time.perf_counter() - self.start, 4), live, driver, len(self.shapes))
-            if self.count % SAMPLE_STEPS == 0:
-                self._look_at_values(optimizer)
+            self.looks.after_step(self.count, optimizer)
+            self.tell("step", self.count, round(time.perf_counter() - self.start, 4), live, driver, self.looks.count_of_shapes)
         except Exception as error:  # never the training's business
-            self.first_optimizer = -1
+            self.is_blind = True
             self.tell("blind", f"{type(error).__name__}: {error}")
+        if os.path.exists(self.stop):
+            self.is_blind = True
+            self.flush()
+            signal.raise_signal(signal.SIGINT)
+
+    def _leads(self, optimizer: Any) -> bool:
+        """Return whether an optimizer's steps are counted: the first one's, until it is gone or only another one goes on."""
+        leading = self.leading() if self.leading is not None else None
+        if leading is optimizer:
+            self.others = 0
+            return True
+        self.others += 1
+        if leading is None or self.others >= OTHERS:
+            self.leading, self.others, self.read = weakref.ref(optimizer), 0, None
+            return True
+        return False
 
     def _begin(self, optimizer: Any) -> None:
-        """Look, at the first step, which device the training is on, and watch the shapes of its batches from the next one on."""
+        """Look, at an optimizer's first step, which device the training is on, and look closer at some steps from the next one on."""
         import torch
 
-        self.first_optimizer = id(optimizer)
         parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
         device = _device_of(parameters)
         has_mps = bool(getattr(torch.backends, "mps", None)) and torch.backends.mps.is_available()
         self.read, limit = _reader(torch, device)
         dtypes = sorted({str(parameter.dtype).removeprefix("torch.") for parameter in parameters})
-        self.tell("begin", device, has_mps, limit, str(torch.__version__), dtypes)
-        self._watch_shapes(torch)
-
-    def _watch_shapes(self, torch: Any) -> None:
-        """Count the distinct shapes that the outermost module is called with: the first module that is called after a step."""
-        handles: list[Any] = []
-
-        def called(module: Any, given: Any) -> None:
-            for handle in handles:
-                handle.remove()
-            if handles:
-                handles.clear()
-                module.register_forward_pre_hook(shaped, with_kwargs=True)
-
-        def shaped(module: Any, given: Any, named: Any) -> None:
-            self.shapes.add(tuple(_shapes((*given, *named.values()))))
-
-        handles.append(torch.nn.modules.module.register_module_forward_pre_hook(called))
-
-    def _look_at_values(self, optimizer: Any) -> None:
-        """Tell of gradients of this step that aren't finite, as they aren't under a loss that isn't. This waits for the device."""
-        import torch
-
-        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None and not p.grad.is_sparse]
-        if gradients and not bool(torch.isfinite(torch.stack([g.detach().float().norm().cpu() for g in gradients])).all()):
-            self.tell("not finite", self.count)
+        script = str(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+        self.tell("begin", device, has_mps, limit, str(torch.__version__), dtypes, script)
+        if self.looks is None:
+            self.looks = _sibling("looks").Looks(self.tell, own_line, device)
+            self.looks.has_fallbacks |= bool(self.fallbacks)
+        self.looks.begin(optimizer)
 
     def warned(self, message: str) -> None:
         """Tell of an operator that runs on the CPU, once each, with the user's line that called it."""
@@ -180,7 +214,28 @@ class Probe:
         operator = message.partition("'")[2].partition("'")[0]
         if operator not in self.fallbacks:
             self.fallbacks.add(operator)
-            self.tell("fallback", operator, *_own_line())
+            self.tell("fallback", operator, *own_line())
+            if self.looks is not None:
+                self.looks.has_fallbacks = True
+
+
+def _without_own_frames(trace: Any) -> None:
+    """Take the frames of mpslint out of a traceback, such as that of the mode in which operators are timed."""
+    while trace is not None and trace.tb_next is not None:
+        if trace.tb_next.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)) and trace.tb_next.tb_next is not None:
+            trace.tb_next = trace.tb_next.tb_next
+        else:
+            trace = trace.tb_next
+
+
+def _sibling(name: str) -> Any:
+    """Return a module that lies beside this file, whatever this environment calls mpslint."""
+    spec = importlib.util.spec_from_file_location(f"_mpslint_{name}", os.path.join(os.path.dirname(__file__), f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _device_of(parameters: Any) -> str:
@@ -199,23 +254,13 @@ def _reader(torch: Any, device: str) -> tuple[Any, int | None]:
     return lambda: (None, None), None
 
 
-def _shapes(values: Any, depth: int = 3) -> Any:
-    """Yield the shapes of tensors in arguments, in dicts and lists too."""
-    for value in values:
-        if hasattr(value, "shape") and hasattr(value, "dtype"):
-            yield tuple(value.shape)
-        elif depth and isinstance(value, (list, tuple)):
-            yield from _shapes(value, depth - 1)
-        elif depth and hasattr(value, "values") and callable(value.values):
-            yield from _shapes(value.values(), depth - 1)
-
-
-def _own_line() -> tuple[str, int]:
+def own_line() -> tuple[str, int]:
     """Return the file and line of the innermost frame that is no library's."""
     frame: Any = sys._getframe(1)
+    libraries = ("site-packages", "dist-packages", f"{os.sep}lib{os.sep}python", "<frozen", os.path.dirname(__file__))
     while frame is not None:
         file = frame.f_code.co_filename
-        if file != __file__ and "site-packages" not in file and "dist-packages" not in file and f"{os.sep}lib{os.sep}python" not in file:
+        if not any(part in file for part in libraries):
             return file, frame.f_lineno
         frame = frame.f_back
     return "", 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpslint.run.events import Observed
-from mpslint.run.monitor import HEADER
+from mpslint.run.events import Observed, Step
+
+HEADER = "step,seconds,live_bytes,driver_bytes,recommended_bytes,phase\n"
+"""`phase` is what was done between the step before and this one."""
 
 
 @dataclass(slots=True)
@@ -15,23 +17,26 @@ class StepTable:
 
     path: Path | None
     _written: int = field(default=0)
+    """The number of the last step that is in the file."""
 
     def update(self, observed: Observed) -> None:
         """Append the steps that aren't in the file yet. Raises OSError when it can't be written."""
-        new = observed.steps[self._written :]
-        if self.path is None or not new:
+        if self.path is None or not observed.steps or observed.steps[-1].number <= self._written:
             return
+        new = [step for step in observed.steps[-(observed.steps[-1].number - self._written) :] if step.number > self._written]
         with self.path.open("a" if self._written else "w", encoding="utf-8") as stream:
             if not self._written:
                 stream.write(HEADER)
-            for step in new:
-                cells = (step.number, step.seconds, step.live, step.driver, observed.recommended)
-                stream.write(",".join("" if cell is None else str(cell) for cell in cells) + "\n")
-        self._written += len(new)
+            stream.writelines(_row(observed, step) for step in new)
+        self._written = new[-1].number
 
 
 def memory_log(observed: Observed) -> str:
     """Return the same table as text, for a diagnosis; '' where no memory was measured."""
     rows = [step for step in observed.steps if step.driver is not None]
-    lines = [f"{s.number},{s.seconds},{s.live},{s.driver},{observed.recommended or ''}\n" for s in rows]
-    return HEADER + "".join(lines) if lines else ""
+    return HEADER + "".join(_row(observed, step) for step in rows) if rows else ""
+
+
+def _row(observed: Observed, step: Step) -> str:
+    cells = (step.number, step.seconds, step.live, step.driver, observed.recommended, observed.marks.get(step.number - 1))
+    return ",".join("" if cell is None else str(cell) for cell in cells) + "\n"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 from mpslint.core.knowledge import platform_data
-from mpslint.run.events import Observed, Step
+from mpslint.run.events import Observed, Step, Values
 from mpslint.verify.trend import Trend, judge
 
 LEAST_STEPS = 40
@@ -26,8 +26,10 @@ class Watcher:
     """The state of one watched run. `say` prints one line."""
 
     say: Callable[[str], None]
-    explain: Callable[[str], str]
+    explain: Callable[[Observed, str], str]
     """Returns a sentence on what check finds in the script about a verdict of a memory log, or ''."""
+    missed: Callable[[Observed], Iterable[str]] = lambda _: ()
+    """Returns a sentence on each precision that the script asks for and the run doesn't have."""
     pause: float = 60.0
     """Seconds between status lines; the first comes after a sixth of that."""
     told: set[str] = field(default_factory=set)
@@ -36,6 +38,7 @@ class Watcher:
     resident: int | None = None
     is_swapping: bool = False
     _next_status: float = 0.0
+    _told_step: int = 0
     _judged: int = 0
 
     def look(self, observed: Observed, seconds: float) -> None:
@@ -43,8 +46,8 @@ class Watcher:
         self._warn(observed)
         if self._next_status == 0.0:
             self._next_status = self.pause / 6
-        if seconds >= self._next_status and observed.steps:
-            self._next_status = seconds + self.pause
+        if seconds >= self._next_status and observed.steps and observed.steps[-1].number != self._told_step:
+            self._next_status, self._told_step = seconds + self.pause, observed.steps[-1].number
             self.say(self.status(observed))
 
     def once(self, key: str, text: str) -> None:
@@ -58,18 +61,32 @@ class Watcher:
             self.once("blind", f"steps aren't watched: {observed.blind}")
         if observed.device == "cpu" and observed.has_mps:
             self.once("cpu", "warning: the model is trained on the CPU although MPS is available (see mpslint check, MPS503)")
-        for operator, file, line in observed.fallbacks:
-            where = f", called at {os.path.relpath(file)}:{line}" if file else ""
-            self.once(f"fallback {operator}", f"warning: {operator} runs on the CPU because MPS doesn't support it{where}")
-        if observed.not_finite:
-            self.once("values", f"warning: gradients are NaN or infinite at step {observed.not_finite[0]} (every 50th step is looked at)")
-        if len(observed.steps) >= 2 * MANY_SHAPES and observed.steps[-1].shapes >= MANY_SHAPES:
-            shapes, steps = observed.steps[-1].shapes, len(observed.steps)
+        for one in observed.fallbacks.values():
+            where = f", called at {shown_path(one.file)}:{one.line}" if one.file else ""
+            self.once(f"fallback {one.operator}", f"warning: {one.operator} runs on the CPU because MPS doesn't support it{where}")
+            if one.calls:
+                calls = f"{one.calls} calls" if one.calls > 1 else "1 call"
+                self.once(f"cost {one.operator}", f"warning: {one.operator} takes {one.seconds * 1000:.1f} ms a step on the CPU ({calls})")
+        if observed.not_finite is not None:
+            self.once("values", f"warning: {_not_finite(observed.not_finite)}")
+        if observed.computed and "dtypes" not in self.told:
+            self.told.add("dtypes")
+            for sentence in self.missed(observed):
+                self.say(f"warning: {sentence}")
+            if "float16" in observed.dtypes and observed.device == "mps":
+                self.say("warning: the trained weights are float16 (mpslint explain MPS110)")
+        if observed.steps and observed.steps[-1].number >= 2 * MANY_SHAPES and (observed.steps[-1].shapes or 0) >= MANY_SHAPES:
+            shapes, steps = observed.steps[-1].shapes, observed.steps[-1].number
             self.once("shapes", f"warning: {shapes} different batch shapes in {steps} steps; MPS keeps buffers and graphs for each"
-                      f"{self.explain('memory-driver-grows')}")  # fmt: skip
+                      f"{self.explain(observed, 'memory-driver-grows')}")  # fmt: skip
         if self.swap is not None and self.swap_at_start is not None and self.swap - self.swap_at_start > SWAPPED:
             self.is_swapping = True
             self.once("swap", f"warning: {gib(self.swap - self.swap_at_start)} went into swap since the run began")
+        last = observed.steps[-1] if observed.steps else None
+        if observed.device == "mps" and observed.recommended and last is not None and (last.driver or 0) > observed.recommended:
+            self.is_swapping = True
+            more = f"{gib(last.driver or 0)} is more than the {gib(observed.recommended)} that Metal recommends"
+            self.once("recommended", f"warning: driver memory of {more} (step {last.number:,}): the Mac may swap from here on")
         self._warn_of_growth(observed)
 
     def _warn_of_growth(self, observed: Observed) -> None:
@@ -82,13 +99,13 @@ class Watcher:
             if trend is None or trend.kind != "growth":
                 continue
             last = observed.steps[-1]
-            steps_left = max(0.0, (limit - (last.driver or 0)) / trend.slope)
+            steps_left = max(0.0, (limit - (last.driver or 0)) / trend.slope)  # live memory is part of the driver's
             if steps_left <= HORIZON:
-                minutes = steps_left * seconds_a_step(observed.steps) / 60
+                left = _duration(steps_left * seconds_a_step(observed.steps))
                 self.once(
                     "growth",
                     f"warning: {name} memory grows {trend.slope / 2**20:.1f} MiB a step and reaches the limit of {gib(limit)} "
-                    f"at about step {last.number + steps_left:,.0f} (in {minutes:.0f} min){self.explain(verdict)}",
+                    f"at about step {last.number + steps_left:,.0f} (in {left}){self.explain(observed, verdict)}",
                 )
                 return
 
@@ -96,7 +113,9 @@ class Watcher:
         """Return the state of the run in one line."""
         last = observed.steps[-1]
         pace = seconds_a_step(observed.steps)
-        parts = [f"step {last.number:,}", f"{1 / pace:.2f} steps/s" if pace and pace < 1 else f"{pace:.2f} s a step"]
+        parts = [f"step {last.number:,}"]
+        if pace:
+            parts.append(f"{1 / pace:.2f} steps/s" if pace < 1 else f"{pace:.2f} s a step")
         if last.driver is not None and last.live is not None:
             limit = limit_of(observed)
             parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
@@ -112,7 +131,8 @@ class Watcher:
     def summary(self, observed: Observed) -> str:
         """Return what the run came to, when it has ended, in one line."""
         steps = observed.steps
-        parts = [f"{len(steps):,} steps in {steps[-1].seconds - steps[0].seconds:.0f} s", f"{seconds_a_step(steps):.3f} s a step"]
+        count = f"{steps[-1].number:,} steps in {steps[-1].seconds - steps[0].seconds:.0f} s" if len(steps) > 1 else "1 step"
+        parts = [count, *([f"{seconds_a_step(steps):.3g} s a step"] if len(steps) > 1 else [])]
         drivers = [step.driver for step in steps if step.driver is not None]
         if drivers:
             peak = max(steps, key=lambda step: step.driver or 0)
@@ -120,16 +140,17 @@ class Watcher:
             parts.append(f"most {observed.device} memory after a step {gib(max(drivers))} (step {peak.number}), live {gib(live)}")
         else:
             parts.append(f"trained on {observed.device}; {observed.device} memory isn't measured")
-        parts.append(f"{steps[-1].shapes} batch shapes")
+        if steps[-1].shapes is not None:
+            parts.append(f"{steps[-1].shapes} batch shape{'s' if steps[-1].shapes != 1 else ''}")
         if observed.fallbacks:
-            parts.append(f"{len(observed.fallbacks)} operators on the CPU")
+            parts.append(f"{len(observed.fallbacks)} operator{'s' if len(observed.fallbacks) != 1 else ''} on the CPU")
         return ", ".join(parts)
 
 
 def seconds_a_step(steps: list[Step]) -> float:
     """Return the median time of the last steps; 0 for fewer than two."""
     recent = steps[-RECENT - 1 :]
-    times = [later.seconds - earlier.seconds for earlier, later in itertools.pairwise(recent)]
+    times = [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in itertools.pairwise(recent)]
     return median(times) if times else 0.0
 
 
@@ -140,14 +161,34 @@ def limit_of(observed: Observed) -> int | None:
     try:
         ratio = float(os.environ.get("PYTORCH_MPS_HIGH_WATERMARK_RATIO", ""))
     except ValueError:
-        ratio = platform_data("environment")["watermarks"]["high"]
+        ratio = platform_data("allocator")["watermarks"]["high"]
     return int(observed.recommended * ratio) or None
 
 
 def trend_of(observed: Observed, name: str) -> Trend | None:
     """Return what live or driver memory does over the steps; None where it isn't measured."""
     values = [getattr(step, name) for step in observed.steps]
-    return None if not values or None in values else judge([float(value) for value in values], HORIZON)
+    if not values or None in values:
+        return None
+    trend = judge([float(value) for value in values], max(1, HORIZON // observed.keeps_each))
+    return replace(trend, slope=trend.slope / observed.keeps_each)
+
+
+def _not_finite(found: Values) -> str:
+    """Return what is NaN or infinite, and how often it is looked at."""
+    both = [name for name, is_fine in (("the loss", found.has_finite_loss), ("gradients", found.has_finite_gradients)) if not is_fine]
+    verb = "is" if both == ["the loss"] else "are"
+    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step} (every 50th step is looked at)"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def shown_path(path: str) -> str:
+    """Return a path as seen from here where it lies below, else as it is."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return path if relative.startswith(os.pardir) else relative
 
 
 def gib(size: int) -> str:

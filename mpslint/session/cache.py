@@ -103,6 +103,12 @@ class Cache:
         except (OSError, ReadError, LookupError, TypeError, ValueError, AttributeError):
             return None  # gone, or an entry that is none: the file is checked anew
 
+    def rests_on(self, found: Found, others: Iterable[str]) -> bool:
+        """Return whether what is known of a file rests on these other files, and on no more."""
+        path = self._absolute(found.path)
+        entry = self.entries[_name(path, self.key_of(found))]
+        return set(entry["around"]) == {other for other in others if other != path}
+
     def _files_of(self, path: str) -> str:
         return self.files if path.endswith(OF_RUNS) else ""
 

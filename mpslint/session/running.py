@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
-from mpslint.session.runs import Unit, check_unit, units_of
+from mpslint.project.run import full_path
+from mpslint.session.runs import Unit, check_unit, graph_of, units_of
 from mpslint.session.session import FileResult, Options, check_file
 from mpslint.session.view import FileView, view
 from mpslint.source.files import STANDARD_INPUT, Found
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""
 CHUNK_BYTES = 500_000
+MOST_IN_CHUNK = 20
+"""Files of a chunk, however short: progress moves by chunks."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """Between two looks of a worker whether its parent lives."""
 
@@ -64,10 +67,16 @@ def check_files(
             hit = cache.lookup(found)
             if hit is not None:
                 known[index] = hit
+    units: list[Unit] = []
+    if len(known) < len(files):
+        graph = graph_of(files, options)
+        if cache is not None:  # of a file that a changed one imports now, other runs speak than before
+            around = {index: graph.files_around(full_path(files[index].path)) for index in known}
+            known = {index: hit for index, hit in known.items() if cache.rests_on(files[index], around[index])}
+        units = units_of(graph, [(index, found) for index, found in enumerate(files) if index not in known])
+    waiting = [pair for unit in units for pair in unit.files]
     advance(len(known))
-    waiting = [(index, found) for index, found in enumerate(files) if index not in known]
-    units = units_of(files, waiting, options) if waiting else []
-    around = {index: unit.reads.get(index, ()) for unit in units for index, _ in unit.files}
+    reads = {index: unit.reads.get(index, ()) for unit in units for index, _ in unit.files}
     if _is_much(waiting, jobs):
         fresh = _in_parallel(units, options, jobs, take, advance, tell)
     else:
@@ -79,7 +88,7 @@ def check_files(
             number, result = next(fresh)
             done[number] = result
             if cache is not None:
-                cache.store(files[number], result, around[number])
+                cache.store(files[number], result, reads[number])
         yield without_repeats(known[index] if index in known else done.pop(index), of_run)
 
 
@@ -206,17 +215,8 @@ def _size(found: Found) -> int:
 def _in_parallel(
     units: Sequence[Unit], options: Options, jobs: int | None, take: View, advance: Advance, tell: Callable[[str], None]
 ) -> Iterator[tuple[int, FileView]]:
-    """Yield results as they come: chunks of about the same size, the largest units first."""
-    sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
-    ordered = sorted(units, key=lambda unit: -sizes[id(unit)])
-    chunks: list[Chunk] = []
-    size = CHUNK_BYTES
-    for unit in ordered:
-        if size >= CHUNK_BYTES:
-            chunks.append([])
-            size = 0
-        chunks[-1].append(unit)
-        size += max(sizes[id(unit)], CHUNK_BYTES // 100)
+    """Yield results as they come."""
+    chunks = _chunks(units)
     light = replace(options, stdin=options.stdin if any(found.path == STANDARD_INPUT for unit in units for _, found in unit.files) else b"")
     import multiprocessing
     from concurrent.futures import FIRST_COMPLETED, wait
@@ -246,6 +246,20 @@ def _in_parallel(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _chunks(units: Sequence[Unit]) -> list[Chunk]:
+    """Return units in chunks of about the same size, the largest units first."""
+    sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
+    chunks: list[Chunk] = []
+    size = CHUNK_BYTES
+    for unit in sorted(units, key=lambda unit: -sizes[id(unit)]):
+        if size >= CHUNK_BYTES:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(unit)
+        size += max(sizes[id(unit)], CHUNK_BYTES // MOST_IN_CHUNK)
+    return chunks
 
 
 def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View) -> tuple[ProcessPoolExecutor, set[Future[Any]]]:

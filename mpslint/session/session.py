@@ -62,6 +62,8 @@ class Options:
     per_file_ignores: tuple[tuple[str, str], ...] = ()
     """(pattern, rule): patterns count from the working directory."""
     respect_gitignore: bool = True
+    started: tuple[str, ...] = ()
+    """The words with which the script that is named is started, where the user says them."""
 
     def selected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the words that choose rules; none of them means all rules."""
@@ -78,6 +80,8 @@ class FileResult:
     problem: str = ""
     hidden: tuple[Finding, ...] = ()
     """Findings below the severity that was asked for."""
+    left_out: tuple[str, ...] = ()
+    """Scripts whose runs read the file, and were not followed, as they would take too long."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -150,15 +154,18 @@ def _guessed(data: bytes) -> Kind:
     return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
 
 
-def check_file(found: Found, options: Options, document: Document | None = None) -> FileResult:
-    """Check one file, whose Document may be known. Raises UsageError when options or configuration are wrong, never for what it holds."""
+def check_file(found: Found, options: Options, is_reached: bool = False, document: Document | None = None) -> FileResult:
+    """Check one file; `is_reached` says that runs read it, which are judged beside it. `document` is its Document, if it is known.
+
+    Raises UsageError when options or configuration are wrong, never for what the file holds.
+    """
     try:
         data = read_bytes(found, options)
         configuration = configuration_for(options.stdin_filename or found.path, options)
         broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
         if not broken and not _names_framework(data, configuration, options):
             return _unread_only(found, data, configuration, options)
-        return _checked(found, document or open_document(found, data, options), configuration, options)
+        return _checked(found, document or open_document(found, data, options), configuration, options, is_reached)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
     except RecursionError:
@@ -215,13 +222,13 @@ def _unread_only(found: Found, data: bytes, configuration: Configuration, option
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
 
 
-def _checked(found: Found, document: Document, configuration: Configuration, options: Options) -> FileResult:
+def _checked(found: Found, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:
     from mpslint.engine import Checked, check
     from mpslint.session.targeting import target_for
 
     rules = rules_for(document.path, configuration, options)
     target = target_for(document, configuration, options.target, options.observed)
-    checked = check(document, target, rules, options.with_plans, found.is_named)
+    checked = check(document, target, rules, options.with_plans, found.is_named, is_reached)
     is_unparsed = not (found.is_named or checked.evidence)
     problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked)
     if problem:
@@ -247,10 +254,20 @@ def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Che
     data = read_bytes(found, options)
     document, target, rules, is_asked = _prepared(found, data, options)
     fixed = fix(document, target, rules, unsafe, is_asked, within)
-    problem = syntax_problem(fixed.before) if _is_worth_reading(found, data, options) else ""
+    refuse_unread(found, fixed.before, data, options)
+    return fixed
+
+
+def prepared_fix(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+    """Return what fixing a file takes: its Document, its Target, its rules, and whether a finding is asked for. Raises ReadError."""
+    return _prepared(found, read_bytes(found, options), options)
+
+
+def refuse_unread(found: Found, checked: Checked, data: bytes, options: Options) -> None:
+    """Raise ReadError for a script that could not be parsed, where somebody wants to know."""
+    problem = syntax_problem(checked) if _is_worth_reading(found, data, options) else ""
     if problem:
         raise ReadError(problem)
-    return fixed
 
 
 def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
@@ -360,4 +377,6 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 
 
 def _names(word: str, rule: Rule) -> bool:
-    return word == "ALL" or rule.id.startswith(word) or rule.name == word
+    from mpslint.rule.renamed import current
+
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word or rule.id == current(word)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.facts import Call, Facts
 from mpslint.program.evaluator import evaluate_program
@@ -37,6 +38,8 @@ class Evidence:
     file_plans: FilePlans
     started_at: Span | None = None
     """For a run: the line of a shell script that starts it, if one does."""
+    is_cut: bool = False
+    """For a run: it imports or reads more files than it may."""
     whole: Evidence | None = None
     """For the statements of one file of a run: the evidence of all its files."""
 
@@ -73,6 +76,16 @@ class Evidence:
     def is_program(self) -> bool:
         """Whether the file is started by itself, rather than imported: a notebook, what has a main guard, what trains."""
         return bool(self.document.cells) or self.trains or any(call.context.under_main for call in self.facts.calls)
+
+    @functools.cached_property
+    def is_for_other_processors(self) -> bool:
+        """Whether the file needs a package that no Mac runs, such as Triton: `imports` of `rules/platform/elsewhere.yaml`.
+
+        Of a program, a package counts only where it is imported without a condition.
+        """
+        imports = self.facts.imports
+        needed = [fact for fact in imports if not self.is_program or not (fact.context.guards or fact.context.handlers)]
+        return not {fact.name.split(".")[0] for fact in needed}.isdisjoint(platform_data("elsewhere")["imports"])
 
     @functools.cached_property
     def devices(self) -> frozenset[str]:
@@ -203,16 +216,17 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     started_at = run.command.span if run.command is not None else None
-    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at)
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
 
 
-def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None) -> Evidence:
+def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None, has_premises: bool = False) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
+    With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU.
     """
     parsed = parse_program(document, text) if text else Parsed([])
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words)
+    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words, has_premises=has_premises)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):

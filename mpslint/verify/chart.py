@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mpslint.core.inert import html_text
 
 WIDTH, HEIGHT = 480, 240
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 34
+LEFT, RIGHT, TOP, BOTTOM = 62, 12, 24, 34
+LETTER, LINE = 7.6, 15
+"""The width of a letter and the height of a line, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,14 @@ class Line:
     name: str
     points: tuple[tuple[float, float], ...]
     colour: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What was done before a step besides training, such as an evaluation."""
+
+    step: float
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +58,21 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [first + place * step for place in range(int((high - first) / step + 1e-9) + 1)]
 
 
-def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float] | None = None) -> str:
-    """Return an SVG of some curves over the steps, with a dashed line where there is a limit."""
+def chart(lines: Sequence[Line], label: str, unit: Unit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
+    """Return an SVG of some curves over the steps, a dashed line for each limit in reach, and what was done at which step above the plot.
+
+    The names of limits are above their lines where no curve passes (`_limit_names`), those of marks in a strip of their own.
+    """
     values = [value for line in lines for _, value in line.points]
     steps = [step for line in lines for step, _ in line.points]
     top = max(values, default=1.0)
-    if limit is not None and limit[1] < 2.5 * top:
-        top = max(top, limit[1])
-    else:
-        limit = None
-    low, high = min(0.0, *values) if values else 0.0, top * 1.05 or 1.0
-    last = max(steps, default=1.0)
+    near = [limit for limit in limits if limit[1] < 2.5 * top]
+    top = max([top, *(value for _, value in near)])
+    low, high = min(0.0, *values) if values else 0.0, top * 1.08 or 1.0
+    first, last = min(steps, default=1.0), max(steps, default=1.0)
 
     def x(step: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (step - 1) / max(last - 1, 1)
+        return LEFT + (WIDTH - LEFT - RIGHT) * (step - first) / max(last - first, 1)
 
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - low) / (high - low))
@@ -70,29 +82,67 @@ def chart(lines: Sequence[Line], label: str, unit: Unit, limit: tuple[str, float
         at = y(tick * unit.scale)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
         parts.append(f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{tick:g}{" " + unit.name if unit.name else ""}</text>')
-    for tick in ticks(1, last):
+    for tick in ticks(first, last):
         parts.append(f'<text x="{x(tick):.1f}" y="{HEIGHT - 16}" text-anchor="middle">{tick:g}</text>')
     parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 2}" text-anchor="end">optimizer step</text>')
-    if limit is not None:
-        at = y(limit[1])
-        parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-    for line in lines:
-        points = " ".join(f"{x(step):.1f},{y(value):.1f}" for step, value in line.points)
-        parts.append(f'<polyline class="curve c{line.colour}" points="{points}"><title>{html_text(line.name)}</title></polyline>')
-    if limit is not None:
-        parts.append(_limit_name(limit[0], at, [(x(step), y(value)) for line in lines for step, value in line.points]))
+    parts += _marks([(x(mark.step), mark.name) for mark in marks if first <= mark.step <= last])
+    for _, value in near:
+        parts.append(f'<line class="limit" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>')
+    drawn = [[(x(step), y(value)) for step, value in line.points] for line in lines]
+    for line, points in zip(lines, drawn, strict=True):
+        path = " ".join(f"{across:.1f},{down:.1f}" for across, down in points)
+        parts.append(f'<polyline class="curve c{line.colour}" points="{path}"><title>{html_text(line.name)}</title></polyline>')
+    parts += _limit_names([(name, y(value)) for name, value in near], drawn)
     return "".join(parts) + "</svg>"
 
 
-def _limit_name(name: str, at: float, points: Sequence[tuple[float, float]]) -> str:
-    """Return the name of the limit that is drawn at a height, over the end of the line that the curves are farther away from."""
-    middle = (LEFT + WIDTH - RIGHT) / 2
-    room = {is_right: min((abs(y - at) for x, y in points if (x > middle) is is_right), default=HEIGHT) for is_right in (True, False)}
-    place, anchor = (WIDTH - RIGHT, "end") if room[True] >= room[False] else (LEFT + 4, "start")
-    return f'<text class="limit" x="{place}" y="{at - 5:.1f}" text-anchor="{anchor}">{html_text(name)}</text>'
+def _marks(places: Sequence[tuple[float, str]]) -> Iterator[str]:
+    """Yield a thin line for each place, and its name above the plot where the names before it leave room."""
+    taken = 0.0
+    for across, name in places:
+        at = f'x1="{across:.1f}" x2="{across:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"'
+        yield f'<line class="mark" {at}><title>{html_text(name)}</title></line>'
+        width = LETTER * len(name)
+        start = min(across, WIDTH - RIGHT - width)
+        if start >= taken:
+            yield f'<text class="mark" x="{start:.1f}" y="{TOP - 6}">{html_text(name)}</text>'
+            taken = start + width + LETTER
 
 
-def legend(lines: Sequence[Line]) -> str:
-    """Return the names of the curves beside their colours."""
+def _limit_names(limits: Sequence[tuple[str, float]], curves: Sequence[Sequence[tuple[float, float]]]) -> Iterator[str]:
+    """Yield the name of each limit, over or under an end of its line where no curve passes; one that has no such place is in the legend."""
+    boxes: list[tuple[float, float, float, float]] = []
+    for name, at in limits:
+        width = LETTER * len(name)
+        ends = ((WIDTH - RIGHT - width, WIDTH - RIGHT, "end"), (LEFT + 4.0, LEFT + 4, "start"))
+        for (left, place, anchor), top in itertools.product(ends, (at - 5 - LINE, at + 4)):
+            box = (left, top, left + width, top + LINE)
+            is_free = not any(_crosses(curve, box) for curve in curves) and not any(_overlap(box, other) for other in boxes)
+            if is_free and top >= TOP and box[3] <= HEIGHT - BOTTOM:
+                boxes.append(box)
+                yield f'<text class="limit" x="{place}" y="{top + LINE - 3:.1f}" text-anchor="{anchor}">{html_text(name)}</text>'
+                break
+
+
+def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def _crosses(curve: Sequence[tuple[float, float]], box: tuple[float, float, float, float]) -> bool:
+    """Return whether a curve passes through a box (left, top, right, bottom): each piece is cut to the box's width first."""
+    left, top, right, bottom = box
+    for (x1, y1), (x2, y2) in itertools.pairwise(curve):
+        if x2 < left or x1 > right:
+            continue
+        slope = (y2 - y1) / (x2 - x1) if x2 > x1 else 0.0
+        ends = [y1 + slope * (min(max(x, x1), x2) - x1) for x in (left, right)] if x2 > x1 else [y1, y2]
+        if min(ends) < bottom and max(ends) > top:
+            return True
+    return False
+
+
+def legend(lines: Sequence[Line], limits: Sequence[str] = ()) -> str:
+    """Return the names of the curves, and limits with their values, beside their colours."""
     items = "".join(f'<li><span class="swatch c{line.colour}"></span>{html_text(line.name)}</li>' for line in lines)
+    items += "".join(f'<li><span class="swatch limit"></span>{html_text(limit)}</li>' for limit in limits)
     return f'<ul class="legend">{items}</ul>'

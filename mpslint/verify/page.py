@@ -8,13 +8,16 @@ from pathlib import Path
 from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.estimate.forecast import Forecast
-from mpslint.verify.chart import Line, Unit, chart, legend, unit_for
+from mpslint.verify.chart import Line, Mark, Unit, unit_for
+from mpslint.verify.figure import figure, scrolled
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
 from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
 from mpslint.verify.report import Report
 from mpslint.verify.verdict import size
+
+DONE = {"evaluate": "evaluation", "generate": "generation"}
 
 
 def as_page(reports: Sequence[Report], times: Mapping[str, Forecast] | None = None) -> str:
@@ -28,11 +31,16 @@ def as_page(reports: Sequence[Report], times: Mapping[str, Forecast] | None = No
     body = "".join(
         f'<article id="r{number}">{_article(report, known.get(report.subject))}</article>' for number, report in enumerate(reports)
     )
+    return page(title, f'{index}{body}<p class="dim">Written by mpslint {__version__}.</p>')
+
+
+def page(title: str, body: str) -> str:
+    """Return a self-contained page: it asks for nothing that isn't in it."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width,initial-scale=1">'
         f'<meta name="color-scheme" content="light dark"><title>{html_text(title)}</title><style>{_style()}</style></head>'
-        f'<body><main>{index}{body}<p class="dim">Written by mpslint {__version__}.</p></main></body></html>\n'
+        f"<body><main>{body}</main></body></html>\n"
     )
 
 
@@ -72,14 +80,15 @@ def _verdict(verdict: Verdict) -> str:
 def _check(check: Check) -> str:
     line = f" <code>{html_text(check.line)}</code>" if check.line else ""
     rows = "".join(f"<tr><th>{html_text(item.label)}</th><td>{html_text(item.value)}</td></tr>" for item in check.evidence)
-    more = f'<details><summary>evidence</summary><div class="scroll"><table>{rows}</table></div></details>' if rows else ""
+    more = f"<details><summary>evidence</summary>{scrolled(rows, 'evidence')}</details>" if rows else ""
     return f"<li>{badge(check.status)} <strong>{html_text(check.name)}</strong>: {html_text(check.reason)}{line}{more}</li>"
 
 
 def _charts(report: Report) -> Iterator[str]:
     bounds = limits_of(report.machine)
-    limit = (f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended))
+    limits = [(f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended)), ("PyTorch raises", float(bounds.high))]
     runs = [run for run in report.runs if run.backend != "cpu"]
+    marks = _marks(runs)
     predicted = ", predicted" if any(run.backend == "emulated" for run in runs) else ""
     pictures: list[tuple[str, list[RunResult], Callable[[StepRecord], float], bool]] = [
         (f"Driver memory{predicted}", runs, lambda record: record.driver, True),
@@ -90,16 +99,16 @@ def _charts(report: Report) -> Iterator[str]:
         lines = _lines(shown, pick)
         if lines and is_bytes:
             highest = max(value for line in lines for _, value in line.points)
-            yield _figure(label, lines, unit_for(highest), limit)
+            yield figure(label, lines, unit_for(highest), limits, marks)
     keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)
     if keys:
-        yield _figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, Unit(), None)
+        yield figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, Unit(), (), marks)
     losses = _lines(
         [run for run in report.runs if any(r.loss is not None for r in run.steps)],
         lambda r: -1 if r.loss is None else r.loss,
     )
     if losses:
-        yield _figure("Loss", losses, Unit(), None)
+        yield figure("Loss", losses, Unit())
 
 
 def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_up: bool = False) -> list[Line]:
@@ -119,8 +128,10 @@ def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_u
     return found
 
 
-def _figure(label: str, lines: list[Line], unit: Unit, limit: tuple[str, float] | None) -> str:
-    return f"<figure><h3>{html_text(label)}</h3>{chart(lines, label, unit, limit)}{legend(lines)}</figure>"
+def _marks(runs: Sequence[RunResult]) -> list[Mark]:
+    """Return what the runs do besides training steps, once a step."""
+    done = {(record.step, DONE[record.what]): None for run in runs for record in run.steps if record.what in DONE}
+    return [Mark(step, name) for step, name in sorted(done)]
 
 
 def _compositions(report: Report) -> Iterator[str]:
@@ -134,10 +145,8 @@ def _compositions(report: Report) -> Iterator[str]:
         for name in names
     )
     total = "".join(f'<td class="number"><strong>{size(run.largest_peak)}</strong></td>' for run in runs)
-    yield (
-        "<h2>What the peak is made of, with the longest samples</h2><div "
-        f'class="scroll"><table><tr><th></th>{head}</tr>{rows}<tr><th>peak</th>{total}</tr></table></div>'
-    )
+    table = f"<tr><th></th>{head}</tr>{rows}<tr><th>peak</th>{total}</tr>"
+    yield f"<h2>What the peak is made of, with the longest samples</h2>{scrolled(table, 'what the peak is made of')}"
 
 
 def _part(run: RunResult, name: str) -> str:

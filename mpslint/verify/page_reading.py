@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Severity
 from mpslint.core.inert import html_text
+from mpslint.verify.figure import scrolled
 from mpslint.verify.reading import Found, Reading
 
 DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
@@ -28,7 +29,7 @@ def reading_sections(reading: Reading) -> Iterator[str]:
         yield f'<h2>Still found in the rewrite</h2><ul class="checks">{_findings(reading.left)}</ul>'
     rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]
     cells = "".join(f"<tr><th>{html_text(name)}</th><td>{html_text(text)}</td></tr>" for name, text in rows)
-    yield f'<h2>The run</h2><div class="scroll"><table>{cells}</table></div>'
+    yield f"<h2>The run</h2>{scrolled(cells, 'the run')}"
 
 
 def _findings(found: Sequence[Found]) -> str:
@@ -44,4 +45,4 @@ def _finding(one: Found) -> str:
 
 def _diff(name: str, lines: tuple[str, ...]) -> str:
     rows = "".join(f'<span class="{DIFF_CLASSES.get(line[:1], "same")}">{html_text(line)}</span>\n' for line in lines)
-    return f"<h3>{html_text(name)}</h3><pre>{rows}</pre>"
+    return f'<h3>{html_text(name)}</h3><pre tabindex="0">{rows}</pre>'

@@ -215,10 +215,10 @@ def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, pea
     if time.monotonic() - start > limits.seconds:
         return f"it ran longer than {limits.seconds:.0f} seconds", peak
     if output.total > limits.output:
-        return f"it printed more than {limits.output // 2**20} MB", peak
+        return f"it printed more than {limits.output // 2**20} MiB", peak
     resident = sum(size for _, _, size in tree(pid))
     if resident > limits.memory:
-        return f"it used more than {limits.memory / 2**30:.1f} GB of memory", max(peak, resident)
+        return f"it used more than {limits.memory / 2**30:.1f} GiB of memory", max(peak, resident)
     return "", max(peak, resident)
 
 
@@ -229,12 +229,12 @@ def _fills_disk(folders: Sequence[Path], limits: Limits, before: tuple[int, int]
     """
     size, files = (now - then for now, then in zip(_used(folders), before, strict=True))
     if size > limits.disk:
-        return f"it wrote more than {limits.disk / 2**30:.1f} GB to the disk"
+        return f"it wrote more than {limits.disk / 2**30:.1f} GiB to the disk"
     if files > MOST_FILES:
         return f"it wrote more than {MOST_FILES} files"
     with contextlib.suppress(OSError, IndexError):
         if size and shutil.disk_usage(folders[0]).free < LEAST_FREE:
-            return f"the disk has less than {LEAST_FREE // 2**20} MB left"
+            return f"the disk has less than {LEAST_FREE // 2**20} MiB left"
     return ""
 
 

@@ -202,7 +202,8 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
     growth = max(driver) - driver[min(1, len(driver) - 1)]
     evidence = (
         Evidence(f"{predicted}driver memory after step 1", size(driver[0])),
-        Evidence(f"{predicted}driver memory, highest", size(top)),
+        Evidence(f"{predicted}driver memory, highest after a step", size(max(driver))),
+        Evidence(f"{predicted}driver memory, highest within a step", size(top)),
         Evidence("highest live memory", size(live)),
         Evidence(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
         *_by_graphs(result),
@@ -214,11 +215,9 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         " because buffers of ever new sizes are cached and not joined (torch up to 2.13)" if not is_at_least(machine.torch, "2.14") else ""
     )
     first = next((record.step for record in trained if record.driver > FULL * bounds.low), None)
-    grown = (
-        f"{predicted}driver memory grows from {size(driver[0])} to {size(top)}"
-        if churned
-        else f"{predicted}driver memory reaches {size(top)}"
-    )
+    within = f" (within a step {size(top)})" if size(top) != size(max(driver)) else ""  # the curve and the tables are of ends of steps
+    grows = f"grows from {size(driver[0])} to" if churned else "reaches"
+    grown = f"{predicted}driver memory {grows} {size(max(driver))}{within}"
     because = cause if churned else ""
     if result.out_of_memory > 1:
         said = f"memory runs out at step {result.out_of_memory} of {horizon}{_graphs_keep(result.retained)}: {result.failure}"

@@ -11,17 +11,17 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from mpslint.cli import fix as fix_command
 from mpslint.cli import group
-from mpslint.rewrite.apply import Fixed
+from mpslint.session.fixing import Outcome
+from mpslint.session.runs import Unit
 from mpslint.session.session import Options
-from mpslint.source.files import Found
 from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[2]
@@ -223,14 +223,14 @@ def test_a_full_disk(folder: Path) -> None:
 
 def test_a_file_that_changes_meanwhile(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody saves it between the reading and the writing: theirs stays."""
-    original = fix_command.fix_file
+    original = fix_command.fix_unit
 
     def slow(*arguments: object) -> object:
-        fixed = original(*arguments)  # type: ignore[arg-type]
+        fixed = list(original(*arguments))  # type: ignore[arg-type]
         (folder / "bad.py").write_text(BAD + "# mine\n")
         return fixed
 
-    monkeypatch.setattr(fix_command, "fix_file", slow)
+    monkeypatch.setattr(fix_command, "fix_unit", slow)
     done = run("bad.py", "--apply")
 
     assert done.exit_code == 3
@@ -269,14 +269,14 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
 
 def test_a_mistake_of_mpslint_costs_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one line, the file stays as it was, and the others are fixed."""
-    fix_file = fix_command.fix_file
+    fix_unit = fix_command.fix_unit
 
-    def fails(found: Found, options: Options, unsafe: bool, *more: Any) -> Fixed:
-        if found.path == "bad.py":
+    def fails(unit: Unit, options: Options, unsafe: bool) -> Iterator[Outcome]:
+        if unit.files[0][1].path == "bad.py":
             raise KeyError("oh")
-        return fix_file(found, options, unsafe, *more)
+        return fix_unit(unit, options, unsafe)
 
-    monkeypatch.setattr(fix_command, "fix_file", fails)
+    monkeypatch.setattr(fix_command, "fix_unit", fails)
     done = run("a b.py", "bad.py", "--apply")
 
     assert done.exit_code == 3

@@ -10,7 +10,9 @@ import yaml
 from click.testing import CliRunner
 
 from mpslint.core.finding import Finding
-from mpslint.session.runs import check_changed, check_paths, units_around
+from mpslint.rewrite.apply import Fixed
+from mpslint.session.fixing import fix_unit
+from mpslint.session.runs import check_paths, graph_of, units_of
 from mpslint.session.session import Options, files_of
 
 PROJECTS = sorted((Path(__file__).parents[1] / "projects").glob("*.yaml"))
@@ -57,26 +59,45 @@ def test_a_finding_names_where_the_value_goes_in_another_file(tmp_path: Path) ->
     assert [(Path(related.path).name, related.line) for related in finding.related][:1] == [("train.py", 5)]
 
 
+def fixed_in(folder: Path) -> dict[str, Fixed]:
+    """Return what `fix .` makes of each file of a folder that can be read."""
+    files = list(files_of([str(folder)], Options(isolated=True)))
+    units = units_of(graph_of(files, Options(isolated=True)), list(enumerate(files)))
+    outcomes = dict(outcome for unit in units for outcome in fix_unit(unit, Options(isolated=True), unsafe=False))
+    return {str(Path(files[index].path).relative_to(folder)): one for index, one in outcomes.items() if isinstance(one, Fixed)}
+
+
 def test_a_fix_of_a_value_is_made_in_the_module_that_decides_it(tmp_path: Path) -> None:
     """The fix of a finding of a run edits the finding's own file."""
     written(next(path for path in PROJECTS if path.stem == "plain_modules"), tmp_path)
-    files = list(files_of([str(tmp_path)], Options(isolated=True)))
-    units = units_around(files, Options(isolated=True))
-    script = next(found for found in files if found.path.endswith("train.py"))
 
-    from mpslint.rewrite.apply import fix
-    from mpslint.source.reader import read
-    from mpslint.target.target import default_target
-
-    document = read(script.path, Path(script.path).read_bytes())
-    fixed = fix(
-        document,
-        default_target(),
-        within=lambda checked: check_changed(checked.document, checked, units[script.path], Options(isolated=True)),
-    )
+    fixed = fixed_in(tmp_path)["train.py"]
 
     assert "MPS501" in {finding.rule for finding in fixed.applied}
     assert b'engine.train(model, [], "cuda" if torch.cuda.is_available()' in fixed.data
+
+
+def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) -> None:
+    """The device moves to the GPU in one file, where another one asks for float64: it stays, and the report says why."""
+    (tmp_path / "data.py").write_text("def widened(batch):\n    return batch.double()\n")
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "from data import widened\n\n"
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "model = torch.nn.Linear(2, 2).to(device)\n"
+        "batch = torch.ones(2, 2).to(device)\n"
+        "loss = model(widened(batch)).sum()\n"
+        "loss.backward()\n"
+    )
+
+    fixed = fixed_in(tmp_path)
+
+    assert not any(one.is_changed for one in fixed.values())
+    (left,) = [one for one in fixed["train.py"].after.findings if one.rule == "MPS503"]
+    assert left.fix is not None
+    assert "it would cause MPS" in left.fix.summary
+    (tmp_path / "data.py").write_text("def widened(batch):\n    return batch.float()\n")
+    assert [one.rule for one in fixed_in(tmp_path)["train.py"].applied] == ["MPS503"]
 
 
 def test_what_a_configuration_file_decides_is_mended_there(tmp_path: Path) -> None:
@@ -131,3 +152,18 @@ def test_the_whole_run_reports_the_other_files_too(tmp_path: Path, monkeypatch: 
 
     assert alone.startswith("train.py:11:")
     assert whole.startswith("configs/base.yaml:3:")
+
+
+@pytest.mark.parametrize("name", ["plain_modules", "launch_argparse", "yaml_config", "package"])
+def test_a_named_file_is_checked_within_the_runs_that_read_it(name: str, tmp_path: Path) -> None:
+    """Whoever names one file alone, as pre-commit does, gets what a check of the whole folder says of it."""
+    data = written(next(path for path in PROJECTS if path.stem == name), tmp_path)
+    (tmp_path / "README.md").touch()  # by which the folder looks like one project
+    whole = [(path, line, finding.rule) for path, line, finding in findings_in(tmp_path)]
+
+    for path in data["files"]:
+        (result,) = check_paths([str(tmp_path / path)], Options(isolated=True))
+
+        document = result.checked.document if result.checked is not None else None
+        found = [(path, document.line_at(one.span.start), one.rule) for one in result.findings if document is not None]
+        assert set(found) >= {one for one in whole if one[0] == path}

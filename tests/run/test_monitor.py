@@ -41,7 +41,7 @@ def test_growth_towards_the_limit_warns_once() -> None:
         for _ in range(200):
             monitor.step()
 
-    with pytest.warns(MemoryGrowth, match=r"driver memory grows by 1.00 MB a step and passes the 10.0 GB") as caught:
+    with pytest.warns(MemoryGrowth, match=r"driver memory grows by 1.00 MiB a step and passes the 10.0 GiB") as caught:
         train()
 
     assert len(caught) == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,10 +15,13 @@ import pytest
 
 from mpslint.core.finding import UsageError
 from mpslint.diagnose import diagnose, log_of_bytes
-from mpslint.run.events import EventFolder, Observed, Step
+from mpslint.report.run_ending import told_of_signal
+from mpslint.report.run_lines import Lines
+from mpslint.run.events import MOST_STEPS, EventFolder, Observed, Step
 from mpslint.run.launch import command_line
+from mpslint.run.script import script_of
 from mpslint.run.table import StepTable
-from mpslint.run.watcher import Watcher, limit_of
+from mpslint.run.watcher import Watcher, limit_of, seconds_a_step, trend_of
 from tests import ROOT
 
 STAND_IN = """
@@ -24,6 +29,16 @@ probe = sys.modules["_mpslint_probe"]
 driver = iter(range(2 * 2**30, 2**50, GROWTH))
 probe._device_of = lambda parameters: "mps"
 probe._reader = lambda torch, device: (lambda: (2**30, next(driver)), 8 * 2**30)
+lacking = {"aten::cumsum"}
+
+
+def without_a_device(looks, own_loader=probe._sibling):
+    module = own_loader(looks)
+    module.synchronize, module.lacks_kernel = lambda: None, lacking.__contains__
+    return module
+
+
+probe._sibling = without_a_device
 """
 SCRIPT = """
 import sys
@@ -34,13 +49,17 @@ STAND_IN
 weight = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(weight.parameters(), lr=1e-3)
 print("arguments:", sys.argv[1:], sys.stdin.read())
+warnings.warn("The operator 'aten::cumsum' is not currently supported on the MPS backend and will fall back to run on the CPU.")
 for step in range(120):
-    loss = weight(torch.ones(1 + step % 5, 4)).mean() * (float("nan") if step == 99 else 1.0)
+    loss = weight(torch.ones(1 + step % 5, 4).cumsum(0)).mean() * (float("nan") if step == 99 else 1.0)
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-for _ in range(2):
-    warnings.warn("The operator 'aten::foo' is not currently supported on the MPS backend and will fall back to run on the CPU.")
+    if step == 60:
+        with torch.no_grad():
+            weight(torch.ones(9, 4))
+        torch.save([weight, optimizer.state_dict()], "checkpoint.pt")
+assert b"mpslint" not in open("checkpoint.pt", "rb").read()
 END
 """
 
@@ -63,7 +82,8 @@ def leaking(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.
     """A run whose driver memory grows by 31 MiB a step, whose gradients turn NaN, with a fallback, and which dies out of memory."""
     folder = tmp_path_factory.mktemp("leaking")
     end = 'raise RuntimeError("MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB).")'
-    return folder, run(folder, script(31 * 2**20, end), "--csv", "memory.csv", "train.py", "--epochs", "3", given="typed")
+    options = ("--csv", "memory.csv", "--html", "run.html")
+    return folder, run(folder, script(31 * 2**20, end), *options, "train.py", "--epochs", "3", given="typed")
 
 
 def test_the_command_is_the_users_own(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -86,11 +106,12 @@ def test_growth_is_told_once_with_the_step_that_it_reaches_the_limit_at(leaking:
 
 
 def test_a_fallback_and_gradients_that_are_not_finite_are_told_once(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
-    """With the line that called the operator."""
+    """With the line that called the operator, and what it takes a step."""
     _, done = leaking
 
-    assert done.stderr.count("warning: aten::foo runs on the CPU because MPS doesn't support it, called at train.py:") == 1
-    assert done.stderr.count("warning: gradients are NaN or infinite at step 100") == 1
+    assert done.stderr.count("warning: aten::cumsum runs on the CPU because MPS doesn't support it, called at train.py:") == 1
+    assert len(re.findall(r"warning: aten::cumsum takes [\d.]+ ms a step on the CPU \(1 call\)", done.stderr)) == 1
+    assert done.stderr.count("warning: the loss and gradients are NaN or infinite at step 100") == 1
 
 
 def test_the_error_is_diagnosed_behind_its_traceback(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -98,6 +119,26 @@ def test_the_error_is_diagnosed_behind_its_traceback(leaking: tuple[Path, subpro
     _, done = leaking
 
     assert done.stderr.index("Traceback") < done.stderr.index("Memory grew outside the live tensors until the limit was reached")
+
+
+def test_what_prevents_the_error_is_a_command(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Where check finds nothing that fix could mend: the upgrade that the diagnosis names, and the user's own command again."""
+    _, done = leaking
+    _, _, told = done.stderr.partition("What prevents it\n")
+
+    assert told.splitlines()[:2] == ["  pip install --upgrade 'torch>=2.14'", "  mpslint run train.py --epochs 3"]
+
+
+def test_the_page_shows_the_run(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """Its curves, what was done between the steps, warnings and diagnosis; nothing is asked for from elsewhere."""
+    folder, _ = leaking
+    page = (folder / "run.html").read_text()
+
+    assert [page.count(f"<h3>{head}</h3>") for head in ("Memory after each step", "Time of a step", "Batch shapes so far")] == [1, 1, 1]
+    assert ">evaluation + checkpoint</text>" in page
+    assert "reaches the limit of 13.60 GiB" in page
+    assert "Memory grew outside the live tensors" in page
+    assert not re.findall(r"(?:src|href)=|url\(|@import", page)
 
 
 def test_the_table_is_read_by_diagnose(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -108,13 +149,16 @@ def test_the_table_is_read_by_diagnose(leaking: tuple[Path, subprocess.Completed
     assert found is not None
     assert found.verdict == "memory-driver-grows"
     assert found.points == 120
+    assert next(line for line in (folder / "memory.csv").read_text().splitlines() if line.endswith("evaluation + checkpoint")).startswith(
+        "62,"
+    )
 
 
 def test_without_mps_nothing_is_measured_and_nothing_is_claimed(tmp_path: Path) -> None:
     """Steps are counted on the CPU; cells of memory stay empty. A `sitecustomize` of the environment is still imported."""
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text("print('own start-up')\n")
-    (tmp_path / "train.py").write_text(SCRIPT.replace("STAND_IN", "").replace("END", ""))
+    (tmp_path / "train.py").write_text(SCRIPT.replace("STAND_IN", "").replace("END", "").replace("warnings.warn(", "str("))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path / "site")])}
     command = [sys.executable, "-m", "mpslint", "run", "--csv", "steps.csv", "train.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -123,7 +167,10 @@ def test_without_mps_nothing_is_measured_and_nothing_is_claimed(tmp_path: Path) 
     assert done.stdout.count("own start-up") == 2  # mpslint's own Python, and the command's
     assert "120 steps" in done.stderr
     assert "cpu memory isn't measured" in done.stderr
-    assert {line.split(",", 2)[2] for line in (tmp_path / "steps.csv").read_text().splitlines()[1:]} == {",,"}
+    assert {line.split(",", 2)[2] for line in (tmp_path / "steps.csv").read_text().splitlines()[1:]} <= {
+        ",,,",
+        ",,,evaluation + checkpoint",
+    }
 
 
 def test_a_signal_ends_the_command_and_is_its_exit_code(tmp_path: Path) -> None:
@@ -172,7 +219,7 @@ def observed(drivers: list[int], shapes: int = 1) -> Observed:
 def said_of(run: Observed, **state: int) -> list[str]:
     """Return what a watcher says of a run, looked at twice."""
     lines: list[str] = []
-    watcher = Watcher(lines.append, lambda verdict: "; train.py:4 MPS301: padded", swap_at_start=0)
+    watcher = Watcher(lines.append, lambda run, verdict: "; train.py:4 MPS301: padded", swap_at_start=0)
     for name, value in state.items():
         setattr(watcher, name, value)
     watcher.look(run, 1.0)
@@ -213,7 +260,7 @@ def test_the_limit_is_the_watermark_of_the_environment(monkeypatch: pytest.Monke
 def test_a_line_that_is_still_being_written_waits(tmp_path: Path) -> None:
     """The rest of it is read with the next poll."""
     path, events = tmp_path / "1.jsonl", EventFolder(tmp_path)
-    path.write_text('["begin", "mps", true, 8, "2.13.0", ["float32"]]\n["step", 1, 0.5, 1, 2')
+    path.write_text('["begin", "mps", true, 8, "2.13.0", ["float32"], "train.py"]\n["step", 1, 0.5, 1, 2')
     first = len(events.poll().steps)
     path.write_text(path.read_text() + ", 1]\n")
 
@@ -228,3 +275,175 @@ def test_a_table_grows_with_the_run(tmp_path: Path) -> None:
     table.update(run)
 
     assert [line.split(",")[0] for line in (tmp_path / "m.csv").read_text().splitlines()] == ["step", "1", "2", "3"]
+
+
+def test_a_long_run_stays_small() -> None:
+    """Every second step of it is kept, the last one always; its table has each step once, in order."""
+    run = Observed(device="mps", recommended=2**40)
+    for number in range(1, MOST_STEPS + 1_000):
+        run.take(["step", number, number * 0.1, 2**30, 2**30 + number * 2**20, 1])
+
+    assert len(run.steps) <= MOST_STEPS
+    assert [step.number for step in run.steps[-2:]] == [MOST_STEPS + 998, MOST_STEPS + 999]
+    assert all(step.number % 2 == 0 for step in run.steps[:-1])
+    assert seconds_a_step(run.steps) == pytest.approx(0.1)
+    trend = trend_of(run, "driver")
+    assert trend is not None
+    assert trend.slope == pytest.approx(2**20)
+
+
+def test_memory_above_what_metal_recommends_is_told() -> None:
+    """Once: from there on the Mac may swap, and `--stop-before-swap` ends the run."""
+    [line] = said_of(observed([9 * 2**30]))
+
+    assert (
+        line == "warning: driver memory of 9.00 GiB is more than the 8.00 GiB that Metal recommends (step 1): the Mac may swap from here on"
+    )
+
+
+SAVING = """
+try:
+    for step in range(10_000):
+        weight(torch.ones(1, 4)).mean().backward()
+        optimizer.step()
+        time.sleep(0.01)
+        finished = step
+except KeyboardInterrupt:
+    print("saved after step", finished + 1)
+    raise SystemExit(7)
+"""
+
+
+def test_stop_before_swap_interrupts_behind_a_step(tmp_path: Path) -> None:
+    """As Ctrl-C would, so that the script saves; its exit code is what it makes of that."""
+    done = run(tmp_path, script(31 * 2**20, SAVING).replace("import sys", "import sys\nimport time"), "--stop-before-swap", "train.py")
+
+    assert done.returncode == 7
+    assert "saved after step" in done.stdout
+    assert "stopping the run (--stop-before-swap)" in done.stderr
+
+
+PHASES = """
+import torch
+
+for phase in range(3):
+    layer = torch.nn.Linear(4, 1)
+    optimizer = torch.optim.AdamW(layer.parameters())
+    for step in range(20):
+        layer(torch.ones(2, 4)).mean().backward()
+        optimizer.step()
+"""
+GAN = """
+import torch
+
+one, other = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+optimizers = [torch.optim.AdamW(layer.parameters()) for layer in (one, other)]
+for step in range(30):
+    for layer, optimizer in zip((one, other), optimizers):
+        for _ in range(1 if layer is one else 3):
+            layer(torch.ones(2, 4)).mean().backward()
+            optimizer.step()
+"""
+COMPILED = """
+import torch
+
+layer = torch.compile(torch.nn.Linear(4, 1), backend="eager")
+optimizer = torch.optim.AdamW(layer.parameters())
+for step in range(30):
+    layer(torch.ones(2, 4)).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [(PHASES, "60 steps"), (GAN, "30 steps"), (COMPILED, "30 steps")],
+    ids=["three trainings in a row", "two optimizers a step", "a compiled model"],
+)
+def test_steps_are_counted(tmp_path: Path, code: str, said: str) -> None:
+    """Of each training in a row; of a GAN the first optimizer's; of a compiled model without a warning of torch's."""
+    done = run(tmp_path, code, "train.py")
+
+    assert said in done.stderr
+    assert "Warning" not in done.stderr
+    assert ("batch shape" in done.stderr) is (code != COMPILED)
+
+
+ASKING = """
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1))
+optimizer = torch.optim.AdamW(model.parameters())
+for step in range(40):
+    with torch.autocast("DEVICE", dtype=torch.bfloat16):
+        loss = model(torch.ones(2, 8)).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize(("device", "is_told"), [("cuda", True), ("cpu", False)])
+def test_a_dtype_that_is_asked_for_and_missed_is_told(tmp_path: Path, device: str, is_told: bool) -> None:
+    """Autocast for CUDA does nothing elsewhere; one that works is no news."""
+    done = run(tmp_path, ASKING.replace("DEVICE", device), "train.py")
+    said = "warning: bfloat16 is asked for (train.py:8, dtype), but the layers compute in float32"
+
+    assert done.stderr.count(said) == int(is_told)
+    assert done.stderr.count("is asked for") == int(is_told)
+
+
+def test_a_module_is_run_and_its_file_checked(tmp_path: Path) -> None:
+    """`-m package.module`: the file is found below the folder, and the diagnosis joined with it."""
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "__init__.py").touch()
+    text = "MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB)."
+    (tmp_path / "project" / "train.py").write_text(script(2**20, f"raise RuntimeError({text!r})"))
+    done = run(tmp_path, "", "-m", "project.train", "--epochs", "3", given="typed")
+
+    assert script_of(["-m", "project.train"]) is None  # not below this folder
+    assert done.stdout == "arguments: ['--epochs', '3'] typed\n"
+    assert "In project/train.py" in done.stderr
+    assert done.returncode == 1
+
+
+def test_an_own_hook_for_exceptions_hides_none(tmp_path: Path) -> None:
+    """Scripts install rich's, typer's or their own, behind the probe."""
+    hook = "sys.excepthook = lambda *given: print('own words', file=sys.stderr)"
+    done = run(
+        tmp_path,
+        f"import sys\nimport torch.optim\n{hook}\nraise RuntimeError('Placeholder storage has not been allocated on MPS device!')",
+        "train.py",
+    )
+
+    assert "own words" in done.stderr
+    assert "Explained:" in done.stderr
+
+
+def test_a_kill_is_told_with_the_last_memory() -> None:
+    """The system gives no traceback; the last step says how full memory was."""
+    run = observed([2**30, 13 * 2**30])
+
+    assert told_of_signal(signal.SIGKILL, run) == (
+        "ended by SIGKILL: the system ends a process so when memory runs out; driver memory at step 2 was 13.00 GiB of 13.60 GiB"
+    )
+    assert told_of_signal(signal.SIGTERM, run) == ""
+
+
+def test_a_line_beside_a_progress_bar_wipes_what_is_left_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal; in a pipe it is a plain line."""
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for stream, begins in ((Terminal(), "\r\x1b[2K"), (io.StringIO(), "mpslint: ")):
+        monkeypatch.setattr(sys, "stderr", stream)
+        Lines().say("step 9, a \x1b[31m name")
+        assert stream.getvalue().startswith(begins)
+        assert stream.getvalue().endswith("\n")
+        assert "\x1b[31m name" not in stream.getvalue()

@@ -299,6 +299,19 @@ def test_a_change_of_a_module_counts_for_those_that_import_it(project: Path) -> 
     assert not next(view for view in run() if view.path == "values.py").findings
 
 
+def test_a_script_that_imports_a_file_from_now_on_counts_for_it(project: Path) -> None:
+    """The run of another file reads a file that did not change: what is known of it is no longer all."""
+    Path("values.py").write_text('DEVICE = "cuda"\n')
+    Path("start.py").write_text("import torch\n\ntorch.ones(2)\n")
+    run()
+    Path("start.py").write_text("import torch\nfrom values import DEVICE\n\ntorch.ones(2).to(DEVICE)\n")
+
+    found = {view.path: [finding.rule for finding in view.findings] for view in run()}
+
+    assert found["values.py"] == ["MPS501"]
+    assert all(looked_up())
+
+
 def test_a_file_that_changes_while_it_is_checked_is_not_remembered(project: Path) -> None:
     """What was found belongs to bytes that are no longer there."""
     cache = Cache(OwnFolder(Path(), (FOLDER,)), Keys(Options()).of)

@@ -282,3 +282,12 @@ def test_findings_about_the_environment_are_said_once(tmp_path: Path) -> None:
     views = list(check_files([Found(str(tmp_path / name)) for name in ("a.py", "b.py")], options, jobs=1))
 
     assert [[finding.rule for finding in view.findings] for view in views] == [["MPS715"], []]
+
+
+def test_processes_answer_every_few_files(tmp_path: Path) -> None:
+    """However short these are: progress once waited for a hundred of them."""
+    for number in range(90):
+        (tmp_path / f"file{number:02}.py").write_text(f"x = {number}\n")
+    chunks = running._chunks([Unit(((index, found),)) for index, found in enumerate(files_of([str(tmp_path)], Options()))])
+
+    assert [len(chunk) for chunk in chunks] == [20, 20, 20, 20, 10]

@@ -141,7 +141,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     """A run that takes too much memory is stopped."""
     ended = bounded("import time\nkept = b'x' * 600_000_000\ntime.sleep(30)", tmp_path, memory=300 * 2**20)
 
-    assert "GB of memory" in ended.stopped
+    assert "GiB of memory" in ended.stopped
 
 
 def test_output_is_bounded_and_its_end_is_kept(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_secrets_are_taken_out_of_what_was_printed(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("code", "limits", "said"),
     [
-        ("for i in range(10**6): open(f'{i}.bin', 'wb').write(bytes(10**6))", {"disk": 20_000_000}, "wrote more than 0.0 GB to the disk"),
+        ("for i in range(10**6): open(f'{i}.bin', 'wb').write(bytes(10**6))", {"disk": 20_000_000}, "wrote more than 0.0 GiB to the disk"),
         ("for i in range(10**6): open(f'{i}', 'w').close()", {}, "wrote more than 50 files"),
     ],
     ids=["bytes", "files"],

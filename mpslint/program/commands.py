@@ -1,0 +1,111 @@
+"""Functions that the command line calls: what Fire, Typer, Click and the like give their parameters."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mpslint.facts.facts import Argument
+from mpslint.facts.values import COMMAND_LINE, Bound, Class, Function, Instance, Known, Value, weakened
+from mpslint.program.commandline import call_parsed, settled, switched_off
+from mpslint.program.machine import Machine
+from mpslint.program.started import Option, named, parse, unnamed
+
+if TYPE_CHECKING:
+    from mpslint.program.calls import Arguments
+
+
+def start(m: Machine, arguments: Arguments, node: ast.Call) -> Value | None:
+    """Return what a call gives that starts its first argument with the command line; None where that is no code of the program."""
+    target = arguments.first()
+    if isinstance(target, Class):
+        return call_parsed(m, target, node)
+    function = target.function if isinstance(target, Bound) else target
+    if not isinstance(function, Function):
+        return None
+    return start_function(m, function, [target.receiver] if isinstance(target, Bound) else [], m.project.words() if m.project else None)
+
+
+def start_function(m: Machine, function: Function, receiver: Sequence[Value], words: Sequence[Argument] | None) -> Value:
+    """Walk a function with what some words give its parameters; None for words that are not known."""
+    from mpslint.program.calls import call_function
+
+    if words is None:
+        return call_function(m, function, receiver, {}, True, None)
+    signature = function.node.args
+    names = [one.arg for one in (*signature.posonlyargs, *signature.args)][len(receiver) :]
+    every = [*names, *(one.arg for one in signature.kwonlyargs)]
+    own = {name: Option((flag,)) for name, flag in _own_flags(function)}
+    given: dict[str, Value] = dict(parse(words, own, {}))
+    values = switched_off(dict(named(words)))
+    given.update({name: value for name, value in values.items() if name in every or signature.kwarg is not None})
+    free = [name for name in names if name not in given]
+    given.update({name: word.value for name, word in zip(free, unnamed(words), strict=False)})
+    is_open = m.project is None or not m.project.is_told_all()
+    return call_function(m, function, receiver, given, is_open, None)
+
+
+def _own_flags(function: Function) -> Iterator[tuple[str, str]]:
+    """Yield the flags that the defaults of a function's parameters name (`typer.Option(4, "--bs", "-b")`), each with its parameter."""
+    signature = function.node.args
+    pairs = zip(reversed([*signature.posonlyargs, *signature.args]), reversed(signature.defaults), strict=False)
+    for parameter, default in (*pairs, *zip(signature.kwonlyargs, signature.kw_defaults, strict=False)):
+        for part in default.args if isinstance(default, ast.Call) else ():
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.startswith("-"):
+                for flag in part.value.split("/")[0].split():
+                    yield parameter.arg, flag
+
+
+def start_group(m: Machine, group: Instance) -> None:
+    """Walk the functions that are commands of a group (`app = typer.Typer()`): the one that the first word names, else all of them."""
+    commands = [function for function in list(m.functions.values()) if any(_belongs(m, one, group) for one in function.decorators)]
+    words = m.project.words() if m.project is not None else None
+    first = next(unnamed(words), None) if words else None
+    if words is not None and len(commands) > 1 and first is not None and isinstance(first.value, Known):
+        commands = [one for one in commands if one.name.replace("_", "-") == str(first.value.value).replace("_", "-")]
+        words = [word for word in words if word is not first]
+    for function in commands:
+        start_function(m, function, [], words if len(commands) == 1 else None)
+
+
+def _belongs(m: Machine, decorator: Value, group: Instance) -> bool:
+    return isinstance(decorator, Instance) and decorator.name in m.platform.commands and _owner(decorator) is group
+
+
+def _owner(decorator: Instance) -> Value | None:
+    call = decorator.call
+    return call.receiver if call is not None and call.receiver is not None else decorator.owner
+
+
+def option_values(m: Machine, function: Function) -> dict[str, Value]:
+    """Return what option decorators (`@click.option("--bs", default=8)`) give a function's parameters: what is said, else defaults."""
+    found: dict[str, Value] = {}
+    options: dict[str, Option] = {}
+    for decorator in function.decorators:
+        call = decorator.call if isinstance(decorator, Instance) else None
+        if call is None or not call.name.endswith(".option"):
+            continue
+        texts = [a.value.value for a in call.arguments if isinstance(a.value, Known) and isinstance(a.value.value, str)]
+        flags = [part for text in texts if text.startswith("-") for part in text.split("/")]
+        long = next((flag for flag in flags if flag.startswith("--")), None)
+        plain = next((text for text in texts if not text.startswith("-")), None)
+        name = plain or (long.lstrip("-").replace("-", "_") if long else None)
+        if name is None:
+            continue
+        default, kind = call.keywords.get("default"), call.keywords.get("type")
+        is_switch = "is_flag" in call.keywords or any("/" in text for text in texts)
+        if default is not None:
+            found[name] = default.value
+        else:
+            found[name] = Known(False, call.node) if is_switch else COMMAND_LINE
+        off = [text.split("/")[1] for text in texts if "/" in text]
+        on = tuple(flag for flag in flags if flag not in off)
+        options[name] = Option(on, kind.value if kind is not None else None, "store_true" if is_switch else "store")
+        if off:
+            options[f"{name} "] = Option(tuple(off), None, "store_false")
+    words = m.project.words() if m.project is not None and found else None
+    if words is None or m.project is None:
+        return {name: weakened(value) for name, value in found.items()}
+    base = {name: settled(value) if m.project.is_told_all() else weakened(value) for name, value in found.items()}
+    return {**base, **{name.strip(): value for name, value in parse(words, options, found).items()}}

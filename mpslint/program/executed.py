@@ -1,0 +1,49 @@
+"""Python text that a program executes out of another file of its project: `exec(open("configurator.py").read())`."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.values import Known, Value, weakened
+from mpslint.program.machine import Machine
+from mpslint.program.started import as_written
+from mpslint.program.walk import walk
+
+ENDING = ".py"
+
+
+def execute_file(m: Machine, node: ast.Call) -> Value:
+    """Walk the file whose text `exec` is given, in the frame of the call; of a text that is not known, every constant may be set again.
+
+    A file that sets names of the program by the words of the command line (`globals()[key] = ...`) is known by its text.
+    """
+    written = [one.value for one in walk(node) if isinstance(one, ast.Constant) and str(one.value).endswith(ENDING)]
+    body = m.project.body(m, str(written[0])) if m.project is not None and len(written) == 1 else None
+    if body is None:
+        _forget(m)
+    else:
+        m.execute_block(m, body)
+        names = {one.id for statement in body for one in walk(statement) if isinstance(one, ast.Name)}
+        if {"sys", "globals"} <= names:
+            _override(m)
+    return Known(None, node)
+
+
+def _forget(m: Machine) -> None:
+    for name, value in list(m.frame.slots.items()):
+        if isinstance(value, Known):
+            m.store.write(m.frame.slots, name, weakened(value))
+
+
+def _override(m: Machine) -> None:
+    """Carry out the words of the command line: the names of files to execute, and `--name=value` for names that the program has."""
+    words = m.project.words() if m.project is not None else None
+    if words is None or m.project is None or not m.project.is_told_all():
+        _forget(m)
+    for word in words or ():
+        text = str(word.value.value) if isinstance(word.value, Known) else ""
+        name, equals, value = text.lstrip("-").partition("=")
+        if text.startswith("--") and equals and name in m.frame.slots:
+            m.bind(name, as_written(value, word.node))
+        elif not equals and text.endswith(ENDING) and m.project is not None and (body := m.project.body(m, text)) is not None:
+            m.execute_block(m, body)

@@ -1,0 +1,112 @@
+"""Fix the files of a unit as one change: each is judged within its runs, and what a fix would break elsewhere counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from mpslint.core.finding import Finding, MpslintError, UsageError
+from mpslint.core.record import record
+from mpslint.project.run import full_path
+from mpslint.session.runs import Runs, Unit
+from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, refuse_unread
+from mpslint.source.document import Document
+from mpslint.source.files import Found
+
+if TYPE_CHECKING:
+    from mpslint.engine import Checked
+    from mpslint.rewrite.apply import Fixed
+    from mpslint.rule.rule import Rule
+    from mpslint.target.target import Target
+
+Result = TypeVar("Result")
+Outcome = tuple[int, "Fixed | MpslintError"]
+"""The number of a file, and what fixing it gave, or why it could not be fixed."""
+
+
+@record(frozen=True, eq=False)
+class _Member:
+    """A file of a unit that is to be fixed."""
+
+    index: int
+    found: Found
+    document: Document
+    target: Target
+    rules: tuple[Rule, ...]
+    is_asked: Callable[[Finding], bool]
+    known: dict[Document, Checked] = field(default_factory=dict)
+    """What its latest text gives by itself."""
+
+    def alone(self, document: Document) -> Checked:
+        """Return what the file gives by itself with a text."""
+        from mpslint.engine import check
+
+        if document not in self.known:
+            self.known.clear()
+            self.known[document] = check(document, self.target, self.rules, is_reached=True)
+        return self.known[document]
+
+
+def fix_unit(unit: Unit, options: Options, unsafe: bool) -> Iterator[Outcome]:
+    """Yield what fixing each file of a unit gave, in memory. Raises UsageError when options or configuration are wrong."""
+    if not unit.entries:
+        for index, found in unit.files:
+            may = unsafe or configuration_for(found.path, options).unsafe
+            yield index, _outcome(partial(fix_file, found, options, may))
+        return
+    members: dict[str, _Member] = {}
+    for index, found in unit.files:
+        prepared = _outcome(partial(_prepared, index, found, options))
+        if isinstance(prepared, MpslintError):
+            yield index, prepared
+        else:
+            members[found.path] = prepared
+    may = unsafe or all(configuration_for(path, options).unsafe for path in members)
+    runs = Runs(unit, options)
+    together = _outcome(partial(_fixed, members, runs, may))
+    for path, member in members.items():
+        one = together if isinstance(together, dict) else _outcome(partial(_fixed, {path: member}, runs, may))
+        yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(_whole, member, one[path], options))
+
+
+def _prepared(index: int, found: Found, options: Options) -> _Member:
+    """Return a file that is to be fixed. Raises ReadError."""
+    return _Member(index, found, *prepared_fix(found, options))
+
+
+def _outcome(work: Callable[[], Result]) -> Result | MpslintError:
+    """Return what some work gives, or why it failed. Raises UsageError, which is nothing of one file."""
+    try:
+        return work()
+    except UsageError:
+        raise
+    except MpslintError as error:
+        return error
+
+
+def _fixed(members: Mapping[str, _Member], runs: Runs, unsafe: bool) -> dict[str, Fixed]:
+    """Return what fixing files together gives, by path."""
+    from mpslint.rewrite.apply import fix_together
+
+    def judged(texts: Mapping[str, Document]) -> dict[str, Checked]:
+        runs.judge({full_path(path): texts[path] for path in members})
+        found = {}
+        for path, member in members.items():
+            alone = member.alone(texts[path])
+            found[path] = runs.result(member.found, FileResult(path, alone)).checked or alone
+        return found
+
+    return fix_together(
+        {path: member.document for path, member in members.items()},
+        judged,
+        lambda path, finding: members[path].is_asked(finding),
+        unsafe,
+    )
+
+
+def _whole(member: _Member, fixed: Fixed, options: Options) -> Fixed:
+    """Return what fixing a file gave. Raises ReadError where it could not be parsed."""
+    refuse_unread(member.found, fixed.before, fixed.original, options)
+    return fixed

@@ -1,0 +1,199 @@
+"""What imports and starts what among the files of a project: which runs there are, and which files each of them reads."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+
+from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.outside import read_file
+from mpslint.core.record import record
+from mpslint.project.importers import launchers_of, sources_around
+from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
+from mpslint.project.launch import Entry, command_line, launches_in
+from mpslint.project.loaded import composed_in, paths_in
+from mpslint.project.resolve import search_folders
+from mpslint.project.run import Project, full_path
+from mpslint.session.session import Options, names_framework_in, read_bytes
+from mpslint.source.document import Kind
+from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.reader import kind_of
+
+LARGEST_PROJECT_FILE = 1_000_000
+"""Bytes; a larger script is checked by itself."""
+CONFIGS = (".yaml", ".yml", ".json")
+MOST_NAMED = 50
+"""Files that somebody named around which the rest of the project is read; where more are named, they are most of it."""
+MOST_READ_AGAIN = 6_000_000
+"""Bytes of files that runs of one group may read again, beside twice what they all read once."""
+
+
+@record(eq=False)
+class Graph:
+    """What imports what among the files of a check."""
+
+    options: Options
+    project: Project
+    guarded: set[str] = field(default_factory=set)
+    """Scripts that ask whether they were started."""
+    speaking: set[str] = field(default_factory=set)
+    """Files that name something that rules are about."""
+    files: dict[str, Found] = field(default_factory=dict)
+    runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files that each run reads, by what starts it."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that are too much to read."""
+    groups: dict[str, str] = field(default_factory=dict)
+    """A file of each group stands for it: the file that stands for each file, or leads there."""
+
+    def add_around(self, files: Sequence[Found]) -> None:
+        """Note the files of the project that may import, read or start those that somebody named: by the names in their texts."""
+        named = [full_path(found.path) for found in files if found.is_named and found.path != STANDARD_INPUT and not found.problem]
+        if not named or len(named) > MOST_NAMED:
+            return
+        modules = [path for path in named if path.endswith(CONFIGS) or (path.endswith(".py") and path not in self.guarded)]
+        waiting = [path for path in (*launchers_of(named), *sources_around(modules)) if path not in self.files]
+        texts = {path: text for path in dict.fromkeys(waiting) if (text := self._text_of(path))}
+        names = {name for path in named for name in _names_of(path)}
+        while names:
+            found = [path for path, text in texts.items() if any(name in text for name in names)]
+            names = {name for path in found for name in _names_of(path)}
+            for path in found:
+                self._note(Found(path, is_named=False), path, texts.pop(path))
+
+    def _text_of(self, path: str) -> bytes:
+        try:
+            return read_file(path, LARGEST_PROJECT_FILE)
+        except ReadError:
+            return b""
+
+    def add(self, found: Found) -> None:
+        """Note what a file imports, by its text alone."""
+        kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
+            return
+        try:
+            data = read_bytes(found, self.options)
+        except ReadError:
+            return
+        if len(data) <= LARGEST_PROJECT_FILE:
+            self._note(found, full_path(found.path), data)
+
+    def _note(self, found: Found, path: str, data: bytes) -> None:
+        """Note what a text imports and starts; of a text that was noted before, what it does now."""
+        kind = kind_of(path)
+        self.files[path] = found
+        self.sizes[path] = len(data)
+        if names_framework_in(data, found, self.options):
+            self.speaking.add(path)
+        text = data.decode("utf-8", "replace")
+        if kind is Kind.SHELL:
+            self.project.launched[path] = launches_in(text, path)
+            return
+        if kind is Kind.NOTEBOOK:
+            text = text.replace('"', "\n")  # each line of a cell is a string of its own
+            self.guarded.add(path)
+        elif has_main_guard(text):
+            self.guarded.add(path)
+        self.project.imports[path] = tuple(imports_of(text))
+        self.project.folders[path] = search_folders(path, search_paths_of(text))
+        self.project.paths[path] = paths_in(text)
+        self.project.composed[path] = composed_in(text)
+
+    def close(self) -> None:
+        """Find the scripts, what each of their runs reads, and which files that ties together."""
+        closures = {path: self.project.closure(Entry(path)) for path in self.files if self._may_import(path)}
+        imported = {file for path, closure in closures.items() if not _is_test(path) for file in closure[1:]}
+        for path, closure in closures.items():
+            is_script = path in self.guarded or path not in imported
+            if is_script and len(closure) > 1 and not self.speaking.isdisjoint(closure):
+                self.runs[Entry(path)] = closure
+        if self.options.started:
+            self.runs = dict(self._typed())
+        for path in self.files if not self.options.started else ():
+            for number, launch in enumerate(self.project.launched.get(path, ())):
+                entry = Entry(launch.script, path, number)
+                self.runs[entry] = self.project.closure(entry)
+        for entry, closure in self.runs.items():
+            for file in closure:
+                self._join(entry.script, file)
+        self._keep_to_budget()
+
+    def _typed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+        """Yield the run of each script that was named, as the user starts it. Raises UsageError for a file that takes no words."""
+        for path, found in self.files.items():
+            if not found.is_named:
+                continue
+            if kind_of(path) is not Kind.PYTHON:
+                raise UsageError(f"{found.path}: what follows -- are the options of one Python script")
+            launch, text = command_line(path, self.options.started)
+            self.project.launched[launch] = launches_in(text, launch)
+            entry = Entry(path, launch)
+            yield entry, self.project.closure(entry)
+
+    def _keep_to_budget(self) -> None:
+        """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
+        spent: dict[str, int] = {}
+        seen: set[str] = set()
+        launched = {entry.script for entry in self.runs if entry.launch}
+        self.runs = dict(sorted(self.runs.items(), key=lambda item: (item[0].script not in launched, len(item[1]))))
+        for entry, closure in list(self.runs.items()):
+            group = self._root(entry.script)
+            again = sum(self.sizes.get(file, 0) for file in closure if file in seen)
+            if spent.get(group, 0) + again > MOST_READ_AGAIN + 2 * sum(self.sizes.get(file, 0) for file in seen):
+                self.left_out[entry] = self.runs.pop(entry)
+                continue
+            spent[group] = spent.get(group, 0) + again
+            seen.update(closure)
+
+    def _may_import(self, path: str) -> bool:
+        found = self.project
+        return bool(found.imports.get(path) or found.paths.get(path) or found.composed.get(path))
+
+    def _join(self, one: str, other: str) -> None:
+        self.groups[self._root(other)] = self._root(one)
+
+    def _root(self, path: str) -> str:
+        while (above := self.groups.setdefault(path, path)) != path:
+            path = above
+        return path
+
+    def group_of(self, path: str) -> str | None:
+        """Return what stands for the group of a file; None for one that no run ties to another."""
+        return self._root(path) if path in self.groups else None
+
+    @functools.cached_property
+    def _readers(self) -> dict[str, list[Entry]]:
+        """What starts the runs that read each file."""
+        found: dict[str, list[Entry]] = {}
+        for entry, closure in self.runs.items():
+            for path in closure:
+                found.setdefault(path, []).append(entry)
+        return found
+
+    def entries_around(self, paths: Iterable[str]) -> tuple[Entry, ...]:
+        """Return what starts the runs that read one of some files, by their absolute paths."""
+        wanted = {entry for path in paths for entry in self._readers.get(path, ())}
+        return tuple(entry for entry in self.runs if entry in wanted)
+
+    def files_around(self, path: str) -> tuple[str, ...]:
+        """Return the files that the runs read which read a file."""
+        return tuple(dict.fromkeys(file for entry in self._readers.get(path, ()) for file in self.runs[entry]))
+
+
+def _names_of(path: str) -> Iterator[bytes]:
+    """Yield the word by which another file imports, reads or starts a file."""
+    name = os.path.basename(path)
+    if name in ("__init__.py", "__main__.py"):
+        name = os.path.basename(os.path.dirname(path))
+    if name:
+        yield os.fsencode(name.removesuffix(".py"))
+
+
+def _is_test(path: str) -> bool:
+    """Return whether a file tests others, so that what it imports is not started by it."""
+    name = os.path.basename(path)
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py")
