@@ -99,7 +99,7 @@ def _branches(m: Machine, node: ast.If) -> list[tuple[bool, Writes]]:
             m.store.begin()
             try:
                 test = m.value(following.test)
-                is_branch = not m.store.journals[-1] and truth(test) is None and not _asks_for_main(following.test)
+                is_branch = not m.store.journals[-1] and truth(test) is None and not asks_for_main(following)
                 leaves = is_branch or _after_test(m, following, test)
             finally:
                 writes = m.store.undo()
