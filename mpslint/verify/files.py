@@ -23,6 +23,7 @@ from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import Planned, machine_of
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
+from mpslint.verify.own_waits import own_waits
 from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
@@ -127,6 +128,7 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), o
     times = None
     if macs:
         work = work_of(plan.spec, machine, only_kept=only_kept)
+        work = replace(work, waits=work.waits + own_waits(run, plan.spec.accumulation))
         times = forecast(work, estimate.composition.peak, macs, machine.versions())
         here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
         times = with_here(times, work, here, machine.versions()) if here is not None else times
