@@ -163,6 +163,22 @@ def test_alternatives_of_an_unknown_test() -> None:
     assert probed("b = 16\nif x:\n  b = 16\nprobe(b)") == [16]
 
 
+def test_alternatives_of_a_chain_of_tests() -> None:
+    """A chain of `elif` leaves what any of its branches leaves; one that ends the path leaves nothing."""
+    assert probed("b = 8\nif a:\n  b = 1\nelif c:\n  b = 2\nelif d:\n  pass\nelse:\n  raise E\nprobe(b)") == [{1, 2, 8}]
+    assert probed("if a:\n  b = 1\nelif (n := 4) and c:\n  b = 2\nelif d:\n  b = n\nprobe(b)") == [{1, 2, 4}]
+    assert probed("if a:\n  raise E\nelif c:\n  return_ = 1\nelse:\n  raise E\nprobe(return_)") == [1]
+
+
+def test_a_chain_of_tests_is_walked_to_its_end() -> None:
+    """Branches stand side by side: a long chain isn't a deep one."""
+    branches = "".join(f"elif a == {i}:\n  probe({i})\n" for i in range(1500))
+    facts = facts_of(f"if a:\n  pass\n{branches}")
+    assert len(facts.calls) == 1500
+    assert not facts.is_exhausted
+    assert len(facts.calls[-1].context.guards) == 1501
+
+
 def test_a_path_that_leaves_does_not_count_after() -> None:
     """After `if x: return`, only the other path is there."""
     assert probed("def f(x):\n  b = 16\n  if x:\n    b = 1\n    return\n  probe(b)\nf(y)") == [16]
