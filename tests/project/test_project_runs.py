@@ -174,7 +174,7 @@ def test_a_launch_script_that_is_no_text_starts_nothing(tmp_path: Path) -> None:
     """It is named as unreadable; the other files are checked as if it were not there."""
     written(next(path for path in PROJECTS if path.stem == "launch_click"), tmp_path)
     script = tmp_path / "run.sh"
-    script.write_bytes(b"\0" + script.read_bytes())
+    script.write_bytes(script.read_bytes() + b"\n\0")
 
     results = list(check_paths([str(tmp_path)], Options(isolated=True)))
 
