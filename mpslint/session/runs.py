@@ -42,9 +42,12 @@ class Unit:
     """The absolute paths of the files that the runs around each file read."""
 
 
-def graph_of(files: Sequence[Found], options: Options) -> Graph:
-    """Return which runs there are among some files, and around those of them that somebody named."""
-    graph = Graph(options, Project(functools.partial(_unlisted, options)))
+def graph_of(files: Sequence[Found], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
+    """Return which runs there are among some files, and around those of them that somebody named.
+
+    `texts`, by absolute path, count for what lies on the disk.
+    """
+    graph = Graph(options, Project(functools.partial(_unlisted, options)), texts)
     for found in files:
         graph.add(found)
     graph.add_around(files)
@@ -118,6 +121,9 @@ class Runs:
 
     unit: Unit
     options: Options
+    most_steps: int = MOST_STEPS
+    is_cut: bool = False
+    """Whether runs were left out, because others took all steps."""
     opened: dict[str, Found] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
@@ -135,13 +141,14 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.runs = changed, {}, {}
+        self.changed, self.findings, self.runs, self.is_cut = changed, {}, {}, False
         if not self.project.next_line > 1:
             self._prepare()
-        left = MOST_STEPS
+        left = self.most_steps
         for entry in self.unit.entries:
             left -= self._judge(entry)
             if left < 0:
+                self.is_cut = entry is not self.unit.entries[-1]
                 return  # what is left of a large group is judged file by file
 
     def _prepare(self) -> None:
