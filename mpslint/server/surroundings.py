@@ -32,7 +32,7 @@ class Surroundings:
 
     def forget(self) -> None:
         """Look for runs again from now on: files came, went or changed on the disk."""
-        self.known.clear()
+        self.known = {path: (None, runs) for path, (_, runs) in self.known.items()}
 
     def close(self, path: str) -> None:
         """Let the disk count again for a file that is no longer open."""
