@@ -25,6 +25,8 @@ PYODIDE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.j
 UNUSED = ("cli", "diagnose", "doctor", "jupyter", "run", "server", "verify")
 """Parts of mpslint that neither check nor fix imports."""
 SAMPLES = ("summarization.ipynb", "pegasus_finetune.py")
+WARM_UP = (*SAMPLES, "amp_loop.py", "launch.sh")
+"""Checked before Python's memory is kept, so that what each kind of file needs is imported."""
 
 
 def write_page(folder: Path) -> None:
@@ -41,12 +43,12 @@ def write_page(folder: Path) -> None:
     for name in SAMPLES:
         shutil.copy2(ROOT / "samples" / name, folder / "samples" / name)
     with tempfile.TemporaryDirectory() as temporary:
-        _pack(Path(temporary), folder / "mpslint.zip")
+        _pack(Path(temporary), folder)
     _write_service_worker(folder)
 
 
-def _pack(temporary: Path, output: Path) -> None:
-    """Write the modules that the page runs as one archive: those of the wheel, and PyYAML without its C part."""
+def _pack(temporary: Path, folder: Path) -> None:
+    """Write the modules that the page runs as one archive: those of the wheel, and PyYAML without its C part; and a Python with them."""
     modules = temporary / "modules"
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(temporary)]
     subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -54,7 +56,9 @@ def _pack(temporary: Path, output: Path) -> None:
         left_out = tuple(f"mpslint/{name}/" for name in UNUSED)
         wheel.extractall(modules, [name for name in wheel.namelist() if name.startswith("mpslint/") and not name.startswith(left_out)])
     shutil.copytree(Path(yaml.__file__).parent, modules / "yaml", ignore=shutil.ignore_patterns("__pycache__", "*.so", "*.pyd"))
-    subprocess.run(["node", str(PAGE / "pack.mjs"), str(modules), str(output)], check=True)
+    samples = [str(ROOT / "samples" / name) for name in WARM_UP]
+    outputs = [str(folder / "mpslint.zip"), str(PAGE / "check.py"), str(folder / "mpslint.snapshot")]
+    subprocess.run(["node", str(PAGE / "pack.mjs"), str(modules), *outputs, *samples], check=True)
 
 
 def _write_service_worker(folder: Path) -> None:

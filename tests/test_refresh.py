@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,16 @@ packages:
 """
 
 
-def wheel(folder: Path, name: str, version: str, tags: str, *metadata: str) -> None:
-    """Write a wheel with nothing but its metadata."""
+def wheel(folder: Path, name: str, version: str, tags: str, *metadata: str, files: Mapping[str, str | bytes] | None = None) -> None:
+    """Write a wheel with its metadata and these files."""
     plain = name.replace("-", "_")
     with zipfile.ZipFile(folder / f"{plain}-{version}-{tags}.whl", "w") as file:
         lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *metadata, ""]
         file.writestr(f"{plain}-{version}.dist-info/METADATA", "\n".join(lines))
         file.writestr(f"{plain}-{version}.dist-info/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tags}\n")
         file.writestr(f"{plain}-{version}.dist-info/RECORD", "")
+        for path, text in (files or {}).items():
+            file.writestr(path, text)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def refreshed(rules: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_tables_are_rebuilt_from_the_index(rules: Path) -> None:
     """Releases with a wheel for a Mac, their needs there, the Pythons of compiled wheels, and which rules to read again."""
     pytest.importorskip("pip")
-    shown = refreshed(rules, "--write")
+    shown = refreshed(rules, "--write", "--step", "releases")
 
     assert shown.returncode == 0, shown.stderr
     assert "mps-torch: 1.0.0 -> 2.0.0" in shown.stdout
@@ -106,8 +109,191 @@ def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
     (folder / "versions.yaml").write_text(VERSIONS)
     (tmp_path / "wheels").mkdir()
     wheel(tmp_path / "wheels", "mps-trainer", "1.2.0", "py3-none-any", "Requires-Dist: mps-torch>=1.0")
-    shown = refreshed(tmp_path / "rules", "--only", "mps-trainer")
+    shown = refreshed(tmp_path / "rules", "--only", "mps-trainer", "--step", "releases")
 
     assert (shown.returncode, (folder / "versions.yaml").read_text()) == (1, VERSIONS)
     assert "mps-trainer: 1.0.0 -> 1.2.0" in shown.stdout
     assert not (folder / "requirements.yaml").exists()
+
+
+TRAINER = """\
+from mps_trainer.base import BaseArguments
+
+class Arguments(BaseArguments):
+    {fields}
+    steps: int = 1
+
+class Runner:
+    def __init__(self, model, *, {taken}): ...
+"""
+BASE = "class BaseArguments:\n    seed: int = 0\n"
+
+
+def trainer(folder: Path, version: str, fields: str, taken: str, exported: str) -> None:
+    """Write a release of a package with arguments, and names that it exports."""
+    files = {
+        "mps_trainer/__init__.py": f"from mps_trainer.run import {exported}\n",
+        "mps_trainer/run.py": TRAINER.format(fields=fields, taken=taken),
+        "mps_trainer/base.py": BASE,
+        "mps_trainer/experimental/run.py": "class Arguments:\n    other: int = 0\n",
+    }
+    wheel(folder, "mps-trainer", version, "py3-none-any", files=dict(files))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    """A folder of rules with tables to rebuild, and three releases of a package beside it; the tables know the first two."""
+    pytest.importorskip("pip")
+    platform = tmp_path / "rules" / "platform"
+    platform.mkdir(parents=True)
+    (tmp_path / "rules" / "precision").mkdir()
+    (tmp_path / "wheels").mkdir()
+    (platform / "versions.yaml").write_text(
+        'date: "2026-01-01"\nnewest:\n  mps-trainer: "1.1.0"\nreleased:\n  mps-trainer: "1.0.0 1.1.0 1.2.0"\n'
+    )
+    trainer(tmp_path / "wheels", "1.0.0", "old: int = 0", "tokenizer=None", "Runner, Arguments, Helper")
+    trainer(tmp_path / "wheels", "1.1.0", "new: int = 0", "tokenizer=None", "Runner, Arguments, Helper")
+    trainer(tmp_path / "wheels", "1.2.0", "new: int = 0", "processor=None", "Runner, Arguments")
+    return tmp_path / "rules"
+
+
+def test_argument_tables_are_corrected_and_extended(tables: Path) -> None:
+    """A false bound moves to where the wheels change; an argument of the newest release gets a row; what is true stays as written."""
+    path = tables / "platform" / "arguments.yaml"
+    path.write_text(
+        "mps_trainer.Arguments:\n"
+        '  old: {exists: "mps-trainer < 1.2", use: new}  # renamed\n'
+        '  new: {exists: "mps-trainer >= 1.1"}\n'
+        '  seed: {exists: "mps-trainer >= 1.0"}\n'
+        "mps_trainer.Runner:\n"
+        '  model: {exists: "mps-trainer >= 1.0"}\n'
+    )
+    (tables / "precision" / "MPS101-a.yaml").write_text("when: {check: arguments, table: arguments}\n")
+    shown = refreshed(tables, "--step", "arguments", "--bounds", "--write")
+
+    assert "mps_trainer.Arguments.old: 1.1.0 lacks it, against mps-trainer < 1.2; now mps-trainer < 1.1" in shown.stdout
+    assert "mps_trainer.Runner.tokenizer: removed, mps-trainer < 1.2" in shown.stdout
+    assert "mps_trainer.Runner.processor: new, mps-trainer >= 1.2" in shown.stdout
+    assert "rules that rest on it: MPS101" in shown.stdout
+    assert path.read_text() == (
+        "mps_trainer.Arguments:\n"
+        '  old: {exists: "mps-trainer < 1.1", use: new}  # renamed\n'
+        '  new: {exists: "mps-trainer >= 1.1"}\n'
+        '  seed: {exists: "mps-trainer >= 1.0"}\n'
+        "mps_trainer.Runner:\n"
+        '  model: {exists: "mps-trainer >= 1.0"}\n'
+        '  processor: {exists: "mps-trainer >= 1.2"}\n'
+        '  tokenizer: {exists: "mps-trainer < 1.2"}\n'
+    )
+
+
+def test_names_that_the_newest_release_lost_are_added(tables: Path) -> None:
+    """A name that a package no longer exports gets a row; the reader is told to say what replaces it."""
+    path = tables / "platform" / "removed_names.yaml"
+    path.write_text('names:\n  mps_trainer.Gone: {exists: "mps-trainer < 1.0", instead: "Nothing."}\n')
+    shown = refreshed(tables, "--step", "names", "--write")
+
+    assert "mps_trainer.Helper: removed, mps-trainer < 1.2; say what replaces it" in shown.stdout
+    assert yaml.safe_load(path.read_text())["names"]["mps_trainer.Helper"] == {"exists": "mps-trainer < 1.2"}
+
+
+NATIVE = """\
+- func: relu(Tensor self) -> Tensor
+  dispatch:
+    CPU: relu_cpu
+    {relu}
+- func: mode(Tensor self) -> Tensor
+  dispatch:
+    CPU: mode_cpu
+- func: square(Tensor self) -> Tensor
+- func: gelu(Tensor self) -> Tensor
+  structured_delegate: gelu.out
+- func: gelu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+  dispatch:
+    CPU: gelu_cpu
+    MPS: gelu_mps
+{more}"""
+ADDED = "- func: swirl(Tensor self) -> Tensor\n  dispatch:\n    CPU: swirl_cpu\n- func: sparse_swirl(Tensor self) -> Tensor\n  dispatch:\n    CPU: s\n"
+GRAPH = (
+    b"\0__ZZN2at6native3mps7mm_implERKNS_6TensorEE11CachedGraphC1EP8MPSGraph\0"
+    b"\0__ZNSt3__110__function6__funcIZN2at6native12_GLOBAL__N_18new_funcERKNS_6TensorEE3$_0FvP8MPSGraphPN11CachedGraphEEE\0"
+)
+
+
+@pytest.fixture
+def torch_tables(tmp_path: Path) -> Path:
+    """A folder of rules with the tables of kernels and graphs, and two releases of torch beside it; the tables know the first."""
+    pytest.importorskip("pip")
+    platform = tmp_path / "rules" / "platform"
+    platform.mkdir(parents=True)
+    (tmp_path / "wheels").mkdir()
+    (platform / "versions.yaml").write_text('date: "2026-01-01"\nnewest:\n  torch: "2.1.0"\nreleased:\n  torch: "2.1.0 2.2.0"\n')
+    native, library = "torchgen/packaged/ATen/native/native_functions.yaml", "torch/lib/libtorch_cpu.dylib"
+    for version, text, symbols in (
+        ("2.1.0", NATIVE.format(relu="CUDA: relu_cuda", more=""), GRAPH.replace(b"new_func", b"old_func")),
+        ("2.2.0", NATIVE.format(relu="MPS: relu_mps", more=ADDED), GRAPH),
+    ):
+        wheel(tmp_path / "wheels", "torch", version, "cp312-cp312-macosx_14_0_arm64", files={native: text, library: symbols})
+    return tmp_path / "rules"
+
+
+def test_kernels_move_to_the_release_that_brings_them(torch_tables: Path) -> None:
+    """An operator with a new kernel gets its first version, a new operator without one is listed, sparse ones are not."""
+    path = torch_tables / "platform" / "operators.yaml"
+    path.write_text('# kept\nfirst:\n  "2.1": [\n    gelu\n  ]\nnever: [\n    mode, relu\n  ]\n# kept too\ncases: []\n')
+    shown = refreshed(torch_tables, "--step", "operators", "--write")
+
+    assert "relu: has a kernel since torch 2.2" in shown.stdout
+    assert "swirl: new in torch 2.2, without a kernel" in shown.stdout
+    after = yaml.safe_load(path.read_text())
+    assert after == {"first": {"2.1": ["gelu"], "2.2": ["relu"]}, "never": ["mode", "swirl"], "cases": []}
+    assert path.read_text().startswith("# kept\nfirst:")
+    assert "# kept too\n" in path.read_text()
+
+
+def test_graph_functions_end_and_begin_with_the_symbols(torch_tables: Path) -> None:
+    """A function whose symbols are gone ends with the release before; a new one gets a row without operators."""
+    path = torch_tables / "platform" / "graph_cache.yaml"
+    path.write_text(
+        'first: "2.1"\nfunctions:\n  - {function: "mm_impl", since: "2.1", ops: [mm]}\n  - {function: "old_func", since: "2.1", ops: [abs]}\n'
+    )
+    shown = refreshed(torch_tables, "--step", "graphs", "--write")
+
+    assert "old_func: torch 2.2.0 keeps no graphs there; ends with 2.1" in shown.stdout
+    assert "new_func: torch 2.2.0 keeps graphs there; say which operators lead to it" in shown.stdout
+    assert yaml.safe_load(path.read_text())["functions"] == [
+        {"function": "mm_impl", "since": "2.1", "ops": ["mm"]},
+        {"function": "old_func", "since": "2.1", "until": "2.1", "ops": ["abs"]},
+        {"function": "new_func", "since": "2.2", "ops": []},
+    ]
+
+
+def test_sources_are_opened(tables: Path) -> None:
+    """A file with its names at both ends of a range is proved; one that lacks a name is refuted, and the exit code says so."""
+    rule = tables / "precision" / "MPS101-a.yaml"
+    rule.write_text(
+        "sources:\n"
+        "  - mps_trainer/run.py, 1.0 to 1.2 (Arguments, Runner)\n"
+        "  - mps_trainer/run.py, absent in 1.0, 1.1 to 1.2 (new)\n"
+        "  - https://github.com/mps/trainer/issues/1\n"
+    )
+    shown = refreshed(tables, "--step", "sources")
+    assert (shown.returncode, "2 proved, 0 refuted, 0 unread, 1 not checkable" in shown.stdout) == (0, True)
+
+    rule.write_text("sources:\n  - mps_trainer/run.py, 1.0 to 1.2 (tokenizer)\n  - mps_trainer/run.py, 1.0 and 9.9 (Runner)\n")
+    shown = refreshed(tables, "--step", "sources")
+    assert shown.returncode == 1
+    assert (
+        "MPS101: mps_trainer/run.py, 1.0 to 1.2 (tokenizer): refuted: mps-trainer 1.2.0: tokenizer not in mps_trainer/run.py"
+        in shown.stdout
+    )
+    assert "unread: no wheel of mps-trainer 9.9" in shown.stdout
+
+
+def test_no_more_wheels_are_downloaded_than_allowed(tables: Path) -> None:
+    """The limit stops a step and says so."""
+    (tables / "platform" / "arguments.yaml").write_text('mps_trainer.Arguments:\n  old: {exists: "mps-trainer < 1.1"}\n')
+    shown = refreshed(tables, "--step", "arguments", "--bounds", "--downloads", "1")
+
+    assert "arguments: stopped at mps-trainer" in shown.stdout
+    assert "1 wheels downloaded" in shown.stdout

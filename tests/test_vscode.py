@@ -57,11 +57,12 @@ def test_a_script_and_a_notebook_show_findings_and_take_fixes(tmp_path: Path) ->
     command.chmod(0o755)
     vsix = EXTENSION / f"mpslint-{__version__}.vsix"
     arguments = [os.environ["CODE_SERVER"], str(vsix), str(command), str(workspace), str(pictures)]
-    done = subprocess.run(["node", str(EXTENSION / "test" / "editor.mjs"), *arguments], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(["node", str(EXTENSION / "test" / "editor.mjs"), *arguments], capture_output=True, text=True, timeout=900)
 
     assert done.returncode == 0, done.stdout + done.stderr
     seen = json.loads(done.stdout)
     assert any("estimate memory" in lens for lens in seen["bad.py"]["lenses"])
+    assert any("peak" in lens and "a step on M1" in lens for lens in seen["bad.py"]["estimated"])
     for name in ("bad.py", "bad.ipynb"):
         before, after = (int(seen[name][key].rsplit(" ", 1)[1]) for key in ("status", "fixed"))
         assert after < before

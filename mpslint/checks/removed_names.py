@@ -92,7 +92,7 @@ def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:
     package, entry = gone[name]
     version = evidence.target.versions.get(package)
     library = entry.get("library") or (f"{package} {format_version(version)}" if version is not None else package)
-    return {"name": name, "written": name.rsplit(".", 1)[-1], "library": library, "instead": entry["instead"]}
+    return {"name": name, "written": name.rsplit(".", 1)[-1], "library": library, "instead": entry.get("instead", "Remove it.")}
 
 
 @functools.lru_cache(maxsize=64)

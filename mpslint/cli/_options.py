@@ -17,7 +17,28 @@ from mpslint.source.files import STANDARD_INPUT
 
 PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "macos")
 
+_WORDS = "mpslint.words"
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class WithWords(click.Command):
+    """A command whose words after `--` are those with which a script is started."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the words after `--` aside, where a file stands before it."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[_WORDS] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+def words_of(values: dict[str, Any]) -> tuple[str, ...]:
+    """Return the words after `--`; where no file stands before it, they are files."""
+    words: tuple[str, ...] = click.get_current_context().meta.get(_WORDS, ())
+    if not words or values.get("paths") or values.get("script"):
+        return words
+    values["paths"] = words
+    return ()
 
 
 class RuleName(click.types.StringParamType):

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from mpslint.cli import EXIT_UNREADABLE
-from mpslint.cli._options import file_options, options_of, paths_of
+from mpslint.cli._options import WithWords, file_options, options_of, paths_of, words_of
 from mpslint.cli._say import complain
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import inert_json
 from mpslint.session.runs import check_paths
 
 
-@click.command(short_help="Show the training run as mpslint understands it.")
+@click.command(cls=WithWords, short_help="Show the training run as mpslint understands it.")
 @file_options
 @click.option("--format", "output_format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to report.")
 @click.option("--estimate", is_flag=True, help="Say what memory and time the run needs on which Mac.")
@@ -30,12 +30,15 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
       mpslint plan train.ipynb
       mpslint plan train.py --written
       mpslint plan train.py --format json --transformers 4.40
+      mpslint plan launch.sh
+      mpslint plan train.py -- --batch_size 4
       mpslint plan train.ipynb --estimate
       mpslint plan train.ipynb --estimate --chip "M4 Pro"
     """
+    words = words_of(values)
     if estimate:
-        sys.exit(_estimate(values, output_format))
-    results = list(check_paths(paths_of(values), replace(options_of(values), with_plans=True)))
+        sys.exit(_estimate(values, output_format, words))
+    results = list(check_paths(paths_of(values), replace(options_of(values), with_plans=True, started=words)))
     if output_format == "json":
         from mpslint.report.machine import plan_as_json
 
@@ -57,7 +60,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
     sys.exit(3 if any(result.problem for result in results) else 0)
 
 
-def _estimate(values: dict[str, Any], output_format: str) -> int:
+def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]) -> int:
     """Print the memory and the time that each file's run is estimated to need; return the exit code."""
     from mpslint.estimate.chips import macs_of
     from mpslint.report.console import console
@@ -69,7 +72,7 @@ def _estimate(values: dict[str, Any], output_format: str) -> int:
 
     if not work.has_torch():
         raise ReadError("--estimate needs torch and transformers: pip install 'mpslint[verify]'")
-    asked = Asked(paths_of(values), options_of(values))
+    asked = Asked(paths_of(values), replace(options_of(values), started=words))
     macs = macs_of((values["chip"],) if values.get("chip") else ())
     found, problems = [], []
     for file in files(asked):

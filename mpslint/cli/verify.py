@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import click
 
 from mpslint.cli import EXIT_UNREADABLE
-from mpslint.cli._options import file_options, options_of
+from mpslint.cli._options import WithWords, file_options, options_of, words_of
 from mpslint.cli._say import complain
 from mpslint.core.finding import UsageError
 
@@ -17,7 +18,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Train a few steps as written and as rewritten.")
+@click.command(cls=WithWords, short_help="Train a few steps as written and as rewritten.")
 @file_options
 @click.option("--all", "folders", type=click.Path(exists=True, file_okay=False), multiple=True, help="Every training run below a folder.")
 @click.option("--plan", type=click.IntRange(1), help="Which run of the file, as `mpslint plan` lists them.")
@@ -47,6 +48,8 @@ def command(**values: Any) -> None:
     Examples:
       mpslint verify train.ipynb
       mpslint verify train.ipynb --memory 16GB --html report.html
+      mpslint verify launch.sh
+      mpslint verify train.py -- --batch_size 4
       mpslint verify --all samples/
       mpslint verify --script train.py -- --data small.csv
 
@@ -55,7 +58,8 @@ def command(**values: Any) -> None:
     """
     from mpslint.verify import work
 
-    arguments = values["paths"]
+    words = words_of(values)
+    arguments = (*values["paths"], *words)
     if values["script"]:
         values["paths"] = ()
     if not (values["paths"] or values["folders"] or values["specs"] or values["script"]):
@@ -71,6 +75,7 @@ def command(**values: Any) -> None:
 
     paths = (*values["paths"], *values["folders"])
     session = options_of({**values, "paths": paths or (str(values["script"] or values["specs"][0]),)})
+    session = dataclasses.replace(session, started=() if values["script"] else words)
     asked = Asked(paths, session, values["plan"], values["unsafe"], values["matrix"])
     names = ("specs", "script", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
     more = ("allow_read", "pass_env")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import VersionRange
+from mpslint.core.versions import Version, VersionRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,27 @@ class Constants:
 
 
 @dataclass(frozen=True, slots=True)
+class Compiling:
+    """Seconds that compiling one graph takes, about, and the range."""
+
+    seconds: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Uncovered:
-    """Where the published points say little, so that the wide spread holds."""
+    """Where the published points say little, so that the wide spread holds, and where they say nothing."""
 
     seconds: float
     share: float
     kinds: tuple[str, ...]
     chips: tuple[str, ...]
     dtypes: tuple[str, ...]
+    unknown_share: float
+    unknown_kinds: tuple[str, ...]
+    unknown: str
+    """What is said where the time is not known."""
 
 
 @functools.lru_cache(maxsize=1)
@@ -78,10 +91,28 @@ def spreads() -> tuple[Mapping[str, Spread], Uncovered]:
     """Return the spreads by name, and what the points do not cover. Raises RuleError."""
     table = platform_data("step_time")
     try:
-        wide = table["wide"]
+        wide, unknown = table["wide"], table["unknown"]
         found = {name: Spread(float(row["low"]), float(row["high"])) for name, row in table["spread"].items()}
         return found, Uncovered(
-            float(wide["seconds"]), float(wide["share"]), tuple(wide["kinds"]), tuple(wide["chips"]), tuple(wide["dtypes"])
+            float(wide["seconds"]),
+            float(wide["share"]),
+            tuple(wide["kinds"]),
+            tuple(wide["chips"]),
+            tuple(wide["dtypes"]),
+            float(unknown["share"]),
+            tuple(unknown["kinds"]),
+            str(unknown["say"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
+
+
+def compiling(versions: Mapping[str, Version]) -> Compiling | None:
+    """Return what compiling a graph takes in a torch; None where the torch is not known. Raises RuleError."""
+    try:
+        for row in platform_data("step_time")["compile"]:
+            if VersionRange.parse(row["versions"]).matches(versions):
+                return Compiling(row["milliseconds"] / 1e3, row["low"] / 1e3, row["high"] / 1e3)
+    except (KeyError, TypeError, ValueError) as error:
+        raise RuleError(f"rules/platform/step_time.yaml: missing key {error}") from None
+    return None

@@ -8,9 +8,10 @@ from typing import Literal
 
 from mpslint.core.versions import Version
 from mpslint.estimate.chips import Mac
+from mpslint.estimate.constants import Compiling, compiling
 from mpslint.estimate.levers import advice
 from mpslint.estimate.step import StepWork
-from mpslint.estimate.timing import StepTime, step_time
+from mpslint.estimate.timing import StepTime, not_known, step_time
 from mpslint.target.macs import limits
 
 Fits = Literal["yes", "tight", "no"]
@@ -46,6 +47,8 @@ class Forecast:
     epoch_steps: int = 0
     advice: tuple[str, ...] = ()
     unknown: tuple[str, ...] = field(default=())
+    compiling: Compiling | None = None
+    """What compiling one graph takes."""
 
 
 def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[str, Version]) -> Forecast:
@@ -63,13 +66,15 @@ def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[s
         work.graphs_planned,
         work.epoch_steps,
         advice(work, taken, versions),
+        tuple(dict.fromkeys(said for mac in macs if (said := not_known(work, mac.chip)))),
+        compiling(versions),
     )
 
 
 def _row(work: StepWork, peak: int, mac: Mac, versions: Mapping[str, Version]) -> MacTime:
     bounds = limits(mac.memory, versions.get("macos"))
     fits: Fits = "yes" if peak <= bounds.recommended - bounds.reserve else "tight" if peak <= bounds.recommended else "no"
-    if fits == "no":
+    if fits == "no" or not_known(work, mac.chip):
         return MacTime(mac.title, mac.memory, fits)
     step = step_time(work, mac.chip, versions.get("torch"))
     epoch = step.scaled(work.epoch_steps) if work.epoch_steps else None

@@ -9,8 +9,8 @@ from typing import Any
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.estimate.chips import Mac
-from mpslint.estimate.constants import constants
-from mpslint.estimate.step import StepWork
+from mpslint.estimate.constants import compiling, constants
+from mpslint.estimate.step import Fallback, StepWork
 from mpslint.estimate.timing import LAUNCHES, StepTime, operator_seconds, step_time
 
 
@@ -27,9 +27,13 @@ def _advice(work: StepWork, macs: Sequence[Mac], versions: Mapping[str, Version]
     time = step_time(work, mac.chip, torch)
     shares = {part: seconds / time.seconds for part, seconds in time.parts.items()}
     if work.graphs_padded and work.graphs_planned >= table["padding"]["times"] * work.graphs_padded:
-        yield table["padding"]["say"].format(pad_to=work.padded_to, before=work.graphs_planned, after=work.graphs_padded)
-    if work.fallbacks:
-        yield table["fallback"]["say"].format(names=", ".join(work.fallbacks))
+        each = compiling(versions)
+        saved = (work.graphs_planned - work.graphs_padded) * each.seconds if each is not None else 0.0
+        yield table["padding"]["say"].format(
+            pad_to=work.padded_to, before=work.graphs_planned, after=work.graphs_padded, minutes=saved / 60
+        )
+    for one in work.fallbacks[: table["fallback"]["most"]]:
+        yield _fallback(one, mac, table["fallback"]["say"])
     if shares[LAUNCHES] >= table["launches"]["share"]:
         gain = 2 * time.seconds / step_time(doubled(work), mac.chip, torch).seconds
         yield table["launches"]["say"].format(count=work.launches, share=shares[LAUNCHES], mac=mac.title, gain=gain)
@@ -68,6 +72,13 @@ def _half(work: StepWork, macs: Sequence[Mac], torch: Version | None, entry: Map
     best, worst = max(gains, key=lambda name: gains[name]), min(gains, key=lambda name: gains[name])
     if gains[best] >= entry["gain"] and gains[worst] < entry["gain"]:
         yield entry["say"].format(most=gains[best], best=best, least=gains[worst], worst=worst)
+
+
+def _fallback(one: Fallback, mac: Mac, say: str) -> str:
+    """Return the advice on an operator of the CPU: what is copied, and what that and the waits take at least."""
+    model = constants()
+    seconds = one.count * (2 * model.wait + one.moved / (mac.chip.bandwidth * model.share))
+    return say.format(name=one.name, count=one.count, megabytes=one.count * one.moved / 1e6, milliseconds=1e3 * seconds, mac=mac.title)
 
 
 def doubled(work: StepWork) -> StepWork:

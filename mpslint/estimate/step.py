@@ -23,6 +23,15 @@ class Operators:
 
 
 @dataclass(frozen=True, slots=True)
+class Fallback:
+    """An operator that runs on the CPU: how often in a step, and the bytes that are copied there and back each time."""
+
+    name: str
+    count: float
+    moved: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepWork:
     """One optimizer step: all its micro-batches and the optimizer. Means over steps of the run's own lengths."""
 
@@ -40,7 +49,7 @@ class StepWork:
     graphs_padded: int = 0
     """The same, if lengths were padded to the multiple `padded_to`; 0 where that changes nothing."""
     padded_to: int = 0
-    fallbacks: tuple[str, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
     """Operators that run on the CPU."""
     steps: int = 0
     """Optimizer steps of the whole run; 0 where that is not known."""

@@ -83,15 +83,22 @@ def _uncovered(work: StepWork, chip: Chip, seconds: float, uncovered: Uncovered)
         flop[one.kind] += one.flop * one.count
         half += one.flop * one.count if one.dtype in uncovered.dtypes else 0.0
     whole = sum(flop.values()) or 1.0
-    said += [f"{kind} layers" for kind in uncovered.kinds if _weight(kind, flop, work, chip) > uncovered.share]
+    said += [f"{kind} layers" for kind in uncovered.kinds if _weight(kind, work, chip) > uncovered.share]
     if half > uncovered.share * whole:
         said.append("half precision")
     return said
 
 
-def _weight(kind: str, flop: Mapping[str, float], work: StepWork, chip: Chip) -> float:
+def not_known(work: StepWork, chip: Chip) -> str:
+    """Return why nothing is known of the time of a step; '' where something is."""
+    _, uncovered = spreads()
+    share = sum(_weight(kind, work, chip) for kind in uncovered.unknown_kinds)
+    return uncovered.unknown if share > uncovered.unknown_share else ""
+
+
+def _weight(kind: str, work: StepWork, chip: Chip) -> float:
     """Return the share of a kind in what the GPU does."""
-    if not flop.get(kind):
+    if not any(one.kind == kind and one.flop for one in work.operators):
         return 0.0
     model = constants()
     busy = {one: one.count * operator_seconds(one, chip, model) for one in work.operators}

@@ -40,7 +40,17 @@ def forecast_notes(forecast: Forecast) -> list[str]:
         notes.append("where the run does not fit, its time is not known: a Mac that swaps is many times slower")
     if not forecast.epoch_steps:
         notes.append("the size of the training set is not known, so neither is the time of an epoch")
-    return [*notes, *forecast.unknown]
+    return [*notes, *_compiled(forecast), *forecast.unknown]
+
+
+def _compiled(forecast: Forecast) -> list[str]:
+    """Return what compiling graphs takes besides the steps, about."""
+    each, first, whole = forecast.compiling, forecast.graphs_first, forecast.graphs_planned
+    if each is None or not first:
+        return []
+    said = f"compiling the {first} graphs of the first step takes about {duration(first * each.low)} to {duration(first * each.high)}"
+    rest = f", all {whole:,} of the run {duration(whole * each.low)} to {duration(whole * each.high)}" if whole > first else ""
+    return [f"{said}{rest}: from two measured first steps"]
 
 
 def ranged(time: StepTime | None) -> str:

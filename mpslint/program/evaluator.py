@@ -57,7 +57,8 @@ def evaluate_program(
                 break
             for function in waiting:
                 _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
-    machine.facts.is_exhausted, machine.facts.steps = machine.is_exhausted, machine.steps
+    machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
+    machine.facts.steps = machine.steps
     return machine.facts
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 
 from mpslint.config.shell import read_shell
 from mpslint.core.folders import absolute, folder_of
@@ -14,6 +15,8 @@ from mpslint.facts.values import Known
 from mpslint.project.loaded import find_file
 from mpslint.project.resolve import locate, search_folders
 
+COMMAND_LINE_FILE = "<command line>"
+"""What stands for the file of a launch that the user types."""
 MOST_LAUNCHES = 12
 """Lines of one shell script that are followed; a longer list repeats one script."""
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
@@ -30,6 +33,11 @@ class Entry:
     """The absolute path of the shell script whose line starts it; '' where nothing but the script is known."""
     number: int = 0
     """Which of the launches of that shell script it is, from 0."""
+
+    @property
+    def shown_at(self) -> str:
+        """The file that the run is shown for: what starts it, the script where the user types the rest."""
+        return self.launch if self.launch and os.path.basename(self.launch) != COMMAND_LINE_FILE else self.script
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -53,6 +61,12 @@ def launches_in(text: str, path: str, offset: int = 0) -> tuple[Launch, ...]:
         for word, script in _scripts(started, path, is_launched=command.script is not None):
             found.append(Launch(script, started, _behind(word, started)))
     return tuple(found[:MOST_LAUNCHES])
+
+
+def command_line(script: str, words: Sequence[str]) -> tuple[str, str]:
+    """Return the path and the text of a shell script that would start a script with some words, though none is there."""
+    folder, name = os.path.split(script)
+    return os.path.join(folder, COMMAND_LINE_FILE), f"python {shlex.join([name, *words])}\n"
 
 
 def _behind(word: str, command: Command) -> tuple[Given, ...]:

@@ -201,6 +201,8 @@ class Run:
     """The line of that shell script."""
     given: tuple[Given, ...] = ()
     """The words that the script gets from it."""
+    is_cut: bool = False
+    """It imports or reads more than a run may."""
 
     def locate(self, module: str, level: int, importer: str) -> Located | None:
         """Return where an import leads; None for what is no module of the run."""
@@ -221,8 +223,11 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         return None
     found: dict[str, tuple[int, int, Document]] = {}
     size = 0
-    for path in project.closure(entered):
+    closure = project.closure(entered)
+    is_cut = len(closure) >= MOST_FILES
+    for path in closure:
         document = project.document(path)
+        is_cut = is_cut or size > MOST_CHARACTERS
         if document is not None and size <= MOST_CHARACTERS:
             lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
             first = 1 if document.cells else project.first_line(path, lines)
@@ -256,7 +261,7 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         started=parts[script],
     )
     if not entered.launch or entered.launch not in parts:
-        return Run(project, script, joined, parts)
+        return Run(project, script, joined, parts, is_cut=is_cut)
     text = parts[entered.launch].document.text
     launch = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number]
-    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given)
+    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given, is_cut)

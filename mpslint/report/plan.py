@@ -11,6 +11,7 @@ from rich.text import Text
 
 from mpslint.engine import Checked
 from mpslint.facts.values import Known, OneOf, Unknown, Value
+from mpslint.program.machine import MOST_STEPS
 from mpslint.session.session import FileResult
 from mpslint.session.view import target_line
 from mpslint.settings.evidence import Evidence
@@ -19,6 +20,10 @@ from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document, Kind
 
+ALONE = "What is below comes from the file by itself."
+LIMIT = (
+    f"it takes more than {MOST_STEPS:,} steps, or nests too deeply. Calls beyond that are not followed, and what they give is not known."
+)
 MOST_LISTED = 8
 """Files of a run that are named."""
 
@@ -34,6 +39,13 @@ def print_plans(out: Console, results: Sequence[FileResult], with_defaults: bool
         out.print(Text(f"For {target_line(target, document)}", style="dim"))
         if not runs:
             out.print(f"{document.path}: no training run that mpslint can read.")
+        if result.left_out:
+            out.print(Text(f"Not followed, as the project takes too long: the run of {_listed(result.left_out)}. {ALONE}"))
+        for one in result.checked.evidence:
+            if one.facts.is_exhausted:
+                out.print(Text(f"Only part of {one.document.path} was followed: {LIMIT}"))
+            if one.is_cut:
+                out.print(Text(f"{one.document.path} imports more than mpslint reads; what is beyond that is not known."))
         said: Evidence | None = None
         for read, plan in runs:
             if read.document.parts and read is not said:

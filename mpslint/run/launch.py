@@ -102,9 +102,9 @@ def _watch(
             process.wait(POLL_SECONDS)
             return
         now = time.monotonic()
-        if now - asked_system > SYSTEM_SECONDS:
-            asked_system, watcher.resident, watcher.swap = now, resident_bytes(process.pid), swap_bytes()
         observed = events.poll()
+        if now - asked_system > SYSTEM_SECONDS:
+            asked_system, watcher.resident, watcher.swap = now, resident_bytes(observed.pid or process.pid), swap_bytes()
         watcher.look(observed, now - start)
         keep(observed)
         if stop_before_swap and watcher.is_swapping and not is_stopped:

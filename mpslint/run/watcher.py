@@ -38,6 +38,7 @@ class Watcher:
     resident: int | None = None
     is_swapping: bool = False
     _next_status: float = 0.0
+    _told_step: int = 0
     _judged: int = 0
 
     def look(self, observed: Observed, seconds: float) -> None:
@@ -45,8 +46,8 @@ class Watcher:
         self._warn(observed)
         if self._next_status == 0.0:
             self._next_status = self.pause / 6
-        if seconds >= self._next_status and observed.steps:
-            self._next_status = seconds + self.pause
+        if seconds >= self._next_status and observed.steps and observed.steps[-1].number != self._told_step:
+            self._next_status, self._told_step = seconds + self.pause, observed.steps[-1].number
             self.say(self.status(observed))
 
     def once(self, key: str, text: str) -> None:
@@ -112,7 +113,9 @@ class Watcher:
         """Return the state of the run in one line."""
         last = observed.steps[-1]
         pace = seconds_a_step(observed.steps)
-        parts = [f"step {last.number:,}", f"{1 / pace:.2f} steps/s" if pace and pace < 1 else f"{pace:.2f} s a step"]
+        parts = [f"step {last.number:,}"]
+        if pace:
+            parts.append(f"{1 / pace:.2f} steps/s" if pace < 1 else f"{pace:.2f} s a step")
         if last.driver is not None and last.live is not None:
             limit = limit_of(observed)
             parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
@@ -184,7 +187,7 @@ def _duration(seconds: float) -> str:
 
 def shown_path(path: str) -> str:
     """Return a path as seen from here where it lies below, else as it is."""
-    relative = os.path.relpath(path)
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
     return path if relative.startswith(os.pardir) else relative
 
 

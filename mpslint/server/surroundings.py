@@ -70,7 +70,7 @@ class Surroundings:
             self.texts[full_path(path)] = alone.document
         runs.most_steps = QUICK_STEPS if is_quick else MOST_STEPS
         runs.judge({one: self.texts[one] for one in runs.unit.reads[0] if one in self.texts})
-        return runs.result(Found(path), FileResult(path, alone)).checked, is_quick and runs.is_cut
+        return runs.result(Found(path), FileResult(path, alone)).checked, is_quick and bool(runs.left_out)
 
     def readers_of(self, path: str) -> list[str]:
         """Return the other open files within whose runs a file is read."""

@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from mpslint.core.finding import ReadError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
-from mpslint.project.launch import Entry, launches_in
+from mpslint.project.launch import Entry, command_line, launches_in
 from mpslint.project.loaded import composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path
@@ -46,6 +46,8 @@ class Graph:
     runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files that each run reads, by what starts it."""
     sizes: dict[str, int] = field(default_factory=dict)
+    left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that are too much to read."""
     groups: dict[str, str] = field(default_factory=dict)
     """A file of each group stands for it: the file that stands for each file, or leads there."""
 
@@ -114,7 +116,9 @@ class Graph:
             is_script = path in self.guarded or path not in imported
             if is_script and len(closure) > 1 and not self.speaking.isdisjoint(closure):
                 self.runs[Entry(path)] = closure
-        for path in self.files:
+        if self.options.started:
+            self.runs = dict(self._typed())
+        for path in self.files if not self.options.started else ():
             for number, launch in enumerate(self.project.launched.get(path, ())):
                 entry = Entry(launch.script, path, number)
                 self.runs[entry] = self.project.closure(entry)
@@ -122,6 +126,18 @@ class Graph:
             for file in closure:
                 self._join(entry.script, file)
         self._keep_to_budget()
+
+    def _typed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+        """Yield the run of each script that was named, as the user starts it. Raises UsageError for a file that takes no words."""
+        for path, found in self.files.items():
+            if not found.is_named:
+                continue
+            if kind_of(path) is not Kind.PYTHON:
+                raise UsageError(f"{found.path}: what follows -- are the options of one Python script")
+            launch, text = command_line(path, self.options.started)
+            self.project.launched[launch] = launches_in(text, launch)
+            entry = Entry(path, launch)
+            yield entry, self.project.closure(entry)
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
@@ -133,7 +149,7 @@ class Graph:
             group = self._root(entry.script)
             again = sum(self.sizes.get(file, 0) for file in closure if file in seen)
             if spent.get(group, 0) + again > MOST_READ_AGAIN + 2 * sum(self.sizes.get(file, 0) for file in seen):
-                del self.runs[entry]
+                self.left_out[entry] = self.runs.pop(entry)
                 continue
             spent[group] = spent.get(group, 0) + again
             seen.update(closure)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
-from mpslint.project.launch import Entry
+from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, full_path, run_of
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.reader import read
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
@@ -40,6 +41,8 @@ class Unit:
     """What starts the runs that read them; nothing where a file is checked by itself."""
     reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """The absolute paths of the files that the runs around each file read."""
+    left_out: Mapping[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that are too much to read."""
 
 
 def graph_of(files: Sequence[Found], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
@@ -71,12 +74,15 @@ def units_of(graph: Graph, waiting: Sequence[tuple[int, Found]]) -> list[Unit]:
 def _unit(graph: Graph, members: tuple[tuple[int, Found], ...]) -> Unit:
     """Return the unit of those of a group's files that wait: with what starts the runs that read one of them."""
     paths = {index: full_path(found.path) for index, found in members}
-    return Unit(members, graph.entries_around(paths.values()), {index: graph.files_around(path) for index, path in paths.items()})
+    around = {index: graph.files_around(path) for index, path in paths.items()}
+    return Unit(members, graph.entries_around(paths.values()), around, graph.left_out)
 
 
 def _unlisted(options: Options, path: str) -> Document | None:
     """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
     found = Found(path, is_named=False)
+    if os.path.basename(path) == COMMAND_LINE_FILE:
+        return None
     try:
         document = open_document(found, read_file(path, LARGEST_PROJECT_FILE), options)
     except ReadError:
@@ -104,6 +110,7 @@ def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     known = {full_path(found.path) for found in files}
+    known |= {one.launch for unit in units for one in unit.entries if os.path.basename(one.launch) == COMMAND_LINE_FILE}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
     return [*files, *(Found(_shown(path, is_absolute), is_named=False) for path in others)]
@@ -122,12 +129,12 @@ class Runs:
     unit: Unit
     options: Options
     most_steps: int = MOST_STEPS
-    is_cut: bool = False
-    """Whether runs were left out, because others took all steps."""
     opened: dict[str, Found] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
     """The evidence of the runs that each file starts, where plans are asked for."""
+    left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
+    """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
     """Documents that count for what lies on the disk."""
 
@@ -141,15 +148,15 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.runs, self.is_cut = changed, {}, {}, False
+        self.changed, self.findings, self.runs, self.left_out = changed, {}, {}, {}
         if not self.project.next_line > 1:
             self._prepare()
         left = self.most_steps
         for entry in self.unit.entries:
-            left -= self._judge(entry)
             if left < 0:
-                self.is_cut = entry is not self.unit.entries[-1]
-                return  # what is left of a large group is judged file by file
+                self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file
+                continue
+            left -= self._judge(entry)
 
     def _prepare(self) -> None:
         from mpslint.settings.dialect import load_dialects
@@ -164,6 +171,9 @@ class Runs:
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
             return self.changed[path]
+        if os.path.basename(path) == COMMAND_LINE_FILE:
+            script = next(one.script for one in self.unit.entries if one.launch == path)
+            return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode(), Kind.SHELL)
         found = self.opened.get(path) or Found(self._shown(path), is_named=False)
         try:
             document = open_document(found, read_bytes(found, self.options), self.options)
@@ -191,7 +201,7 @@ class Runs:
             self.findings.setdefault(path, []).extend(found)
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
-            self.runs.setdefault(start.launch or start.script, []).append(walked.evidence)
+            self.runs.setdefault(start.shown_at, []).append(walked.evidence)
         elif walked.evidence is not None:
             walked.evidence.facts.release()
         return steps
@@ -227,9 +237,11 @@ class Runs:
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
         evidence = (*runs, *own) if runs else checked.evidence
+        left_out = {**self.unit.left_out, **self.left_out}
+        scripts = tuple(dict.fromkeys(self._shown(one.script) for one, files in left_out.items() if path in files))
         if not more and evidence is checked.evidence:
-            return alone
-        return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more))
+            return replace(alone, left_out=scripts) if scripts else alone
+        return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more), left_out=scripts)
 
 
 def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:

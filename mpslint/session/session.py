@@ -62,6 +62,8 @@ class Options:
     per_file_ignores: tuple[tuple[str, str], ...] = ()
     """(pattern, rule): patterns count from the working directory."""
     respect_gitignore: bool = True
+    started: tuple[str, ...] = ()
+    """The words with which the script that is named is started, where the user says them."""
 
     def selected(self, configuration: Configuration) -> tuple[str, ...]:
         """Return the words that choose rules; none of them means all rules."""
@@ -78,6 +80,8 @@ class FileResult:
     problem: str = ""
     hidden: tuple[Finding, ...] = ()
     """Findings below the severity that was asked for."""
+    left_out: tuple[str, ...] = ()
+    """Scripts whose runs read the file, and were not followed, as they would take too long."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:

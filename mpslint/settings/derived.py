@@ -24,6 +24,8 @@ COARSE = 32
 """Padding to a multiple of this, or of more, bounds the lengths whatever the longest is."""
 FIXED, BOUNDED, VARYING = "fixed", "bounded", "varying"
 NOT_PACKED = "no"
+ELSEWHERE = ("config", "shell")
+"""Where a length is written that a program of somebody else's cuts to."""
 HALF = ("float16", "bfloat16")
 _FAMILY = ("model.name", "tokenizer.name")
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
@@ -164,9 +166,7 @@ def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
     cut = [
         setting
         for setting in plan.settings.get("length.source", ())
-        if setting.is_known
-        and isinstance(setting.constant, int)
-        and (_role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call))
+        if setting.is_known and isinstance(setting.constant, int) and _cuts(plan, setting)
     ]
     if cut:
         longest = max([s for s in cut if s.is_written] or cut, key=lambda setting: int(setting.constant))
@@ -182,6 +182,13 @@ def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
             return dataclasses.replace(setting, name="length.bound", value=Known(family.length), origin=None)
     by_hand = cut_by_hand(plan.calls.get("map", ()))
     return None if by_hand is None else _inferred("length.bound", by_hand[1], by_hand[0], "map")
+
+
+def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
+    """Return whether samples are cut to a length: of arguments, or of a tokenizer that truncates; of a file or flag, if written there."""
+    if setting.style in ELSEWHERE:
+        return setting.is_written
+    return _role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call)
 
 
 def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:

@@ -38,6 +38,8 @@ class Evidence:
     file_plans: FilePlans
     started_at: Span | None = None
     """For a run: the line of a shell script that starts it, if one does."""
+    is_cut: bool = False
+    """For a run: it imports or reads more files than it may."""
     whole: Evidence | None = None
     """For the statements of one file of a run: the evidence of all its files."""
 
@@ -214,7 +216,7 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     started_at = run.command.span if run.command is not None else None
-    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at)
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
 
 
 def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None, has_premises: bool = False) -> Evidence:

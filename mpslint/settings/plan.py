@@ -171,7 +171,8 @@ class _Gatherer:
             if parts:
                 said = [setting for part in parts for setting in command_settings(part)]
                 title = " ".join(command.words[:3])
-                yield TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
+                plan = TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
+                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
 
     def _of_configs(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each mapping of a configuration file that some dialect knows."""
@@ -182,7 +183,9 @@ class _Gatherer:
         for mapping in self.facts.configs:
             for parts in _runs_of(parts_of(mapping, self.translator.dialects)):
                 said = [setting for part in parts for setting in config_settings(part, self.translator.versions, self.translator.dialects)]
-                yield TrainingPlan("config", parts[0].pattern.title, parts[0].place, _by_name((*self.loose, *said)), configs=tuple(parts))
+                title, place = parts[0].pattern.title, parts[0].place
+                plan = TrainingPlan("config", title, place, _by_name((*self.loose, *said)), configs=tuple(parts))
+                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
 
     @functools.cached_property
     def _by_result(self) -> dict[int, Matched]:

@@ -12,8 +12,10 @@ from mpslint.estimate.chips import Mac
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.rewrite.apply import Fixed
+from mpslint.session.fixing import fix_unit
+from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
 from mpslint.session.session import Options as Session
-from mpslint.session.session import check_file, configuration_for, files_of, fix_file, open_document, read_bytes
+from mpslint.session.session import configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.session.targeting import target_for
 from mpslint.source.files import Found as FoundFile
 from mpslint.verify.calibrations import here_of
@@ -21,6 +23,7 @@ from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import Planned, machine_of
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
+from mpslint.verify.own_waits import own_waits
 from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import Report
 from mpslint.verify.spec import Machine
@@ -69,11 +72,26 @@ def machine_for(path: Path, session: Session) -> tuple[Machine, tuple[str, ...]]
     return machine, tuple(said)
 
 
+def read_file_within(found: FoundFile, asked: Asked) -> Fixed:
+    """Return a file as it is and as fix would rewrite it, each within its run, whose other files are rewritten with it.
+
+    Raises ReadError, FixError, UsageError.
+    """
+    session = replace(asked.session, with_plans=True)
+    of_run = files_of_runs([replace(found, is_named=True)], session)
+    units = units_of(graph_of(of_run, session), list(enumerate(of_run)))
+    own = next(unit for unit in units if unit.files[0][0] == 0)
+    outcome = next(one for index, one in fix_unit(own, session, asked.unsafe) if index == 0)
+    if isinstance(outcome, MpslintError):
+        raise outcome
+    return outcome
+
+
 def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Progress | None = None) -> Report:
     """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
-        fixed = fix_file(found, asked.session, asked.unsafe)
+        fixed = read_file_within(found, asked)
         runs = runs_of(fixed.before)
         index = choose(runs, asked.plan, found.path)
     except ReadError as error:
@@ -99,7 +117,7 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), o
 
     Raises ReadError saying why not, UsageError.
     """
-    result = check_file(replace(found, is_named=True), asked.session)
+    result = next(check_paths([found.path], replace(asked.session, with_plans=True)))
     if result.checked is None:
         raise ReadError(result.problem)
     runs = runs_of(result.checked)
@@ -110,6 +128,7 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), o
     times = None
     if macs:
         work = work_of(plan.spec, machine, only_kept=only_kept)
+        work = replace(work, waits=work.waits + own_waits(run, plan.spec.accumulation))
         times = forecast(work, estimate.composition.peak, macs, machine.versions())
         here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
         times = with_here(times, work, here, machine.versions()) if here is not None else times
@@ -129,7 +148,7 @@ def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
 
     Raises ReadError saying why that is not known, UsageError.
     """
-    fixed = fix_file(found, asked.session, asked.unsafe)
+    fixed = read_file_within(found, asked)
     runs = runs_of(fixed.after)
     machine, _ = machine_of(fixed.after.target)
     spec = spec_of(runs[choose(runs, asked.plan, found.path)], REWRITTEN).spec

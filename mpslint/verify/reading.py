@@ -68,6 +68,9 @@ class Run:
 def runs_of(checked: Checked) -> list[Run]:
     """Return the training runs of a checked file, in the order in which `mpslint plan` numbers them."""
     document = checked.document
+    within = [one for one in checked.evidence if one.document.parts and any(plan.kind != "file" for plan in one.plans)]
+    if within:  # what the runs say that the file starts
+        return [Run(plan, one) for one in within for plan in one.plans if plan.kind != "file"]
     evidence = [gather_evidence(document, text, checked.target) for text in (document.python, *document.scripts)]
     return [Run(plan, one) for one in evidence for plan in one.plans if plan.kind != "file"]
 
@@ -128,8 +131,10 @@ def _mended(finding: Finding) -> str:
 
 
 def place_of(document: Document, offset: int) -> str:
-    """Return `cell 4, line 2`, or `line 2` outside notebooks."""
+    """Return `cell 4, line 2`, or `line 2` outside notebooks; in another file of a run also which."""
     place = document.place(offset)
+    if document.parts:
+        return f"{place.path or document.path}, line {place.line}"
     return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job
 from mpslint.verify.process import Ended, Limits, run
-from mpslint.verify.record import to_json
+from mpslint.verify.record import to_data
 
 Progress = Callable[[str, Mapping[str, Any]], None]
 LARGEST_RESULT = 64 * 2**20
@@ -77,22 +78,40 @@ def do_job(
     lodging: Lodging | None = None,
 ) -> Answer:
     """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
+    return do_jobs([(job, name)], limits, progress, lodging)[0]
+
+
+def do_jobs(
+    jobs: Sequence[tuple[Job, str]],
+    limits: Limits,
+    progress: Progress | None = None,
+    lodging: Lodging | None = None,
+) -> list[Answer]:
+    """Have jobs done, each under a name for its progress, by a process that imports torch once for all. Raises as `do_job` does."""
     if not has_torch():
         raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
-    with scratch_folder() as place, Results(Path(place) / "result.jsonl", progress, name) as results:
+    with scratch_folder() as place, contextlib.ExitStack() as stack:
         scratch = Path(place)
         asked = scratch / "job.json"
-        asked.write_text(to_json(job), encoding="utf-8")
-        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(results.theirs)]
+        asked.write_text(json.dumps([to_data(job) for job, _ in jobs]), encoding="utf-8")
+        results = [
+            stack.enter_context(Results(scratch / f"result-{number}.jsonl", progress, name)) for number, (_, name) in enumerate(jobs)
+        ]
+        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), *(str(one.theirs) for one in results)]
         environment = {**passed_environment(is_ours=True), **OFFLINE}
         if lodging is not None:
             command = lodging.confinement.command(lodging.room, command, scratch, scratch, [asked])
             environment = {**OFFLINE, **lodging.environment}
         kept = [scratch, *([lodging.scratch] if lodging is not None and lodging.scratch else [])]
-        ended = run(command, scratch, environment, limits, results.read, descriptors=[results.theirs], scratch=kept)
-        results.read()
-    ended.output = hide_secrets(ended.output)
-    return _answer(results, ended)
+
+        def read() -> None:
+            for one in results:
+                one.read()
+
+        ended = run(command, scratch, environment, limits, read, descriptors=[one.theirs for one in results], scratch=kept)
+        read()
+        ended.output = hide_secrets(ended.output)
+        return [_answer(one, ended) for one in results]
 
 
 def _answer(reader: Results, ended: Ended) -> Answer:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data
 from mpslint.estimate.chips import Mac, macs_of, named_chips
-from mpslint.estimate.constants import made_of, spreads
+from mpslint.estimate.constants import compiling, made_of, spreads
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import LAUNCHES, step_time
+from mpslint.estimate.words import forecast_notes
 
 MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e9, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
@@ -84,3 +87,32 @@ def test_a_constant_that_is_missing_is_named() -> None:
 
     with pytest.raises(RuleError, match="'share'"):
         made_of({**table, "model": {key: value for key, value in table["model"].items() if key != "share"}})
+
+
+def test_a_step_of_recurrent_layers_is_not_known() -> None:
+    """Nothing was published of them, so nothing is guessed; where they are a small part, the range is wide and says so."""
+    lstm = Operators("recurrent", "recurrent", "float32", 1e12, 1e9, 3)
+    m4 = [Mac(named_chips("M4")[1], 32)]
+    most = forecast(work(lstm), 2**30, m4, {})
+    some = forecast(work(lstm, dataclasses.replace(MATMUL, flop=2e13)), 2**30, m4, {})
+
+    assert [row.step for row in most.rows] == [None]
+    assert ["recurrent layers take most of a step" in line for line in most.unknown] == [True]
+    assert some.rows[0].step is not None
+    assert "recurrent layers" in some.rows[0].step.wide
+    assert some.unknown == ()
+
+
+def test_compiling_is_told_for_the_first_step_and_the_run() -> None:
+    """By the torch; an unknown one says nothing."""
+    made = forecast(
+        dataclasses.replace(work(MATMUL), graphs_first=100, graphs_planned=1000), 2**30, [Mac(named_chips("M4")[1], 32)], {"torch": (2, 13)}
+    )
+    without = dataclasses.replace(made, compiling=None)
+
+    assert (
+        "compiling the 100 graphs of the first step takes about 1.7 s to 6.8 s, all 1,000 of the run 17 s to 68 s: from two measured first steps"
+        in (forecast_notes(made))
+    )
+    assert not any("compiling" in line for line in forecast_notes(without))
+    assert compiling({}) is None

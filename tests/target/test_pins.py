@@ -152,6 +152,7 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
     ".python-version": ({".python-version": "3.9.18\n", "setup.py": ""}, {"python": "==3.9.18"}),
     "cog.yaml": ({"cog.yaml": 'build:\n  python_version: "3.10"\n  python_packages:\n    - "torch==2.0.1"\n', "setup.py": ""}, {"python": "==3.10.*", "torch": "==2.0.1"}),
     "Dockerfile": ({"Dockerfile": "FROM python:3.10\nRUN pip install \\\n    torch==2.1.0 transformers==4.36\n", "setup.py": ""}, {"torch": "==2.1.0", "transformers": "==4.36"}),
+    "requirement.txt": ({"requirement.txt": "torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
     "install.sh": ({"install.sh": "#!/bin/sh\npip install torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
 }  # fmt: skip
 

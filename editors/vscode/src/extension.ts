@@ -25,6 +25,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   command("fixAll", fixAll);
   command("showPlan", (uri?: vscode.Uri) => showPlan(uri ?? current()));
   command("estimateMemory", (uri?: vscode.Uri) => lenses.estimate(uri ?? current()));
+  command("showAdvice", (uri?: vscode.Uri) => showAdvice(lenses, uri ?? current()));
   command("verify", (uri?: vscode.Uri) => verify(uri ?? current()));
   command("explainRule", explainRule);
   context.subscriptions.push(
@@ -130,6 +131,17 @@ async function showPlan(uri: vscode.Uri | undefined): Promise<void> {
   }
   const answer = await run(tool.command, [...tool.args, "plan", uri.fsPath, ...options(uri)], homeFolder());
   await show(answer.stdout || answer.stderr, "plaintext");
+}
+
+/** Shows what would make a run's step shorter; works it out first where that was not asked yet. */
+async function showAdvice(lenses: Lenses, uri: vscode.Uri | undefined): Promise<void> {
+  if (lenses.adviceFor(uri) === "") {
+    await lenses.estimate(uri);
+  }
+  const advice = lenses.adviceFor(uri);
+  if (advice !== "") {
+    await show(advice, "markdown");
+  }
 }
 
 /** Shows the page of a rule; those found in the file come first. */

@@ -1,4 +1,4 @@
-/** Code lenses above training runs: the plan, and what memory the run needs at its peak. */
+/** Code lenses above training runs: the plan, what memory and time the run needs, and what would make it faster. */
 import * as vscode from "vscode";
 import { homeFolder, options, run, type Tool } from "./tool";
 
@@ -19,7 +19,7 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changed.event;
   private readonly plans = new Map<string, Promise<Plan[]>>();
-  private readonly estimates = new Map<string, string>();
+  private readonly estimates = new Map<string, Estimated>();
   private readonly subscriptions = [
     vscode.workspace.onDidSaveTextDocument((document) => this.refresh(document.uri)),
     vscode.workspace.onDidSaveNotebookDocument((notebook) => this.refresh(notebook.uri)),
@@ -63,12 +63,25 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   private lensesOf(plan: Plan, uri: vscode.Uri): vscode.CodeLens[] {
     const line = (plan.place?.line ?? 1) - 1;
     const range = new vscode.Range(line, 0, line, 0);
-    const estimated = this.estimates.get(uri.fsPath) ?? "estimate memory";
-    return [
+    const known = this.estimates.get(uri.fsPath);
+    const title = known?.summary ?? "estimate memory and time";
+    const lenses = [
       new vscode.CodeLens(range, { title: "training plan", command: "mpslint.showPlan", arguments: [uri] }),
-      new vscode.CodeLens(range, { title: estimated, command: "mpslint.estimateMemory", arguments: [uri] }),
+      new vscode.CodeLens(range, { title, command: "mpslint.estimateMemory", arguments: [uri], tooltip: known?.macs.join("\n") }),
       new vscode.CodeLens(range, { title: "verify", command: "mpslint.verify", arguments: [uri] }),
     ];
+    const count = known?.advice.length ?? 0;
+    if (known !== undefined && count > 0) {
+      const many = `${count} ${count === 1 ? "way" : "ways"} to a shorter step`;
+      lenses.splice(2, 0, new vscode.CodeLens(range, { title: many, command: "mpslint.showAdvice", arguments: [uri], tooltip: known.advice.join("\n") }));
+    }
+    return lenses;
+  }
+
+  /** Returns what an estimate proposes to change, and the time on each Mac; nothing before the estimate. */
+  adviceFor(uri: vscode.Uri | undefined): string {
+    const known = uri && this.estimates.get(uri.fsPath);
+    return known ? [...known.advice.map((line) => `- ${line}`), "", ...known.macs].join("\n") : "";
   }
 
   private plansOf(tool: Tool, uri: vscode.Uri): Promise<Plan[]> {
@@ -99,8 +112,8 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
     const answer = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
       run(tool.command, args, homeFolder()),
     );
-    const said = answer.code === 0 ? summary(answer.stdout) : "";
-    if (said === "") {
+    const said = answer.code === 0 ? estimated(answer.stdout) : undefined;
+    if (said === undefined) {
       void vscode.window.showWarningMessage(answer.stderr.trim() || "mpslint: no training run to estimate in this file.");
       return;
     }
@@ -109,30 +122,55 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
   }
 }
 
-/** Returns what an estimate says in a few words: the peak, the smallest Mac that it fits, and the time of a step. */
-function summary(json: string): string {
-  const [first] = JSON.parse(json) as { estimate?: { fits?: readonly Fit[] }; forecast?: { rows: readonly Row[] } | null }[];
+/** Returns what an estimate says: in a few words the peak, the smallest Mac that it fits and the time of a step there; what to change. */
+export function estimated(json: string): Estimated | undefined {
+  const [first] = JSON.parse(json) as { estimate?: { fits?: readonly Fit[] }; forecast?: { rows: readonly Row[]; advice: readonly string[] } | null }[];
   const fits = first?.estimate?.fits ?? [];
   const peak = fits[0]?.peak;
   if (peak === undefined) {
-    return "";
+    return undefined;
   }
   const smallest = Math.min(...fits.filter((mac) => mac.status === "fits").map((mac) => mac.memory_gb));
-  const timed = first?.forecast?.rows.find((row) => row.step !== null);
-  const step = timed?.step;
-  const time = step ? `, ${digits(step.seconds)} s (${digits(step.low)} to ${digits(step.high)} s) a step on ${timed.mac}` : "";
-  return `peak ${(peak / GB).toFixed(1)} GB, ${Number.isFinite(smallest) ? `fits ${smallest} GB` : "fits no Mac"}${time}`;
+  const rows = (first?.forecast?.rows ?? []).filter((row) => row.step !== null);
+  const row = chosen(rows);
+  const time = row ? ` · ${duration(row.step)} a step on ${row.mac} (${duration(row.step, "low")} to ${duration(row.step, "high")})` : "";
+  const fit = Number.isFinite(smallest) ? `fits ${smallest} GB` : "fits no Mac";
+  const macs = rows.map((one) => `${one.mac}: ${duration(one.step)} a step (${duration(one.step, "low")} to ${duration(one.step, "high")})`);
+  return { summary: `peak ${(peak / GB).toFixed(1)} GB, ${fit}${time}`, macs, advice: first?.forecast?.advice ?? [] };
 }
 
-/** Returns a number with two digits that mean something, and never with an exponent: 120, 1.4, 0.057. */
-function digits(value: number): string {
-  return String(value < 100 ? Number(value.toPrecision(2)) : Math.round(value));
+/** Returns the Mac whose time a lens shows: this one where it was measured, else the first that the run fits with room to spare. */
+function chosen(rows: readonly Row[]): Row | undefined {
+  return rows.find((row) => row.basis?.startsWith("measured") || row.mac.startsWith("this Mac")) ?? rows.find((row) => row.memory_gb > 0 && row.fits === "yes") ?? rows[0];
 }
 
-/** The estimated time of a step on one Mac; null where it isn't known. */
+/** Returns seconds with two digits that mean something, and never with an exponent: 120 s, 1.4 s, 57 ms. */
+function duration(step: Step | null, end: keyof Step = "seconds"): string {
+  const seconds = step?.[end] ?? 0;
+  const [value, unit] = seconds < 0.0995 ? [seconds * 1000, "ms"] : [seconds, "s"];
+  return `${value < 100 ? Number(value.toPrecision(2)) : Math.round(value)} ${unit}`;
+}
+
+interface Estimated {
+  readonly summary: string;
+  /** The time on each Mac, one a line. */
+  readonly macs: readonly string[];
+  readonly advice: readonly string[];
+}
+
+interface Step {
+  readonly seconds: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** The estimated time of a step on one Mac; null where it isn't known. A memory of 0 is the machine that mpslint runs on. */
 interface Row {
   readonly mac: string;
-  readonly step: { readonly seconds: number; readonly low: number; readonly high: number } | null;
+  readonly memory_gb: number;
+  readonly fits: string;
+  readonly basis?: string;
+  readonly step: Step | null;
 }
 
 interface Fit {

@@ -67,6 +67,20 @@ try {
     await page.waitForTimeout(3000);
     seen[name] = { status: await status(), lenses: await page.locator(".codelens-decoration").allInnerTexts() };
     await page.screenshot({ path: join(pictures, `vscode-${name.split(".")[1]}.png`) });
+    if (name.endsWith(".py")) {
+      await page.locator(".codelens-decoration a", { hasText: "estimate memory" }).first().click();
+      await page.waitForFunction(() => [...document.querySelectorAll(".codelens-decoration")].some((one) => one.textContent.includes("peak")), undefined, { timeout: 300_000 });
+      seen[name].estimated = await page.locator(".codelens-decoration").allInnerTexts();
+      await page.screenshot({ path: join(pictures, "vscode-estimated.png") });
+      const ways = page.locator(".codelens-decoration a", { hasText: "to a shorter step" });
+      if (await ways.count()) {
+        await ways.first().click();
+        await page.waitForTimeout(4000);
+        await page.screenshot({ path: join(pictures, "vscode-advice.png") });
+        seen[name].advice = (await page.locator(".editor-group-container").nth(1).innerText()).replaceAll("\u00a0", " ");
+        await page.locator(".editor-group-container").first().locator(".view-lines").click();
+      }
+    }
     await command("mpslint: Fix All in This File");
     await page.waitForTimeout(8000);
     seen[name].fixed = await status();

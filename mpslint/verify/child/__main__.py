@@ -1,4 +1,5 @@
-"""`python -m mpslint.verify.child JOB DESCRIPTOR` does one job and writes its progress and its result as lines of JSON."""
+"""`python -m mpslint.verify.child JOBS DESCRIPTOR...` does some jobs and writes the progress and the result of each, as lines of JSON,
+to the descriptor of its own. Several share the time that importing torch and transformers takes."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,6 +21,8 @@ from mpslint.verify.record import from_data, to_data
 STARTED = time.monotonic()
 END = os._exit
 """Kept before foreign code can put something else there."""
+FORKS = sys.platform == "linux"
+"""Whether a process that has imported torch may go on as several: macOS's own libraries forbid it."""
 
 
 class Channel:
@@ -88,10 +91,23 @@ def do(job: Job, channel: Channel) -> Any:
 
 
 def main() -> int:
-    """Do the job named on the command line; return the exit code."""
-    job = from_data(Job, json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    os.set_inheritable(int(sys.argv[2]), False)
-    with os.fdopen(int(sys.argv[2]), "w", encoding="utf-8") as stream:
+    """Do the jobs named on the command line; return the exit code."""
+    jobs = [from_data(Job, one) for one in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))]
+    descriptors = [int(number) for number in sys.argv[2:]]
+    for number in descriptors:
+        os.set_inheritable(number, False)
+    if len(jobs) == 1:
+        return answer(jobs[0], descriptors[0])
+    warm_up(jobs)
+    if not FORKS or (os.cpu_count() or 1) < 2:
+        return max([answer(job, number) for job, number in zip(jobs, descriptors, strict=True)])
+    started = [_forked(job, number) for job, number in zip(jobs, descriptors, strict=True)]
+    return max(abs(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) for pid in started)
+
+
+def answer(job: Job, descriptor: int) -> int:
+    """Do a job and write what comes of it; return the exit code."""
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         channel = Channel(stream)
         try:
             channel.send("result", to_data(do(job, channel)))
@@ -110,6 +126,33 @@ def main() -> int:
                 {"kind": "unexpected", "message": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()},
             )
             raise
+    return 0
+
+
+def warm_up(jobs: Sequence[Job]) -> None:
+    """Import all that jobs about runs need, by building a small model of the first one; what is wrong with it its own job says."""
+    import contextlib
+
+    from mpslint.verify.child import emulate, values  # noqa: F401
+    from mpslint.verify.child.dynamo import leave_compiler_out
+    from mpslint.verify.child.models import make_config, make_model
+
+    leave_compiler_out()
+    with contextlib.suppress(Exception):
+        make_model(jobs[0].specs[0], make_config(jobs[0].specs[0], reduced=True), "meta")
+
+
+def _forked(job: Job, descriptor: int) -> int:
+    """Have a copy of this process do a job; return its number."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        code = answer(job, descriptor)
+    finally:
+        sys.stdout.flush()
+        END(code)
     return 0
 
 

@@ -25,7 +25,7 @@ def record_forward(rig: Rig, shape: Shape) -> Segment:
         with rig.autocast():
             outputs = rig.model(**batch)
         kept = collected(outputs)
-        if rig.fake is not None:
+        if rig.spec.precision != "no":
             kept = [tensor.float() for tensor in kept]
     rig.kept = [(f"logits{place}", tensor) for place, tensor in enumerate(kept)]
     del outputs, kept, batch

@@ -17,6 +17,7 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
+from mpslint.verify.emulator.autocast import Autocast, sees_all
 from mpslint.verify.emulator.breakdown import Classes, classify
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -36,7 +37,8 @@ class NothingTrainedError(ReadError):
 
 
 class Rig:
-    """One run set up on meta tensors, or on fake CPU tensors where autocast must be seen (meta tensors ignore it)."""
+    """One run set up on meta tensors. These ignore torch's autocast, so the emulator has its own; a model whose casts that does not see
+    is set up on fake CPU tensors, which take four times as long."""
 
     def __init__(self, spec: RunSpec, machine: Machine, *, reduced: bool = False) -> None:
         self.spec = spec
@@ -44,9 +46,11 @@ class Rig:
         self.memory = LiveMemory()
         self.coverage = Coverage(machine.torch, is_fallback_on=spec.has_fallback)
         self.watch = Watch(self.memory, graph_cache(machine.torch), self.coverage.see, keeps_calls=True)
-        self.fake = _fake_mode() if spec.precision != "no" else None
-        self.watch.device = self.device = "cpu" if self.fake is not None else "meta"
         self.model = make_model(spec, self.config, "meta")
+        self.fake = _fake_mode() if spec.precision != "no" and not sees_all(self.model) else None
+        self.watch.device = self.device = "cpu" if self.fake is not None else "meta"
+        # torch.Tensor(n) makes a CPU tensor wherever the model is built: wav2vec2's masked_spec_embed.
+        replace_tensors(self.model, lambda tensor: tensor.to("meta"))
         if self.fake is not None:
             with self.fake:
                 replace_tensors(self.model, lambda tensor: torch.empty_like(tensor, device="cpu"))
@@ -75,9 +79,10 @@ class Rig:
 
     def autocast(self) -> Any:
         """Return the precision of the forward pass."""
-        if self.fake is None:
+        if self.spec.precision == "no":
             return contextlib.nullcontext()
-        return torch.autocast("cpu", dtype=HALF[self.spec.precision])
+        half = HALF[self.spec.precision]
+        return Autocast(half) if self.fake is None else torch.autocast("cpu", dtype=half)
 
     def batch(self, shape: Shape) -> dict[str, torch.Tensor]:
         """Return a batch on the device; its tensors are counted, but making them compiles no graph."""

@@ -29,7 +29,7 @@ def step_work(spec: RunSpec, machine: Machine) -> StepWork:
         spec = replace(spec, precision="no")
     rig = Rig(spec, machine)
     shapes = [shape for step in train_shapes(spec, max(1, DRAWN // spec.accumulation)) for shape in step]
-    meter = Meter()
+    meter = Meter(falls_back=rig.coverage.falls_back)
     tokens = _record(rig, shapes, meter)
     graphs = Graphs(Rig(spec, machine, reduced=True), spec, shapes)
     padded_to = int(platform_data("levers")["pad_to"])
@@ -43,7 +43,7 @@ def step_work(spec: RunSpec, machine: Machine) -> StepWork:
         graphs.planned(spec),
         graphs.planned(replace(spec, pad_to_multiple_of=padded_to)) if can_pad else 0,
         padded_to if can_pad else 0,
-        tuple(sorted({trouble.name for trouble in rig.coverage.troubles.values() if "runs on the CPU" in trouble.message})),
+        meter.fallbacks(),
         spec.steps if spec.train_samples or not spec.epochs else 0,
         math.ceil(spec.train_samples / spec.effective_batch) if spec.train_samples else 0,
     )

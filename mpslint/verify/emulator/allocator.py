@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from mpslint.verify.platform import HeapRules
 
+APART = 2**60
+"""Between the addresses of the small buffers and those of the large ones."""
+
 
 class OutOfMemoryError(RuntimeError):
     """What torch raises past the high watermark; its text is the one that a Mac prints."""
@@ -83,9 +86,10 @@ class Heap:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One buffer: the heap it lies in, where, and how big it really is."""
+    """One buffer: the heap it lies in (none where freed buffers are joined: there each heap has its own addresses), where,
+    and how big it really is."""
 
-    heap: Heap
+    heap: Heap | None
     offset: int
     size: int
 
@@ -130,6 +134,7 @@ class Pool:
 
     def give(self, block: Block) -> None:
         """Put a block's extent back into its heap."""
+        assert block.heap is not None
         before = block.heap.room
         block.heap.give(block.offset, block.size)
         self._moved(block.heap, before)
@@ -139,20 +144,76 @@ class Pool:
         place = bisect.bisect_left(self.rooms, (size, -1))
         return self.heaps[self.rooms[place][1]] if place < len(self.rooms) else None
 
-    def best(self, size: int) -> Heap | None:
-        """Return the heap with the smallest free extent that holds `size`."""
-        found: tuple[int, int] | None = None
-        for _, number in self.rooms[bisect.bisect_left(self.rooms, (size, -1)) :]:
-            heap = self.heaps[number]
-            smallest = heap.free[bisect.bisect_left(heap.free, (size, -1))][0]
-            if found is None or (smallest, number) < found:
-                found = smallest, number
-        return self.heaps[found[1]] if found is not None else None
-
     def _moved(self, heap: Heap, before: int) -> None:
         if heap.room != before:
             del self.rooms[bisect.bisect_left(self.rooms, (before, heap.number))]
             bisect.insort(self.rooms, (heap.room, heap.number))
+
+
+@dataclass(slots=True)
+class JoinedPool:
+    """The small or the large buffers of torch that joins freed ones: all free extents in one order, whatever heap they lie in.
+
+    Each heap has addresses of its own, one apart from the next heap's, so that extents of two heaps never join.
+    """
+
+    free: list[tuple[int, int]] = field(default_factory=list)
+    """(size, address), ordered."""
+    starts: dict[int, int] = field(default_factory=dict)
+    """The size of the free extent that begins at an address."""
+    ends: dict[int, int] = field(default_factory=dict)
+    """Where the free extent begins that ends at an address."""
+    heaps: dict[int, int] = field(default_factory=dict)
+    """The size of each heap, by its first address."""
+    next: int = 0
+    """The first address of the next heap."""
+
+    def take(self, size: int) -> int:
+        """Return the address of the smallest free extent that holds `size`, split as needed; -1 where there is none."""
+        free = self.free
+        place = bisect.bisect_left(free, (size, -1))
+        if place == len(free):
+            return -1
+        whole, address = free.pop(place)
+        del self.starts[address]
+        if whole > size:
+            rest = address + size
+            bisect.insort(free, (whole - size, rest))
+            self.starts[rest] = whole - size
+            self.ends[address + whole] = rest
+        else:
+            del self.ends[address + whole]
+        return address
+
+    def give(self, address: int, size: int) -> None:
+        """Put an extent back, joined with its free neighbours."""
+        free, starts, ends = self.free, self.starts, self.ends
+        after = starts.pop(address + size, None)
+        if after is not None:
+            del free[bisect.bisect_left(free, (after, address + size))]
+            size += after
+        before = ends.pop(address, None)
+        if before is not None:
+            del free[bisect.bisect_left(free, (address - before, before))]
+            size += address - before
+            address = before
+        bisect.insort(free, (size, address))
+        starts[address] = size
+        ends[address + size] = address
+
+    def grow(self, size: int) -> None:
+        """Take a new heap in."""
+        self.heaps[self.next] = size
+        self.give(self.next, size)
+        self.next += size + 1
+
+    def release(self) -> int:
+        """Give up every heap that is wholly free; return how many bytes that were."""
+        empty = [(address, size) for address, size in self.heaps.items() if self.starts.get(address) == size]
+        for address, size in empty:
+            self.free.remove((size, address))
+            del self.heaps[address], self.starts[address], self.ends[address + size]
+        return sum(size for _, size in empty)
 
 
 class AllocatorModel:
@@ -167,6 +228,7 @@ class AllocatorModel:
         """What compiled graphs keep beside the heaps; it is part of `driver`."""
         self._count = 0
         self._small, self._large = Pool(), Pool()
+        self._joined_small, self._joined_large = JoinedPool(), JoinedPool(next=APART)
 
     def allocate(self, size: int) -> Block | None:
         """Return the block that a tensor of `size` bytes gets; a tensor of no bytes gets none.
@@ -178,8 +240,11 @@ class AllocatorModel:
         rules = self.rules
         unit = rules.page if size > rules.page else rules.alignment
         size = -(-size // unit) * unit
-        pool = self._small if size <= rules.small_limit else self._large
-        block = self._joined(pool, size) if rules.coalesces else self._whole(pool, size)
+        is_small = size <= rules.small_limit
+        if rules.coalesces:
+            block = self._joined(self._joined_small if is_small else self._joined_large, size)
+        else:
+            block = self._whole(self._small if is_small else self._large, size)
         self.live += block.size
         self.peak = max(self.peak, self.driver)
         return block
@@ -187,11 +252,11 @@ class AllocatorModel:
     def free(self, block: Block) -> None:
         """Give a tensor's block back to the cache."""
         self.live -= block.size
-        pool = self._small if block.size <= self.rules.small_limit else self._large
+        is_small = block.size <= self.rules.small_limit
         if self.rules.coalesces:
-            pool.give(block)
+            (self._joined_small if is_small else self._joined_large).give(block.offset, block.size)
         else:
-            pool.put(block)
+            (self._small if is_small else self._large).put(block)
 
     def retain(self, size: int) -> None:
         """Count memory that a compiled graph keeps: it passes no heap, but presses on all of them."""
@@ -206,6 +271,7 @@ class AllocatorModel:
 
     def empty_cache(self) -> None:
         """Release every cached buffer, and every heap that is empty then."""
+        self.driver -= self._joined_small.release() + self._joined_large.release()
         for pool in (self._small, self._large):
             while pool.cached:
                 self._release(pool, pool.pop(len(pool.cached) - 1))
@@ -226,45 +292,56 @@ class AllocatorModel:
             self._collect(pool, size)
         return self._new(pool, size, pressure)
 
-    def _joined(self, pool: Pool, size: int) -> Block:
+    def _joined(self, pool: JoinedPool, size: int) -> Block:
         """Allocate as torch from 2.14 on: the smallest free extent of any heap, split as needed."""
-        best = pool.best(size)
-        if best is None:
-            return self._new(pool, size, self._is_pressed(size))
-        return Block(best, pool.take(best, size), size)
+        address = pool.take(size)
+        if address < 0:
+            is_pressed = self._is_pressed(size)
+            self._make_room(size)
+            heap, _ = self._heap_for(size, is_pressed)
+            pool.grow(heap)
+            self.driver += heap
+            address = pool.take(size)
+        return Block(None, address, size)
 
     def _new(self, pool: Pool, size: int, pressure: bool) -> Block:
-        if self.rules.high_watermark:
-            self._make_room(pool, size)
+        if self._is_above(size):
+            self._collect(pool, size)
+        self._make_room(size)
         heap = pool.tightest(size)
         if heap is None:
             heap = self._make_heap(size, pressure)
             pool.add(heap)
             self.driver += heap.size
-            if not heap.is_shared and not self.rules.coalesces:
+            if not heap.is_shared:
                 size = heap.size
         return Block(heap, pool.take(heap, size), size)
 
-    def _make_room(self, pool: Pool, size: int) -> None:
-        """Keep below the high watermark: release cached buffers of the pool, then the whole cache, then raise."""
-        high = self.rules.high_watermark
-        if self.driver + size > high:
-            self._collect(pool, size)
-        if self.driver + size > high:
+    def _is_above(self, size: int) -> bool:
+        """Return whether so many bytes more would pass the high watermark, where there is one."""
+        return bool(self.rules.high_watermark) and self.driver + size > self.rules.high_watermark
+
+    def _make_room(self, size: int) -> None:
+        """Keep below the high watermark: release the whole cache, then raise."""
+        if self._is_above(size):
             self.empty_cache()
-        if self.driver + size > high:
-            raise OutOfMemoryError(self.live, self.driver, high, size)
+        if self._is_above(size):
+            raise OutOfMemoryError(self.live, self.driver, self.rules.high_watermark, size)
 
     def _make_heap(self, size: int, pressure: bool) -> Heap:
-        rules = self.rules
         self._count += 1
+        return Heap(self._count, *self._heap_for(size, pressure))
+
+    def _heap_for(self, size: int, pressure: bool) -> tuple[int, bool]:
+        """Return the size of the heap that a buffer gets where none has room for it, and whether others share it."""
+        rules = self.rules
         if size <= rules.small_limit:
-            return Heap(self._count, rules.small_heap, True)
+            return rules.small_heap, True
         if size < rules.large_limit:
-            return Heap(self._count, rules.large_heap, True)
+            return rules.large_heap, True
         if size < rules.extra_large_heap // 2 and not pressure:
-            return Heap(self._count, rules.extra_large_heap, True)
-        return Heap(self._count, -(-size // rules.round_large) * rules.round_large, False)
+            return rules.extra_large_heap, True
+        return -(-size // rules.round_large) * rules.round_large, False
 
     def _is_pressed(self, size: int) -> bool:
         return bool(self.rules.low_watermark) and self.driver + size > self.rules.low_watermark
@@ -279,6 +356,7 @@ class AllocatorModel:
 
     def _release(self, pool: Pool, block: Block) -> None:
         pool.give(block)
+        assert block.heap is not None
         if not block.heap.buffers:
             self._drop(pool, block.heap)
 

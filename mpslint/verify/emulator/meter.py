@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch.utils.flop_counter import flop_registry
 
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate.step import Operators
+from mpslint.estimate.step import Fallback, Operators
 
 SEQUENCES = (list, tuple)
 Entry = tuple[str, str, str, float, float, tuple[int, ...]]
@@ -25,7 +26,11 @@ class Meter:
     weight: float = 1.0
     phase: str = "forward"
     waits: float = 0.0
+    falls_back: Callable[[str], bool] = lambda name: False
+    """Whether an operator runs on the CPU."""
     entries: dict[Entry, float] = field(default_factory=lambda: defaultdict(float))
+    copies: dict[tuple[str, float], float] = field(default_factory=lambda: defaultdict(float))
+    """By operator of the CPU and the bytes of its tensors: how often."""
     _kinds: dict[str, str] = field(default_factory=dict)
     _rows: frozenset[str] = frozenset()
     _free: frozenset[str] = frozenset()
@@ -47,6 +52,8 @@ class Meter:
             self.waits += self.weight
             return
         inputs, made = list(_tensors(args)), list(_tensors((out,)))
+        if self.falls_back(name):
+            self.copies[name, float(sum(map(_bytes, (*inputs, *made))))] += self.weight
         shape = tuple(made[0].shape) if made else ()
         kind = self._kinds.get(base, "elementwise")
         flop = _flop(func, args, kwargs, out) if kind in self._compute else 0.0
@@ -75,6 +82,15 @@ class Meter:
         for one in inputs:
             seen[id(one)] = _bytes(one)
         return float(sum(seen.values()) + written)
+
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Return the operators that ran on the CPU, those that copy most first."""
+        counts: dict[str, float] = defaultdict(float)
+        moved: dict[str, float] = defaultdict(float)
+        for (name, size), count in self.copies.items():
+            counts[name] += count
+            moved[name] += size * count
+        return tuple(Fallback(name, counts[name], moved[name] / counts[name]) for name in sorted(counts, key=lambda one: -moved[one]))
 
     def operators(self) -> tuple[Operators, ...]:
         """Return what was counted, equal operators joined; what is done to attention scores belongs to attention."""

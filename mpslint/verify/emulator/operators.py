@@ -38,6 +38,10 @@ class Coverage:
             for op in case.ops:
                 self._cases.setdefault(op, []).append(case)
 
+    def falls_back(self, name: str) -> bool:
+        """Return whether an operator runs on the CPU."""
+        return name in self._fallback or (self.is_fallback_on and name in self._missing)
+
     def see(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], made: list[torch.Tensor]) -> None:
         """Look at one call."""
         if name in self._missing:

@@ -15,6 +15,7 @@ from mpslint.verify.emulator.keys import Call, GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
+from mpslint.verify.emulator.remembered import Remembered
 
 Seen = Callable[[str, tuple[Any, ...], dict[str, Any], list[torch.Tensor]], None]
 
@@ -60,6 +61,7 @@ class Watch(TorchDispatchMode):
         """Counts the work of each operator, where somebody asks for it."""
         self.data_dependent: Counter[str] = Counter()
         self.last_reference = last_reference()
+        self.remembered = Remembered()
         self._names: dict[Any, str] = {}
         self._views: set[str] = set()
 
@@ -101,7 +103,7 @@ class Watch(TorchDispatchMode):
                 return out
         if name == ADD and in_backward() and adds_in_place(args, kwargs, self.last_reference):
             return torch.ops.aten.add_.Tensor(*args)
-        return func(*args, **kwargs)
+        return self.remembered.call(func, args, kwargs)
 
     def touches(self, args: Any) -> bool:
         """Return whether the first tensor of a call lies on the watched device."""
@@ -116,6 +118,8 @@ class Watch(TorchDispatchMode):
 
     def is_emulated(self, tensor: torch.Tensor) -> bool:
         """Return whether a tensor stands for one on the GPU: on the watched device, and without values."""
+        if self.device == "meta":
+            return tensor.is_meta
         return tensor.device.type == self.device and (tensor.is_meta or type(tensor).__name__ == "FakeTensor")
 
     def cut_calls(self) -> list[tuple[Call, bool]]:

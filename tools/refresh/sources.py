@@ -1,0 +1,128 @@
+"""The sources that a program can open: a file of a package's releases, and the names that are in it, or are not.
+
+A source is checked where it says a path and versions: `transformers/training_args.py, 4.41 to 5.23 (eval_strategy)`,
+`torch/_inductor/codegen/mps.py, absent in 2.6, 2.7 to 2.15`, `bitsandbytes 0.49.2 and 0.50.2, backends/mps/ops.py (gemv_4bit)`.
+The first and the last version that it names are opened. Names are those in parentheses, where there is nothing but names. A semicolon
+separates claims.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .tables import parsed
+from .wheels import LimitReached, Wheels, release_of
+
+_PATH = re.compile(r"(?<![\w/.])[A-Za-z_]\w*(?:/[\w.]+)*\.(?:py|h|hpp|json|yaml)\b")
+_VERSION = re.compile(r"(?<![\w./#-])\d+(?:\.\d+)+\b(?!/)")
+_ABSENT = re.compile(r"absent (?:in|before) (\d+(?:\.\d+)+)")
+_NAMES = re.compile(r"\(([\w.]+(?:(?:, | and )[\w.]+)*)\)")
+_FOLDERS = {"ATen": ("torch", "include/ATen"), "c10": ("torch", "include/c10")}
+"""Folders of headers, which the wheels of torch hold below `include`."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a source says that a program can look up."""
+
+    package: str
+    path: str
+    versions: tuple[str, ...]
+    names: tuple[str, ...]
+    absent: str | None = None
+    """A version in which the file, or one of the names, is not there."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A source, the rule that gives it, and what its wheels say: proved, refuted, unread or not checkable."""
+
+    rule: str
+    source: str
+    word: str
+    reason: str = ""
+
+
+def claim(source: str, packages: Iterable[str]) -> Claim | None:
+    """Return what a source claims of one file of one package; None for one that only a person can read."""
+    known = set(packages)
+    absent = _ABSENT.search(source)
+    rest = _ABSENT.sub("", source)
+    paths = _PATH.findall(rest)
+    plain = re.sub(r"\([^)]*\)", "", rest)
+    versions = tuple(_VERSION.findall(_PATH.sub("", plain)))
+    if not paths or not versions or "://" in source:
+        return None
+    folder, _, below = paths[0].partition("/")
+    package, inside = _FOLDERS.get(folder, (folder.replace("_", "-"), folder))
+    path = f"{inside}/{below}" if below else paths[0]
+    path = path.removeprefix("torch/") if path.endswith(".h") else path
+    if package not in known:
+        said = re.match(r"([a-z][\w-]*) \d", source)
+        package = said.group(1) if said is not None else ""
+    if package not in known:
+        return None
+    listed = _NAMES.findall(rest) if len(paths) == 1 else []
+    names = tuple(dict.fromkeys(name.split(".")[-1] for one in listed for name in re.split(r", | and ", one)))
+    return Claim(package, path, tuple(dict.fromkeys((versions[0], versions[-1]))), names, absent.group(1) if absent is not None else None)
+
+
+def judged(one: Claim, wheels: Wheels, releases: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """Return (word, reason) of a claim."""
+    for version in one.versions:
+        release = release_of(version, releases.get(one.package, ()))
+        if release is None or not wheels.has(one.package, release):
+            return "unread", f"no wheel of {one.package} {version}"
+        lacking = _lacking(one, wheels, release)
+        if lacking:
+            return "refuted", f"{one.package} {release}: {lacking}"
+    if one.absent is not None:
+        release = release_of(one.absent, releases.get(one.package, ()))
+        if release is None or not wheels.has(one.package, release):
+            return "unread", f"no wheel of {one.package} {one.absent}"
+        if not _lacking(one, wheels, release):
+            return "refuted", f"{one.package} {release} has it"
+    return "proved", ""
+
+
+def _lacking(one: Claim, wheels: Wheels, release: str) -> str:
+    """Return what of a claim a release lacks: the file, or a name in it; '' where all is there."""
+    text = wheels.text(one.package, release, one.path)
+    if text is None:
+        return f"{one.path} is not there"
+    missing = [name for name in one.names if not re.search(rf"\b{re.escape(name)}\b", text)]
+    return f"{', '.join(missing)} not in {one.path}" if missing else ""
+
+
+def sources_of(rules: Path) -> Iterator[tuple[str, str]]:
+    """Yield (rule, source) of each rule."""
+    for path in sorted(rules.glob("*/MPS*.yaml")):
+        yield from ((path.name.split("-")[0], str(source)) for source in parsed(path.read_text(encoding="utf-8")).get("sources", ()))
+
+
+def check_sources(rules: Path, wheels: Wheels, releases: Mapping[str, Sequence[str]]) -> list[Verdict]:
+    """Return a verdict on each claim of each rule's sources; those beyond the limit of downloads are unread."""
+    found: list[Verdict] = []
+    for rule, source in sources_of(rules):
+        claims = [one for part in source.split("; ") if (one := claim(part, releases)) is not None]
+        if not claims:
+            found.append(Verdict(rule, source, "not checkable"))
+        for one in claims:
+            try:
+                found.append(Verdict(rule, source, *judged(one, wheels, releases)))
+            except LimitReached as error:
+                found.append(Verdict(rule, source, "unread", f"{error} is beyond the limit of downloads"))
+    return found
+
+
+def said_of(verdicts: Iterable[Verdict]) -> list[str]:
+    """Return the lines to print: a count, and each source that its wheels refute or that could not be read."""
+    listed = list(verdicts)
+    counts = Counter(one.word for one in listed)
+    lines = [", ".join(f"{counts[word]} {word}" for word in ("proved", "refuted", "unread", "not checkable"))]
+    lines += [f"{one.rule}: {one.source}: {one.word}: {one.reason}" for one in listed if one.word in ("refuted", "unread")]
+    return lines
