@@ -8,7 +8,6 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -111,7 +110,7 @@ def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[R
 def _may_hold(condition: Condition, document: Document, target: Target) -> bool:
     """Return whether what a condition says of the text holds, and a check that can tell does not rule itself out (`may_find`)."""
     if condition.subject == "mentions":
-        return any(re.search(name, document.text) for name in condition.names)
+        return any(document.last_mention(name) >= 0 for name in condition.names)
     if condition.subject != "check":
         return True
     checks = [check_module(name) for name in condition.names]

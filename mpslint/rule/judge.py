@@ -339,7 +339,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         place = match.span.end if condition.options.get("later") else 0
-        return any(_last_mention(name, evidence) >= place for name in condition.names)
+        return any(evidence.document.last_mention(name) >= place for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":
@@ -350,14 +350,6 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if key not in evidence.memo:
         evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
     return bool(evidence.memo[key])
-
-
-def _last_mention(pattern: str, evidence: Evidence) -> int:
-    """Return where the last place begins that a pattern matches in the file, -1 without one: looked for once, however many ask."""
-    if ("mention", pattern) not in evidence.memo:
-        found = [found.start() for found in re.finditer(pattern, evidence.document.text)]
-        evidence.memo["mention", pattern] = found[-1] if found else -1
-    return int(evidence.memo["mention", pattern])
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:

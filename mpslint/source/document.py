@@ -12,6 +12,7 @@ import enum
 import functools
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
@@ -140,6 +141,21 @@ class Document:
         if self.parts:
             return self._joined_line_starts()
         return [0, *(match.end() for match in NEWLINE.finditer(self.text))]
+
+    @functools.cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out once for the text, by name: each file of a project is read by many runs."""
+        return {}
+
+    def last_mention(self, pattern: str) -> int:
+        """Return where the last place begins that a pattern matches in the text, -1 without one."""
+        if self.parts:
+            found = ((part.span.start, part.document.last_mention(pattern)) for part in reversed(self.parts))
+            return next((start + place for start, place in found if place >= 0), -1)
+        if ("mention", pattern) not in self.memo:
+            places = [match.start() for match in re.finditer(pattern, self.text)]
+            self.memo["mention", pattern] = places[-1] if places else -1
+        return int(self.memo["mention", pattern])
 
     def _joined_line_starts(self) -> list[int]:
         """Return the same for the joined text: lines that no file has, between those of two files, begin where the second does."""
