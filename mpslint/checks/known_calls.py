@@ -95,14 +95,10 @@ def _is_brought(name: str, last: str, document: Document) -> bool:
 
     What a module has that is named like a device has to stand behind that module: others have a `synchronize` or an `init` too.
     """
-    if document.parts:
-        return any(_is_brought(name, last, part.document) for part in document.parts)
-    if ("brought", name) not in document.memo:
-        as_attribute, in_import = rf"\.{last}\b", rf"\bimport\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
-        code = document.code
-        is_named = may_name(code, [name]) if _device_of(name) else bool(re.search(as_attribute, code) or re.search(in_import, code))
-        document.memo["brought", name] = is_named
-    return bool(document.memo["brought", name])
+    if _device_of(name):
+        return document.anywhere(("named", name), lambda one: may_name(one.code, [name]))
+    as_attribute, in_import = rf"\.{last}\b", rf"\bimport\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
+    return document.code_matches(as_attribute) or document.code_matches(in_import)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -338,8 +338,9 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        place = match.span.end if condition.options.get("later") else 0
-        return any(evidence.document.last_mention(name) >= place for name in condition.names)
+        if not condition.options.get("later"):
+            return any(map(evidence.document.mentions, condition.names))
+        return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":
@@ -350,6 +351,14 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if key not in evidence.memo:
         evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
     return bool(evidence.memo[key])
+
+
+def _last_mention(pattern: str, evidence: Evidence) -> int:
+    """Return where the last place begins that a pattern matches in the file, -1 without one: looked for once, however many ask."""
+    if ("mention", pattern) not in evidence.memo:
+        found = [found.start() for found in re.finditer(pattern, evidence.document.text)]
+        evidence.memo["mention", pattern] = found[-1] if found else -1
+    return int(evidence.memo["mention", pattern])
 
 
 def _holds_for(name: str, condition: Condition, match: Match) -> bool:
