@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
 from mpslint.project.run import full_path
-from mpslint.session.runs import MOST_STEPS, Runs, Unit, graph_of
+from mpslint.session.runs import Runs, Unit, graph_of
 from mpslint.session.session import FileResult, Options
 from mpslint.source.document import Document
 from mpslint.source.files import Found
@@ -68,7 +68,7 @@ class Surroundings:
             return alone, False
         if alone is not None:
             self.texts[full_path(path)] = alone.document
-        runs.most_steps = QUICK_STEPS if is_quick else MOST_STEPS
+        runs.most_steps = QUICK_STEPS if is_quick else None
         runs.judge({one: self.texts[one] for one in runs.unit.reads[0] if one in self.texts})
         return runs.result(Found(path), FileResult(path, alone)).checked, is_quick and bool(runs.left_out)
 

@@ -131,7 +131,8 @@ class Runs:
 
     unit: Unit
     options: Options
-    most_steps: int = MOST_STEPS
+    most_steps: int | None = None
+    """Where somebody waits, fewer than MOST_STEPS."""
     opened: dict[str, Found] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
@@ -154,7 +155,7 @@ class Runs:
         self.changed, self.findings, self.runs, self.left_out = changed, {}, {}, {}
         if not self.project.next_line > 1:
             self._prepare()
-        left = self.most_steps
+        left = MOST_STEPS if self.most_steps is None else self.most_steps
         for entry in self.unit.entries:
             if left < 0:
                 self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file
