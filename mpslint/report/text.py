@@ -32,6 +32,9 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
             print_findings(out, file)
         for finding in file.findings if quiet else ():
             print_line(out, file.path, finding)
+    beyond = next((file.target for file in files if file.target), "")
+    if beyond and not quiet and not any(file.findings for file in files):
+        out.wrapped((f"For {beyond}", "dim"))
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
