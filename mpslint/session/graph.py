@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from mpslint.core.finding import ReadError, UsageError
@@ -19,7 +20,7 @@ from mpslint.project.run import Project, full_path
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, Found
-from mpslint.source.reader import kind_of
+from mpslint.source.reader import kind_of, read
 
 LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
@@ -36,6 +37,8 @@ class Graph:
 
     options: Options
     project: Project
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+    """Texts that count for what lies on the disk, by absolute path."""
     guarded: set[str] = field(default_factory=set)
     """Scripts that ask whether they were started."""
     speaking: set[str] = field(default_factory=set)
@@ -65,6 +68,8 @@ class Graph:
                 self._note(Found(path, is_named=False), path, texts.pop(path))
 
     def _text_of(self, path: str) -> bytes:
+        if path in self.texts:
+            return self.texts[path]
         try:
             return read_file(path, LARGEST_PROJECT_FILE)
         except ReadError:
@@ -75,12 +80,13 @@ class Graph:
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
         if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
             return
+        path = full_path(found.path)
         try:
-            data = read_bytes(found, self.options)
+            data = self.texts[path] if path in self.texts else read_bytes(found, self.options)
         except ReadError:
             return
         if len(data) <= LARGEST_PROJECT_FILE:
-            self._note(found, full_path(found.path), data)
+            self._note(found, path, data)
 
     def _note(self, found: Found, path: str, data: bytes) -> None:
         """Note what a text imports and starts; of a text that was noted before, what it does now."""
@@ -89,10 +95,11 @@ class Graph:
         self.sizes[path] = len(data)
         if names_framework_in(data, found, self.options):
             self.speaking.add(path)
-        text = data.decode("utf-8", "replace")
         if kind is Kind.SHELL:
-            self.project.launched[path] = launches_in(text, path)
+            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
+                self.project.launched[path] = launches_in(read(path, data).text, path)
             return
+        text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
             text = text.replace('"', "\n")  # each line of a cell is a string of its own
             self.guarded.add(path)
