@@ -37,7 +37,7 @@ def if_statement(m: Machine, node: ast.If) -> bool:
 def _after_test(m: Machine, node: ast.If, test: Value) -> bool:
     """Walk the rest of an `if` whose test was evaluated."""
     answer = truth(test)
-    if _asks_for_main(node.test):
+    if asks_for_main(node):
         with m.within(under_main=True):
             return m.execute_block(m, node.body if answer is not False else node.orelse)
     if answer is None:
@@ -46,9 +46,7 @@ def _after_test(m: Machine, node: ast.If, test: Value) -> bool:
         return _by_default(m, node, answer)
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
-    leaves = m.execute_block(m, node.body if answer else node.orelse)
-    # After `if not cuda: raise` the rest is still read: it runs on a Mac once that check is removed.
-    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
+    return m.execute_block(m, node.body if answer else node.orelse)
 
 
 def ends_program(body: Sequence[ast.stmt]) -> bool:
@@ -59,7 +57,9 @@ def ends_program(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise)
 
 
-def _asks_for_main(test: ast.expr) -> bool:
+def asks_for_main(node: ast.stmt) -> bool:
+    """Return whether a statement is `if __name__ == ...`."""
+    test = node.test if isinstance(node, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
@@ -99,7 +99,7 @@ def _branches(m: Machine, node: ast.If) -> list[tuple[bool, Writes]]:
             m.store.begin()
             try:
                 test = m.value(following.test)
-                is_branch = not m.store.journals[-1] and truth(test) is None and not _asks_for_main(following.test)
+                is_branch = not m.store.journals[-1] and truth(test) is None and not asks_for_main(following)
                 leaves = is_branch or _after_test(m, following, test)
             finally:
                 writes = m.store.undo()
