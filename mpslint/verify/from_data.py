@@ -114,9 +114,23 @@ def beside(path: str, evidence: Evidence) -> str:
 
 def _is_cached(name: str) -> bool:
     """Return whether a data set lies in the Hugging Face cache, or is a folder of its own."""
-    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
-    folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
-    return (folder / name.replace("/", "___")).is_dir() or Path(name).is_dir()
+    return cached_data(name).is_dir() or Path(name).is_dir()
+
+
+def cached_data(name: str) -> Path:
+    """Return the folder of the Hugging Face cache in which a data set lies, if it lies there."""
+    return Path(os.environ.get("HF_DATASETS_CACHE") or hugging_face() / "datasets") / name.replace("/", "___")
+
+
+def cached_commit(name: str) -> Path:
+    """Return the file of the Hugging Face cache that names the commit of a checkpoint, if it lies there."""
+    hub = Path(os.environ.get("HF_HUB_CACHE") or hugging_face() / "hub")
+    return hub / f"models--{name.replace('/', '--')}" / "refs" / "main"
+
+
+def hugging_face() -> Path:
+    """Return the folder in which the Hugging Face libraries keep what they downloaded."""
+    return Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
 
 
 def _column(calls: tuple[Call, ...], evidence: Evidence) -> tuple[str, str]:
