@@ -11,11 +11,10 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.optim import optimizer as optimizers
 
 from mpslint.run.probe import Probe
 
@@ -28,12 +27,13 @@ def model() -> torch.nn.Module:
     return torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(60)))
 
 
-def seconds_of(module: torch.nn.Module, optimizer: Any) -> float:
-    """Return the CPU seconds of one round of steps."""
+def seconds_of(module: torch.nn.Module, optimizer: Any, after: Callable[[Any], object]) -> float:
+    """Return the CPU seconds of one round of steps; every 50th of them is looked at closer."""
     start = time.process_time()
     for number in range(STEPS):
         module(torch.ones(1 + number % 4, 8)).sum().backward()
         optimizer.step()
+        after(optimizer)
         optimizer.zero_grad()
     return time.process_time() - start
 
@@ -41,19 +41,19 @@ def seconds_of(module: torch.nn.Module, optimizer: Any) -> float:
 def main() -> None:
     """Measure and print."""
     torch.set_num_threads(1)
+    module = model()
+    optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
+    differences = []
     with tempfile.TemporaryDirectory() as folder:
-        plain, watched = model(), model()
-        plain_optimizer = torch.optim.SGD(plain.parameters(), lr=1e-3)
-        watched_optimizer = torch.optim.SGD(watched.parameters(), lr=1e-3)
-        probe = Probe(str(Path(folder) / "events.jsonl"))
-        stepped = probe.stepped
-        handle = optimizers.register_optimizer_step_post_hook(lambda one, *given: stepped(one) if one is watched_optimizer else None)
-        seconds_of(plain, plain_optimizer), seconds_of(watched, watched_optimizer)
-        differences = []
+        probe = Probe(folder)
         for _ in range(ROUNDS):
-            without = seconds_of(plain, plain_optimizer)
-            differences.append((seconds_of(watched, watched_optimizer) - without) / STEPS)
-        handle.remove()
+            if probe.looks is not None:
+                probe.looks.stop()
+            without = seconds_of(module, optimizer, lambda _: None)
+            if probe.looks is not None:
+                probe.looks.resume()
+            differences.append((seconds_of(module, optimizer, probe.stepped) - without) / STEPS)
+        assert probe.count == STEPS * ROUNDS
     cost = statistics.median(differences)
     print(f"{cost * 1e6:.0f} us a step, {cost / STEP_SECONDS:.2%} of a step of {STEP_SECONDS * 1000:.0f} ms")
 

@@ -70,7 +70,7 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
             _keep(observed, str(script.path(observed)))
     elif not observed.blind:
         lines.say(f"{summary}: nothing was trained, or torch.optim wasn't used")
-    if ended.exit_code and observed.error and not print_ending(observed, script, words, sys.stderr):
+    if ended.exit_code and observed.error and not print_ending(observed, script, words) and observed.device == "mps":
         lines.say(f"warning: {UNKNOWN}")
     told = told_of_signal(ended.signal, observed)
     if told and not observed.error:
@@ -78,7 +78,7 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     if page is not None:
         from mpslint.run.page import write_page
 
-        ending = ending_text(observed, script, words)
+        ending = f"{observed.error}{ending_text(observed, script, words)}"
         write_page(page, observed, shlex.join(words), summary, lines.warnings, ending)
         lines.say(f"the page: {page}")
     sys.exit(ended.exit_code)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
+from mpslint.config.shell_arithmetic import ARITHMETIC, computed
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 
@@ -25,6 +26,7 @@ _NAME = r"[A-Za-z_]\w*"
 ASSIGNMENT = re.compile(rf"({_NAME})(\+?)=")
 _WHOLE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME})(?:\[[@*]\])?\}})")
 _REFERENCE = re.compile(rf"\$(?:({_NAME})|\{{({_NAME}|\d+)(?::?[-=]((?:[^{{}}$`\\\"]|\$\w+)*))?\}})")
+_DEFAULT = re.compile(rf"\"?\$\{{({_NAME}):?=([^{{}}]*)\}}\"?")
 _NOT_KNOWN = re.compile(r"\$[\w@*#?!({\[-]|`|\{\{|\{\w+\}")
 CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
@@ -174,6 +176,11 @@ class Shell:
             return text, False
         pieces: list[str] = []
         position, weak = 0, False
+        if "$((" in text:
+            computed_text, weak = self._computed(text)
+            if computed_text is None:
+                return None, False
+            text = computed_text
         for match in _REFERENCE.finditer(text):
             bare, braced, default = match.groups()
             variable = self.variables.get(bare or braced, UNSET)
@@ -186,6 +193,18 @@ class Shell:
             position, weak = match.end(), weak or is_weak
         rest = [*pieces[::2], text[position:]]
         return (None, False) if any(_NOT_KNOWN.search(piece) for piece in rest) else ("".join([*pieces, text[position:]]), weak)
+
+    def _computed(self, text: str) -> tuple[str | None, bool]:
+        """Return a text with the numbers that its arithmetic comes to, None where one is not known, and whether one rests on a default."""
+        numbers = [computed(match[1], self._text_of) for match in ARITHMETIC.finditer(text)]
+        if any(number is None for number, _ in numbers):
+            return None, False
+        left = iter(numbers)
+        return ARITHMETIC.sub(lambda match: str(next(left)[0]), text), any(is_weak for _, is_weak in numbers)
+
+    def _text_of(self, name: str) -> tuple[str | None, bool]:
+        variable = self.variables.get(name, UNSET)
+        return variable.text, variable.weak
 
     def origin(self, raw: str, start: int) -> Span | None:
         """Return where the text of a word that is one reference stands: in the assignment of the variable, or in its default."""
@@ -234,6 +253,14 @@ class Shell:
             elif token.lastgroup not in ("blank", "comment") and token.group().strip():
                 return
 
+    def _default(self, word: Word) -> None:
+        """Note the variable that a word gives a value, unless the text has set it."""
+        match = _DEFAULT.fullmatch(word.raw)
+        if match is not None and match[1] not in self.variables:
+            start = word.start + match.start(2)
+            text, _ = self.value(match[2])
+            self.variables[match[1]] = Variable(text, weak=True, span=Span(start, start + len(match[2])) if text == match[2] else None)
+
     def follow(self, words: Sequence[Word]) -> list[Word]:
         """Return a command without the words that open and close blocks, which are counted, and with loop variables forgotten."""
         rest = list(words)
@@ -245,6 +272,10 @@ class Shell:
                 return []
             if word.raw in ("case", "function"):
                 return []
+        if rest and rest[0].raw == ":":  # `: ${BATCH:=16}` gives a variable that is not set a value
+            for word in rest[1:]:
+                self._default(word)
+            return []
         if rest and rest[0].raw in ("read", "unset", "mapfile", "readarray", "getopts"):
             self.variables.update({word.raw: UNSET for word in rest[1:]})
             return []

@@ -133,7 +133,7 @@ def _watch(session: Session, begins: bool, values: dict[str, Any]) -> None:
     if begins:
         from mpslint.jupyter.watching import begin
 
-        session.watching = begin(session.cells, values["table"], values["page"], values["every"])
+        session.watching = begin(session.ipython, session.cells, values["table"], values["page"], values["every"])
         print("mpslint: what the next cells train is watched; %mpslint stop ends it.")
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import sys
+import re
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mpslint.core.scratch import scratch_folder
 from mpslint.jupyter.cells import NAME, Cells
-from mpslint.report.run_ending import ending_text, print_ending
+from mpslint.report.run_ending import ending_text
 from mpslint.report.run_lines import URGENT
 from mpslint.run.events import EventFolder
 from mpslint.run.page import write_page
@@ -38,6 +38,8 @@ class Watching:
     watcher: Watcher
     events: EventFolder
     probe: Probe
+    counts: Callable[[], Mapping[str, int]]
+    """Returns the cell that each temporary file of the kernel stands for, by its execution count."""
     started: float = field(default_factory=time.monotonic)
     warnings: list[str] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -48,6 +50,8 @@ class Watching:
         """Read what the probe told since, and say what is new."""
         with self.lock:
             observed = self.events.poll()
+            for fallback in observed.fallbacks.values():
+                fallback.file = f"In [{self.counts()[fallback.file]}]" if fallback.file in self.counts() else fallback.file
             self.script.notebook = self.cells.notebook()
             self.watcher.look(observed, time.monotonic() - self.started)
             self.table.update(observed)
@@ -59,8 +63,17 @@ class Watching:
         error = getattr(result, "error_in_exec", None)
         if isinstance(error, Exception):
             observed = self.events.poll()
-            observed.error = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-            print_ending(observed, self.script, (), sys.stdout)
+            observed.error = self._by_cells("".join(traceback.format_exception(type(error), error, error.__traceback__)))
+            print(ending_text(observed, self.script, ()), end="")
+
+    def _by_cells(self, trace: str) -> str:
+        """Return a traceback whose frames in cells are named as Jupyter names them, not by the kernel's temporary files."""
+        counts = self.counts()
+
+        def named(frame: re.Match[str]) -> str:
+            return f"Cell In[{counts[frame[1]]}], line {frame[2]}" if frame[1] in counts else frame[0]
+
+        return re.sub(r'File "([^"\n]*)", line (\d+)', named, trace)
 
     def stop(self) -> str:
         """Watch no longer; return the summary."""
@@ -70,13 +83,13 @@ class Watching:
         observed = self.events.poll()
         summary = self.watcher.summary(observed) if observed.steps else "no optimizer step was seen"
         if self.page is not None:
-            ending = ending_text(observed, self.script, ())
+            ending = f"{observed.error}{ending_text(observed, self.script, ())}"
             write_page(self.page, observed, "this notebook", summary, self.warnings, ending)
         self.scratch.close()
         return summary
 
 
-def begin(cells: Cells, table: Path | None, page: Path | None, every: float) -> Watching:
+def begin(ipython: Any, cells: Cells, table: Path | None, page: Path | None, every: float) -> Watching:
     """Watch this process from now on. Lines are printed into the cell that runs."""
     scratch = contextlib.ExitStack()
     folder = scratch.enter_context(scratch_folder("run-"))
@@ -84,7 +97,12 @@ def begin(cells: Cells, table: Path | None, page: Path | None, every: float) -> 
     script = Script(NAME, cells.notebook())
     watcher = Watcher(_printer(warnings), script.explanation, script.precision_missed, every, swap_at_start=swap_bytes())
     probe = Probe(str(folder))
-    made = Watching(cells, StepTable(table), page, script, watcher, EventFolder(Path(folder)), probe, warnings=warnings, scratch=scratch)
+    events = EventFolder(Path(folder))
+
+    def counts() -> Mapping[str, int]:
+        return getattr(ipython.compile, "_filename_map", {})
+
+    made = Watching(cells, StepTable(table), page, script, watcher, events, probe, counts, warnings=warnings, scratch=scratch)
     probe.attach()
     threading.Thread(target=_poll, args=(made,), name="mpslint", daemon=True).start()
     return made

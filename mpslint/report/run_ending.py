@@ -6,18 +6,20 @@ import contextlib
 import io
 import shlex
 import signal
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import IO
+
+from rich.console import Console
 
 from mpslint.core.versions import VersionRange, parse_version
 from mpslint.diagnose import diagnose, log_of_bytes
-from mpslint.diagnose.diagnosis import Diagnosis, Outcome
+from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.joining import Source, join
-from mpslint.report.console import console
+from mpslint.report.console import InertConsole, console
 from mpslint.report.diagnosis import print_diagnosis
 from mpslint.report.joined import print_sources
-from mpslint.report.terminal import terminal
+from mpslint.report.terminal import Terminal, terminal
 from mpslint.run.events import Observed
 from mpslint.run.script import Script
 from mpslint.run.table import memory_log
@@ -25,14 +27,15 @@ from mpslint.run.watcher import gib, limit_of
 from mpslint.settings.vocabulary import load_vocabulary
 
 IN_NOTEBOOK = "%mpslint fix"
+PLAIN_WIDTH = 110
 UNKNOWN = "the error above isn't one that mpslint knows from MPS."
 
 
 def diagnosis_of(observed: Observed, script: Script) -> tuple[Diagnosis, list[Source]] | None:
     """Return what the error that ended a run means, and what explains it in the source; None for an error that isn't known."""
     diagnosis = diagnose(log_of_bytes(f"{memory_log(observed)}{observed.error}".encode("utf-8", "replace"), "this run"))
-    if diagnosis.outcome is Outcome.UNKNOWN:
-        return None
+    if diagnosis.cause is None:
+        return None  # a memory log alone says nothing of, say, a KeyError
     result = script.checked(observed)
     sources = [join(diagnosis, result)] if result is not None else []
     if script.notebook is not None:
@@ -40,33 +43,39 @@ def diagnosis_of(observed: Observed, script: Script) -> tuple[Diagnosis, list[So
     return diagnosis, [source for source in sources if not source.problem]
 
 
-def print_ending(observed: Observed, script: Script, words: Sequence[str], stream: IO[str]) -> bool:
-    """Print the diagnosis of the error that ended a run; return whether the error is known. `words` are the command."""
+def print_ending(observed: Observed, script: Script, words: Sequence[str]) -> bool:
+    """Print the diagnosis of the error that ended a run to standard error; return whether it is known. `words` are the command."""
     found = diagnosis_of(observed, script)
     if found is None:
         return False
-    diagnosis, sources = found
-    with contextlib.redirect_stdout(stream):
-        out = terminal()
-        out.line()
-        print_diagnosis(diagnosis, console())
-        print_sources(out, sources)
-        commands = prevention(diagnosis, sources, observed, words)
-        if commands:
-            out.line()
-            out.line(("What prevents it", "bold"))
-            for command in commands:
-                out.line(f"  {command}")
+    with contextlib.redirect_stdout(sys.stderr):
+        _print(*found, observed, words, terminal(), console())
     return True
 
 
 def ending_text(observed: Observed, script: Script, words: Sequence[str]) -> str:
-    """Return the same as text, with the error above it; '' where the run ended well."""
-    if not observed.error:
+    """Return the same as plain text; '' for an error that isn't known, and where the run ended well."""
+    found = diagnosis_of(observed, script) if observed.error else None
+    if found is None:
         return ""
     written = io.StringIO()
-    print_ending(observed, script, words, written)
-    return f"{observed.error.rstrip()}\n{written.getvalue()}"
+    plain = InertConsole(
+        file=written, force_jupyter=False, color_system=None, highlight=False, markup=False, emoji=False, width=PLAIN_WIDTH
+    )
+    _print(*found, observed, words, Terminal(written), plain)
+    return written.getvalue()
+
+
+def _print(diagnosis: Diagnosis, sources: list[Source], observed: Observed, words: Sequence[str], out: Terminal, wide: Console) -> None:
+    out.line()
+    print_diagnosis(diagnosis, wide)
+    print_sources(out, sources)
+    commands = prevention(diagnosis, sources, observed, words)
+    if commands:
+        out.line()
+        out.line(("What prevents it", "bold"))
+        for command in commands:
+            out.line(f"  {command}")
 
 
 def prevention(diagnosis: Diagnosis, sources: Sequence[Source], observed: Observed, words: Sequence[str]) -> list[str]:

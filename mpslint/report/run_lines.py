@@ -30,6 +30,7 @@ class Lines:
         elif self.is_quiet:
             return
         console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
-        if console.is_terminal:
-            sys.stderr.write(CLEAR_LINE)
-        console.print(Text.assemble(("mpslint: ", "bold cyan"), (inert_lines(text), "yellow" if is_urgent else "dim")), soft_wrap=True)
+        with console.capture() as line:
+            console.print(Text.assemble(("mpslint: ", "bold cyan"), (inert_lines(text), "yellow" if is_urgent else "dim")), soft_wrap=True)
+        sys.stderr.write((CLEAR_LINE if console.is_terminal else "") + line.get())  # in one piece: a bar may be drawn between two
+        sys.stderr.flush()

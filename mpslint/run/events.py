@@ -48,6 +48,7 @@ class Fallback:
 class Observed:
     """Everything that one process told so far."""
 
+    pid: int = 0
     device: str = ""
     has_mps: bool = False
     recommended: int | None = None
@@ -124,7 +125,7 @@ class EventFolder:
                 lines, _, _ = stream.read().rpartition(b"\n")  # a line that is still being written waits
             if lines:
                 self._read[path.name] = self._read.get(path.name, 0) + len(lines) + 1
-                one = self.observed.setdefault(path.name, Observed())
+                one = self.observed.setdefault(path.name, Observed(int(path.stem)))
                 for line in lines.splitlines():
                     one.take(json.loads(line))
         return max(self.observed.values(), key=_weight, default=Observed())

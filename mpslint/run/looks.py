@@ -57,7 +57,7 @@ class Looks:
         self._timing: Any = None
         self._timings = 0
         self._original = torch.Tensor.backward
-        torch.Tensor.backward = _Backward(self._original, self)  # type: ignore[assignment]
+        self.resume()
 
     def begin(self, optimizer: Any) -> None:
         """Take what an optimizer trains as the training from now on."""
@@ -66,6 +66,10 @@ class Looks:
         before_saving = getattr(optimizer, "register_state_dict_pre_hook", None)
         if before_saving is not None:
             before_saving(lambda _: self._mark("checkpoint"))
+
+    def resume(self) -> None:
+        """Look from now on."""
+        torch.Tensor.backward = _Backward(self._original, self)  # type: ignore[assignment]
 
     def stop(self) -> None:
         """Look no longer."""
@@ -175,18 +179,27 @@ def _timing(looks: Looks) -> Any:
         spent: dict[str, list[Any]]
 
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if function not in self.lacking:
-                self.lacking[function] = lacks_kernel(function.name())
-            if not self.lacking[function]:
-                return function(*args, **(kwargs or {}))
-            synchronize()
-            start = time.perf_counter()
+            start = self.starts(function)
             made = function(*args, **(kwargs or {}))
-            synchronize()
-            one = self.spent.setdefault(function.name(), [0, 0.0, *looks.own_line()])
-            one[0] += 1
-            one[1] += time.perf_counter() - start
+            if start is not None:
+                synchronize()
+                one = self.spent.setdefault(function.name(), [0, 0.0, *looks.own_line()])
+                one[0] += 1
+                one[1] += time.perf_counter() - start
             return made
+
+        def starts(self, function: Any) -> float | None:
+            """Return when an operator that is to be timed starts, None for any other."""
+            try:
+                if function not in self.lacking:
+                    self.lacking[function] = lacks_kernel(function.name())
+                if not self.lacking[function]:
+                    return None
+                synchronize()
+                return time.perf_counter()
+            except Exception:  # never the training's business
+                self.lacking[function] = False
+                return None
 
         def end(self) -> None:
             if _get_current_dispatch_mode_stack()[-1:] == [self]:

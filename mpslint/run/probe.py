@@ -33,7 +33,7 @@ _OPTIMIZER = "torch.optim.optimizer"
 
 def install(folder: str) -> None:
     """Watch this process: for torch's optimizers, warnings and the exception that ends it. `folder` receives the events file."""
-    if "--multiprocessing-fork" in sys.argv or "-c" in sys.orig_argv[1:2]:
+    if "--multiprocessing-fork" in sys.argv or "-c" in getattr(sys, "orig_argv", [])[1:2]:
         return  # a worker of a DataLoader, or a one-line helper process
     probe = Probe(folder)
     probe.attach()
@@ -147,6 +147,7 @@ class Probe:
         shown = sys.excepthook
 
         def ended(kind: Any, error: Any, trace: Any) -> None:
+            _without_own_frames(trace)
             self.failed(error)
             shown(kind, error, trace)
 
@@ -216,6 +217,15 @@ class Probe:
             self.tell("fallback", operator, *own_line())
             if self.looks is not None:
                 self.looks.has_fallbacks = True
+
+
+def _without_own_frames(trace: Any) -> None:
+    """Take the frames of mpslint out of a traceback, such as that of the mode in which operators are timed."""
+    while trace is not None and trace.tb_next is not None:
+        if trace.tb_next.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)) and trace.tb_next.tb_next is not None:
+            trace.tb_next = trace.tb_next.tb_next
+        else:
+            trace = trace.tb_next
 
 
 def _sibling(name: str) -> Any:

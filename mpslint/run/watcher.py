@@ -38,6 +38,7 @@ class Watcher:
     resident: int | None = None
     is_swapping: bool = False
     _next_status: float = 0.0
+    _told_step: int = 0
     _judged: int = 0
 
     def look(self, observed: Observed, seconds: float) -> None:
@@ -45,8 +46,8 @@ class Watcher:
         self._warn(observed)
         if self._next_status == 0.0:
             self._next_status = self.pause / 6
-        if seconds >= self._next_status and observed.steps:
-            self._next_status = seconds + self.pause
+        if seconds >= self._next_status and observed.steps and observed.steps[-1].number != self._told_step:
+            self._next_status, self._told_step = seconds + self.pause, observed.steps[-1].number
             self.say(self.status(observed))
 
     def once(self, key: str, text: str) -> None:
@@ -67,7 +68,8 @@ class Watcher:
                 calls = f"{one.calls} calls" if one.calls > 1 else "1 call"
                 self.once(f"cost {one.operator}", f"warning: {one.operator} takes {one.seconds * 1000:.1f} ms a step on the CPU ({calls})")
         if observed.not_finite is not None:
-            self.once("values", f"warning: {_not_finite(observed.not_finite)}")
+            fine = max((one.step for one in observed.values if one.step < observed.not_finite.step), default=0)
+            self.once("values", f"warning: {_not_finite(observed.not_finite, fine)}")
         if observed.computed and "dtypes" not in self.told:
             self.told.add("dtypes")
             for sentence in self.missed(observed):
@@ -112,7 +114,9 @@ class Watcher:
         """Return the state of the run in one line."""
         last = observed.steps[-1]
         pace = seconds_a_step(observed.steps)
-        parts = [f"step {last.number:,}", f"{1 / pace:.2f} steps/s" if pace and pace < 1 else f"{pace:.2f} s a step"]
+        parts = [f"step {last.number:,}"]
+        if pace:
+            parts.append(f"{1 / pace:.2f} steps/s" if pace < 1 else f"{pace:.2f} s a step")
         if last.driver is not None and last.live is not None:
             limit = limit_of(observed)
             parts.append(f"{observed.device} {gib(last.driver)}{f' of {gib(limit)}' if limit else ''} ({gib(last.live)} live)")
@@ -171,11 +175,12 @@ def trend_of(observed: Observed, name: str) -> Trend | None:
     return replace(trend, slope=trend.slope / observed.keeps_each)
 
 
-def _not_finite(found: Values) -> str:
-    """Return what is NaN or infinite, and how often it is looked at."""
+def _not_finite(found: Values, fine: int) -> str:
+    """Return what is NaN or infinite, and since when; `fine` is the step of the look before, 0 where there was none."""
     both = [name for name, is_fine in (("the loss", found.has_finite_loss), ("gradients", found.has_finite_gradients)) if not is_fine]
     verb = "is" if both == ["the loss"] else "are"
-    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step} (every 50th step is looked at)"
+    since = f", and {'was' if verb == 'is' else 'were'}n't at step {fine}" if fine else ""
+    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (every 50th step is looked at)"
 
 
 def _duration(seconds: float) -> str:
@@ -184,7 +189,7 @@ def _duration(seconds: float) -> str:
 
 def shown_path(path: str) -> str:
     """Return a path as seen from here where it lies below, else as it is."""
-    relative = os.path.relpath(path)
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
     return path if relative.startswith(os.pardir) else relative
 
 

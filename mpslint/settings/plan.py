@@ -14,6 +14,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Call, Facts
 from mpslint.facts.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.batches import given_loaders, of_loader, of_program
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.roles import load_roles
@@ -171,7 +172,8 @@ class _Gatherer:
             if parts:
                 said = [setting for part in parts for setting in command_settings(part)]
                 title = " ".join(command.words[:3])
-                yield TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
+                plan = TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
+                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
 
     def _of_configs(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each mapping of a configuration file that some dialect knows."""
@@ -182,7 +184,9 @@ class _Gatherer:
         for mapping in self.facts.configs:
             for parts in _runs_of(parts_of(mapping, self.translator.dialects)):
                 said = [setting for part in parts for setting in config_settings(part, self.translator.versions, self.translator.dialects)]
-                yield TrainingPlan("config", parts[0].pattern.title, parts[0].place, _by_name((*self.loose, *said)), configs=tuple(parts))
+                title, place = parts[0].pattern.title, parts[0].place
+                plan = TrainingPlan("config", title, place, _by_name((*self.loose, *said)), configs=tuple(parts))
+                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
 
     @functools.cached_property
     def _by_result(self) -> dict[int, Matched]:
@@ -229,7 +233,9 @@ class _Gatherer:
         declared = load_roles()
         taken = {role for role in declared.own if role in roles}
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
-        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
+        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
+        batches = [setting for part in loaders for setting in of_loader(part)]
+        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
@@ -243,15 +249,18 @@ class _Gatherer:
                 m for m in self.matched if m.pattern.role in load_roles().shared | load_roles().in_loop and id(m) not in self._generated
             ]
             batches = [
-                dataclasses.replace(setting, name="batch.train")
+                setting
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
                 for part in behind(iterated, self._by_result)
                 if part.pattern.role == "loader"
-                for setting in part.settings
-                if setting.name == "loader.batch"
+                for setting in of_loader(part)
             ]
-            yield self._plan("loop", parts, "training loop", loops[0], batches)
+            yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)
+
+    @functools.cached_property
+    def _own_batches(self) -> tuple[Setting, ...]:
+        return of_program(self.facts, self.matched)
 
     def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
         settings: dict[str, list[Setting]] = {}

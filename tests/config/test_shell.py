@@ -40,7 +40,7 @@ FLAGS = [
     ("B=1\npython t.py --a $B", "1"), ("B=1\npython t.py --a=${B}", "1"), ("B='1 2'\npython t.py --a \"$B\"", "1 2"), ("python t.py --a $B", UNKNOWN), ("python t.py --a ${B:-3}", "3"),
     ("B=1\npython t.py --a ${B:-3}", "1"), ("B=${B:-3}\npython t.py --a $B", "3"), ("python t.py --a ${1:-3}", "3"), ("python t.py --a ${B-x}", "x"), ("python t.py --a ${B:?no}", UNKNOWN),
     ("python t.py --a ${B%.py}", UNKNOWN), ("python t.py --a ${B:-$(c)}", UNKNOWN), ("C=4\npython t.py --a ${B:-$C}", "4"), ("python t.py --a $(nproc)", UNKNOWN), ("python t.py --a `nproc`", UNKNOWN),
-    ("python t.py --a $((1 + (2 * 3)))", UNKNOWN), ("python t.py --a $1", UNKNOWN), ('python t.py --a "$(dirname "$0")"', UNKNOWN), ("A='--a 1 --b 2'\npython t.py $A", "1"),
+    ("python t.py --a $((1 + (2 * 3)))", "7"), ("python t.py --a $((1 << 3))", UNKNOWN), ("python t.py --a $1", UNKNOWN), ('python t.py --a "$(dirname "$0")"', UNKNOWN), ("A='--a 1 --b 2'\npython t.py $A", "1"),
     ('A="\n  --a 1 \\\n  --b 2 "\npython t.py $A', "1"), ("A=(--a 1 # c\n  --b 2)\npython t.py \"${A[@]}\"", "1"), ("A=(--b 1)\nA+=(--a 2)\npython t.py ${A[@]}", "2"), ("A='--b 1'\nA+=' --a 2'\npython t.py $A", "2"),
     ("if x; then B=1; else B=2; fi\npython t.py --a $B", UNKNOWN), ("if x; then B=1; python t.py --a $B; fi", "1"), ("for B in 1 2; do python t.py --a $B; done", UNKNOWN), ("f() {\n local B=1\n python t.py --a $B\n}", "1"),
     ("read B\npython t.py --a $B", UNKNOWN), ("V=(B=1 C=2)\nexport \"${V[@]}\"\npython t.py --a $B", "1"), ("B='x; y'\npython t.py --a \"$B\"", "x; y"), ("B='$C'\nC=1\npython t.py --a $B", "$C"), ("B=1\nunset B\npython t.py --a $B", UNKNOWN), ("cat <<EOF > x\npython t.py --a 2\nEOF\npython t.py --a 1", "1"), ("cat <<-'EOF'\n\t'\n\tEOF\npython t.py --a 1", "1"),
@@ -206,3 +206,24 @@ def test_comments_silence_a_whole_command() -> None:
     assert silenced.decode() == f"# mpslint: ignore[MPS552] on the server\n{text}"
     assert check(read("run.sh", silenced), default_target(), RULES).findings == ()
     assert ignores_for(read("x.json", b"{}"), [], findings, "") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("A=4\npython t.py --batch $((A * 2))\n", "8"),
+        ("A=4; B=$((${A}+$A))\npython t.py --batch $B\n", "8"),
+        ("A=7\npython t.py --batch=$(( (A - 1) / 4 ))\n", "1"),
+        ("python t.py --batch $((-7 / 2))\n", "-3"),
+        (": ${A:=16}\npython t.py --batch $((A % 5))\n", "1"),
+        ("A=$1\npython t.py --batch $((A * 2))\n", None),
+        ("python t.py --batch $((1 / 0))\n", None),
+        ("python t.py --batch $((2 ** 3))\n", None),
+        ("python t.py --batch $(nproc)\n", None),
+    ],
+)
+def test_arithmetic_is_computed_as_the_shell_does(text: str, value: str | None) -> None:
+    """Whole numbers, rounded towards zero; what is not known makes the result not known."""
+    flag = read_shell(text).commands[-1].flags["batch"]
+
+    assert (flag.value.value if isinstance(flag.value, Known) else None) == value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,3 +73,55 @@ def test_on_checks_each_cell_before_it_runs() -> None:
     assert "MPS602" in page(bad)
     assert "MPS101" not in page(bad)
     assert not [output for output in off.outputs if output.output_type == "display_data"]
+
+
+STAND_IN = """import mpslint.run.probe as probe
+driver = iter(range(2 * 2**30, 2**50, 31 * 2**20))
+probe._device_of = lambda parameters: "mps"
+probe._reader = lambda torch, device: (lambda: (2**30, next(driver)), 8 * 2**30)
+loaded = probe._sibling
+def sibling(name):
+    module = loaded(name)
+    module.lacks_kernel = lambda operator: False
+    return module
+probe._sibling = sibling"""
+MODEL = """import torch, warnings
+layer = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+def step(rows):
+    layer(torch.ones(rows, 4)).mean().backward()
+    optimizer.step()"""
+TRAIN = """warnings.warn("The operator 'aten::foo' is not currently supported on the MPS backend and will fall back to run on the CPU.")
+for number in range(80):
+    step(1 + number % 3)"""
+DIES = """step(1)
+raise RuntimeError("MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB).")"""
+
+
+def test_the_rest_of_a_session_is_watched(tmp_path: Path) -> None:
+    """From `run` to `stop`: warnings in the cell that trains, the diagnosis in the cell that fails, curves at the end, torch as it was."""
+    pytest.importorskip("torch")
+    line = f"%mpslint run --csv {tmp_path / 'm.csv'} --html {tmp_path / 'run.html'}"
+    cells = [
+        "%load_ext mpslint",
+        STAND_IN,
+        line,
+        MODEL,
+        TRAIN,
+        DIES,
+        "%mpslint stop",
+        "step(2)\nprint(type(torch.Tensor.backward).__name__)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", allow_errors=True).execute()
+    said = ["".join(output.get("text", "") for output in cell.outputs) for cell in notebook.cells]
+
+    assert "what the next cells train is watched" in said[2]
+    assert "driver memory grows 31.0 MiB a step and reaches the limit of 13.60 GiB" in said[4]
+    assert "aten::foo runs on the CPU because MPS doesn't support it, called at In [5]:1" in said[4]
+    assert "Memory grew outside the live tensors until the limit was reached" in said[5]
+    assert "cell In [6], line 2" in said[5]
+    assert "81 steps in" in said[6]
+    assert said[7] == "function\n"
+    assert len((tmp_path / "m.csv").read_text().splitlines()) == 1 + 81
+    assert "Memory grew outside the live tensors" in (tmp_path / "run.html").read_text()
