@@ -31,7 +31,7 @@ def data_of(plan: TrainingPlan, evidence: Evidence, model: str, own: Sequence[st
         return None, f"which column of {path} is tokenised is not known"
     target, _ = _column(plan.calls.get("target_tokenizer", ()), evidence)
     named = plan.constant("tokenizer.name")
-    tokenizer = named if isinstance(named, str) else model
+    tokenizer = as_written(named, evidence) if isinstance(named, str) else model
     place = beside(tokenizer, evidence)
     return DataSource(kind, path, column, target, split, name, prefix, place, columns=() if column else tuple(own)), ""  # type: ignore[arg-type]
 
@@ -104,6 +104,16 @@ def _file(call: Call) -> str:
     if isinstance(value, Items):
         value = next(iter(value.values()), None)
     return _text(value)
+
+
+def as_written(name: str, evidence: Evidence) -> str:
+    """Return a name as the code has it: settings hold names in lower case, folders and the Hugging Face cache don't."""
+    for call in evidence.facts.calls:
+        for argument in (*call.arguments, *call.keywords.values()):
+            for one in alternatives_of(argument.value):
+                if isinstance(one, Known) and isinstance(one.value, str) and one.value.lower() == name:
+                    return one.value
+    return name
 
 
 def beside(path: str, evidence: Evidence) -> str:

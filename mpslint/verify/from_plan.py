@@ -16,7 +16,7 @@ from mpslint.facts.values import Items, Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
-from mpslint.verify.from_data import beside, data_of
+from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
 
@@ -156,10 +156,9 @@ def _refuse(source: _Source) -> None:
 
 def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     """Return the name of the model, and its configuration where the code writes one itself."""
-    name = source.known("model.name", str)
-    name = name or _given_name(source)
+    name = source.known("model.name", str) or _given_name(source)
     if name:
-        return beside(name, source.evidence), None
+        return beside(as_written(name, source.evidence), source.evidence), None
     for call in source.calls("model_config"):
         cls = next((part for name in call.names for part in name.split(".") if part.endswith("Config")), "")
         if cls and cls != "AutoConfig":
@@ -170,7 +169,7 @@ def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     tokenizer = source.known("tokenizer.name", str)
     if tokenizer and source.known("model.head"):
         source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
-        return beside(tokenizer, source.evidence), None
+        return beside(as_written(tokenizer, source.evidence), source.evidence), None
     raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
 
 

@@ -59,6 +59,16 @@ def test_folders_and_files_beside_the_script_are_found(tmp_path: Path) -> None:
     assert (spec.data.path, spec.data.column) == (str(tmp_path / "data" / "train.jsonl"), "text")
 
 
+def test_names_keep_their_capitals(tmp_path: Path) -> None:
+    """A folder `Models/Tiny`, or Qwen/Qwen2.5 in the Hugging Face cache, is not there in lower case."""
+    code = (HEAD + TAIL).replace("models/tiny", "Qwen/Qwen2.5-0.5B")
+    spec = planned(tmp_path, code).spec
+
+    assert spec.model == "Qwen/Qwen2.5-0.5B"
+    assert spec.data is not None
+    assert spec.data.tokenizer == "Qwen/Qwen2.5-0.5B"
+
+
 def test_what_is_assumed_for_want_of_data_is_marked(tmp_path: Path) -> None:
     """Lengths and steps are assumed only as long as the data can't be read, and the plan says which lines these are."""
     found = planned(tmp_path, HEAD + TAIL)
