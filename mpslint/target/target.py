@@ -30,6 +30,8 @@ class Target:
     """`m1`, `m2 pro`, ..., where somebody said."""
     largest_batch: int | None = None
     """The largest micro-batch of the run that this Mac takes, where that was worked out."""
+    is_only_machine: bool = False
+    """Whether no other machine runs the code, so that a fix need not keep what it does there."""
 
     @functools.cached_property
     def versions(self) -> dict[str, Version]:
