@@ -107,6 +107,7 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     for index, found in unit.files:
         known = checked.project.documents.get(full_path(found.path))
         yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index)), known))
+    del checked.project  # which refers back: the collector doesn't look at what it set aside before
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
