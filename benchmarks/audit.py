@@ -5,6 +5,10 @@
     python benchmarks/audit.py judge verdicts.jsonl KEY right|noise|wrong [WHY]
     python benchmarks/audit.py tally verdicts.jsonl              counts by rule; exits 1 where a rule is wrong too often
     python benchmarks/audit.py compare before.json after.json    the findings that a change adds and removes; exits 1 when there are any
+    python benchmarks/audit.py clone benchmarks/labelled.yaml FOLDER          the public commits that the labels are about
+    python benchmarks/audit.py measure benchmarks/labelled.yaml findings.json  recall and precision on them; exits 1 below the goals
+
+Before a change of rules or of the evaluator lands: `clone` once, `check` before and after it, and `compare` and `measure` the two.
 
 A finding's KEY is a hash of its repository, file, rule and the text that it marks, so that a verdict survives edits elsewhere in the
 file, and new words in a message. `check` runs no code of the repositories and reads no configuration of theirs.
@@ -23,6 +27,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import yaml
+
 VERDICTS = ("right", "noise", "wrong")
 ENOUGH = 50
 """Verdicts after which a rule's share of wrong findings counts."""
@@ -30,6 +36,8 @@ MOST_WRONG = 0.02
 LINES = 6
 """Lines of code that are shown before and after a finding."""
 WIDEST = 240
+RECALL, PRECISION = 0.95, 0.98
+"""What is wanted on the labelled files."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compared = commands.add_parser("compare")
     compared.add_argument("before", type=Path)
     compared.add_argument("after", type=Path)
+    cloned = commands.add_parser("clone")
+    cloned.add_argument("labels", type=Path)
+    cloned.add_argument("folder", type=Path)
+    measured = commands.add_parser("measure")
+    measured.add_argument("labels", type=Path)
+    measured.add_argument("findings", type=Path)
     given = parser.parse_args(arguments)
     if given.command == "check":
         return write(given.output, found_in(given.folder))
@@ -79,6 +93,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return judge(given.verdicts, given.key, given.verdict, given.why, read(given.findings) if given.findings else [])
     if given.command == "tally":
         return tally(given.verdicts)
+    if given.command == "clone":
+        return clone(labelled(given.labels), given.folder)
+    if given.command == "measure":
+        return measure(labelled(given.labels), read(given.findings))
     return compare(read(given.before), read(given.after))
 
 
@@ -184,6 +202,57 @@ def compare(before: Sequence[Found], after: Sequence[Found]) -> int:
             print(f"{sign} {finding.rule} {finding.severity} {finding.path}:{finding.line} {finding.message[:100]}")
     print(f"{missing.total()} removed, {added.total()} added")
     return 1 if missing or added else 0
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A file of a public commit, with the rule and line of everything that is wrong in it."""
+
+    repository: str
+    commit: str
+    path: str
+    labels: frozenset[tuple[str, int]]
+
+    @property
+    def place(self) -> str:
+        """The path below the folder that the repositories are cloned into."""
+        return f"{self.repository.replace('/', '+')}/{self.path}"
+
+
+def labelled(path: Path) -> list[Labelled]:
+    """Return the labelled files."""
+    return [
+        Labelled(one["repository"], one["commit"], file["path"], frozenset((label["rule"], label["line"]) for label in file["labels"]))
+        for one in yaml.safe_load(path.read_text())
+        for file in one["files"]
+    ]
+
+
+def clone(files: Sequence[Labelled], folder: Path) -> int:
+    """Fetch each repository at its commit into a subfolder that is named after it; what is there stays as it is."""
+    for repository, commit in sorted({(file.repository, file.commit) for file in files}):
+        into = folder / repository.replace("/", "+")
+        if into.exists():
+            continue
+        subprocess.run(["git", "init", "-q", str(into)], check=True)
+        url = f"https://github.com/{repository}"
+        subprocess.run(["git", "-C", str(into), "fetch", "-q", "--depth", "1", url, commit], check=True)
+        subprocess.run(["git", "-C", str(into), "checkout", "-q", "FETCH_HEAD"], check=True)
+    return 0
+
+
+def measure(files: Sequence[Labelled], findings: Sequence[Found]) -> int:
+    """Print what is missed and what is reported beside the labels, recall and precision; return 1 where one is below its goal."""
+    wanted = {(file.place, *label) for file in files for label in file.labels}
+    places = {file.place for file in files}
+    reported = {(found.path, found.rule, found.line) for found in findings if found.path in places}
+    for sign, entries in (("missed", wanted - reported), ("beside", reported - wanted)):
+        for path, rule, line in sorted(entries):
+            print(f"{sign} {rule} {path}:{line}")
+    right = len(wanted & reported)
+    recall, precision = right / max(1, len(wanted)), right / max(1, len(reported))
+    print(f"{len(places)} files, {len(wanted)} labels: recall {recall:.2f}, precision {precision:.2f}")
+    return 0 if recall >= RECALL and precision >= PRECISION else 1
 
 
 if __name__ == "__main__":

@@ -156,6 +156,12 @@ def _names(node: ast.AST) -> set[str]:
 
 def is_frozen(evidence: Evidence) -> bool:
     """Return whether the program freezes a whole model: every parameter, by no test of its own."""
+    if "is frozen" not in evidence.memo:
+        evidence.memo["is frozen"] = _freezes_a_model(evidence)
+    return bool(evidence.memo["is frozen"])
+
+
+def _freezes_a_model(evidence: Evidence) -> bool:
     if re.search(r"^[ \t]*(self\.)?\w+\.requires_grad_\(False\)", evidence.text, re.MULTILINE):
         return True
     return any(

@@ -52,8 +52,12 @@ def _scope(context: Context, evidence: Evidence) -> Sequence[ast.stmt]:
 
 def _switches(scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
     """Return (line, name, mode) for each `eval()` and `train()` of a name, by line; none where nothing is evaluated."""
-    found = sorted(_switches_to("eval", scope, evidence))
-    return sorted([*found, *_switches_to("train", scope, evidence)]) if found else []
+    key = f"switches in {id(scope)}"  # each call of a helper asks about the function that it stands in
+    if key not in evidence.memo:
+        found = sorted(_switches_to("eval", scope, evidence))
+        evidence.memo[key] = scope, sorted([*found, *_switches_to("train", scope, evidence)]) if found else []
+    switches: list[_Switch] = evidence.memo[key][1]
+    return switches
 
 
 def _switches_to(mode: str, scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:

@@ -29,6 +29,8 @@ IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
 """A test that decides between CUDA and the CPU by a name of the program's own (`n_gpu_use > 0`, `args.cuda`)."""
+SHOWS = frozenset({"print", "debug", "info", "warning"})
+"""Functions, and methods of a logger, that only show what they get."""
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 WORDS = ("cuda",)
@@ -44,7 +46,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask for CUDA."""
-    return may_ask_for_cuda(document.code)
+    return may_ask_for_cuda(document)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -139,6 +141,8 @@ def _is_question(node: ast.expr) -> bool:
 
 def _is_used(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a program does more with the name of a device than to show it; of a module to import that is not known."""
+    if _is_shown(node, evidence):
+        return False
     parent = evidence.parents.get(node)
     while isinstance(parent, ast.Call):
         parent = evidence.parents.get(parent)
@@ -151,11 +155,11 @@ def _is_used(node: ast.AST, evidence: Evidence) -> bool:
 
 
 def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether an expression is only printed, or stands at the end of a cell."""
+    """Return whether an expression is only printed or logged, or stands at the end of a cell."""
     above = evidence.parents.get(node)
-    while isinstance(above, (ast.FormattedValue, ast.JoinedStr)):
+    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp)):
         above = evidence.parents.get(above)
-    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func) == "print")
+    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func).rpartition(".")[2] in SHOWS)
 
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:

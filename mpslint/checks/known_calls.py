@@ -73,9 +73,9 @@ def _device_of(name: str) -> str:
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
-    identifiers, code = document.code_identifiers, document.code
+    identifiers = document.code_identifiers
     return any(
-        any("*" in last or (last in identifiers and _is_brought(name, last, code)) for name, last in names)
+        any("*" in last or (last in identifiers and _is_brought(name, last, document)) for name, last in names)
         and identifiers.issuperset(entry.condition.named_arguments)
         and entry.versions.matches(target.versions)
         for names, entry in _by_last_names(options["table"], options["kind"])
@@ -90,15 +90,15 @@ def _by_last_names(table: str, kind: str) -> tuple[tuple[tuple[tuple[str, str], 
     return tuple((tuple((name, name.rsplit(".", 1)[-1]) for name in names), entry) for names, entry in zip(calls_of, entries, strict=True))
 
 
-def _is_brought(name: str, last: str, code: str) -> bool:
+def _is_brought(name: str, last: str, document: Document) -> bool:
     """Return whether the last part of a name stands behind a dot or in an import, unless everything of a module is imported.
 
     What a module has that is named like a device has to stand behind that module: others have a `synchronize` or an `init` too.
     """
     if _device_of(name):
-        return may_name(code, [name])
+        return document.anywhere(("named", name), lambda one: may_name(one.code, [name]))
     as_attribute, in_import = rf"\.{last}\b", rf"\bimport\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
-    return re.search(as_attribute, code) is not None or re.search(in_import, code) is not None
+    return document.code_matches(as_attribute) or document.code_matches(in_import)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -25,7 +25,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask for CUDA."""
-    return may_ask_for_cuda(document.code)
+    return may_ask_for_cuda(document)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

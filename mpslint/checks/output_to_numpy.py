@@ -26,13 +26,12 @@ OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document makes arrays of tensors and brings none back to the CPU."""
-    code = document.code
-    return CONVERTS.search(code) is not None and BACK.search(code) is None
+    return document.code_matches(CONVERTS) and not document.code_matches(BACK)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the outputs of modules that become arrays. Option `passes`: methods between them that leave a tensor where it is."""
-    if BACK.search(evidence.document.code):
+    if evidence.document.code_matches(BACK):
         return
     moved = _moved(evidence)
     for call in evidence.facts.calls:

@@ -28,7 +28,7 @@ GIVEN = re.compile(
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document decides what lengths are a multiple of."""
-    return GIVEN.search(document.code) is not None
+    return document.code_matches(GIVEN)
 
 
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:

@@ -32,11 +32,22 @@ CELL = re.compile(r"^# ?%%", re.MULTILINE)
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that may go through something as it is imported: at its top, or in a function called there."""
-    if document.kind is not Kind.PYTHON or CELL.search(document.text):
+    if document.kind is not Kind.PYTHON or document.anywhere("cells", lambda one: CELL.search(one.text) is not None):
         return False
-    names = set(DEFINED.findall(document.code))
-    statements = (found.group() for found in RUN.finditer(document.code))
-    return any(BLOCK.match(text) or FITS.search(text) or not names.isdisjoint(identifiers_of(text)) for text in statements)
+    told = [_started_in(part.document) for part in document.parts] if document.parts else [_started_in(document)]
+    names = {name for defined, _ in told for name in defined}
+    return any(started is None or not names.isdisjoint(started) for _, started in told)
+
+
+def _started_in(document: Document) -> tuple[set[str], set[str] | None]:
+    """Return what a file defines at its top, and the identifiers of what it starts there; None for something that may go through data."""
+    if "started" not in document.memo:
+        statements = [found.group() for found in RUN.finditer(document.code)]
+        is_block = any(BLOCK.match(text) or FITS.search(text) for text in statements)
+        started = None if is_block else {word for text in statements for word in identifiers_of(text)}
+        document.memo["started"] = set(DEFINED.findall(document.code)), started
+    found: tuple[set[str], set[str] | None] = document.memo["started"]
+    return found
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

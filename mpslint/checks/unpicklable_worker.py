@@ -32,16 +32,26 @@ KEPT_LAMBDA = re.compile(r"\b(?:Lambda\s*\(|transform\s*=|Compose\s*\(\s*\[)[^=]
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that hands such functions on; in notebooks another rule is about all of their functions."""
-    code = document.code
     if document.kind is not Kind.PYTHON:
         return False
-    handed = HANDED.findall(code) if "collate_fn" in code or "worker_init_fn" in code else ()
-    if any(call or name == "lambda" for name, call in handed):
+    told = [_names_in(part.document) for part in document.parts] if document.parts else [_names_in(document)]
+    handed = {pair for pairs, _ in told for pair in pairs}
+    defined = {name for _, names in told for name in names}
+    if any(call or name == "lambda" or name in defined for name, call in handed):
         return True
-    names = set(DEFINED_WITHIN.findall(code)) if handed else set()
-    if any(name in names for name, _ in handed):
-        return True
-    return "torchvision" in code and "lambda" in code and KEPT_LAMBDA.search(code) is not None
+    return all(document.anywhere(word, lambda one, word=word: word in one.code) for word in ("torchvision", "lambda")) and (  # type: ignore[misc]
+        document.code_matches(KEPT_LAMBDA)
+    )
+
+
+def _names_in(document: Document) -> tuple[set[tuple[str, str]], set[str]]:
+    """Return the functions that a file hands on, each with what calls it, and those that it defines within another."""
+    if "handed on" not in document.memo:
+        code = document.code
+        handed = set(HANDED.findall(code)) if "collate_fn" in code or "worker_init_fn" in code else set()
+        document.memo["handed on"] = handed, set(DEFINED_WITHIN.findall(code))
+    found: tuple[set[tuple[str, str]], set[str]] = document.memo["handed on"]
+    return found
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -76,7 +76,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
         from mpslint.session.reach import reach
 
         for name, value in reach():
-            click.echo(f"{name:<22}{value}")
+            click.echo(f"{name:<30}{value}")
     ctx.exit()
 
 

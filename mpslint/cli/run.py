@@ -70,7 +70,7 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
             _keep(observed, str(script.path(observed)))
     elif not observed.blind:
         lines.say(f"{summary}: nothing was trained, or torch.optim wasn't used")
-    if ended.exit_code and observed.error and not print_ending(observed, script, words):
+    if ended.exit_code and observed.error and not print_ending(observed, script, words) and observed.device == "mps":
         lines.say(f"warning: {UNKNOWN}")
     told = told_of_signal(ended.signal, observed)
     if told and not observed.error:

@@ -258,6 +258,14 @@ class Accumulation:
         return ast.unparse(self.target_node)
 
 
+@record(frozen=True, slots=True, eq=False)
+class Window:
+    """A slice as long wherever it begins: `tokens[i : i + length]`."""
+
+    node: ast.Slice
+    length: Value
+
+
 @record(slots=True)
 class Facts:
     """Everything that was seen, in the order in which it was reached."""
@@ -270,6 +278,7 @@ class Facts:
     choices: list[Choice] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     configs: list[ConfigMapping] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)

@@ -8,7 +8,6 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -18,7 +17,7 @@ from mpslint.gate.gate import Word, as_words, derived_frameworks, derived_words,
 from mpslint.rule.judge import check_module
 from mpslint.rule.rule import Condition, Rule, matching_outcomes
 from mpslint.source.document import Document, Kind
-from mpslint.source.words import Words, from_parts, identifier_in, is_exact, parts_of, stands_in
+from mpslint.source.words import Words, from_parts, identifier_in, is_exact, parts_of
 from mpslint.target.target import Target
 
 
@@ -60,9 +59,8 @@ class Needs:
             return []  # what Python runs need not be set apart
         found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells | marked
         may_be = found >> self.groups & ~found
-        stands = functools.lru_cache(maxsize=None)(functools.partial(stands_in, document.code))
         for bit, pieces in self.exact:
-            if may_be & bit and any(map(stands, pieces)):
+            if may_be & bit and any(map(document.code_holds, pieces)):
                 found |= bit
         return self._able(found)
 
@@ -111,7 +109,7 @@ def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[R
 def _may_hold(condition: Condition, document: Document, target: Target) -> bool:
     """Return whether what a condition says of the text holds, and a check that can tell does not rule itself out (`may_find`)."""
     if condition.subject == "mentions":
-        return any(re.search(name, document.text) for name in condition.names)
+        return any(map(document.mentions, condition.names))
     if condition.subject != "check":
         return True
     checks = [check_module(name) for name in condition.names]

@@ -12,6 +12,7 @@ from mpslint.facts.facts import Argument, Context, Facts
 from mpslint.facts.values import Function, Instance, Known, Symbol, Value
 from mpslint.program.calls import Arguments, call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
+from mpslint.program.flow import asks_for_main
 from mpslint.program.machine import Loader, Machine
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
@@ -47,11 +48,18 @@ def evaluate_program(
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
+    ends = False
     with _deep_recursion():
         for statement in body:
-            _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+            decided = len(machine.facts.choices)
+            ends = _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+            # The Mac decides this exit, unlike the `sys.exit(main())` of a finished program; after a cell that raises the next can be run.
+            ends = ends and decided < len(machine.facts.choices) and not asks_for_main(statement) and not document.cells
+            if ends:
+                break
         relevance.note_names(machine.module.slots.items())
-        for _ in range(MOST_ROUNDS if project is None else 0):
+        # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
+        for _ in range(MOST_ROUNDS if project is None and not ends else 0):
             waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
             if not waiting:
                 break
@@ -72,16 +80,17 @@ def _is_passed_over(machine: Machine, function: Function) -> bool:
     return not machine.relevance.of(function)
 
 
-def _walk(machine: Machine, step: Callable[[], object]) -> None:
-    """Do one step; one that nests too deeply costs itself only."""
+def _walk(machine: Machine, step: Callable[[], object]) -> bool:
+    """Do one step, and return whether the program ends there; one that nests too deeply costs itself only."""
     frame, context, journals = machine.frame, machine.context, len(machine.store.journals)
     try:
-        step()
+        return bool(step())
     except RecursionError:
         machine.facts.is_exhausted = True
         machine.frame, machine.context = frame, context
         while len(machine.store.journals) > journals:
             machine.store.undo()
+    return False
 
 
 def _walk_uncalled(machine: Machine, function: Function) -> None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.facts.facts import Choice
+from mpslint.facts.facts import Choice, Window
 from mpslint.facts.values import (
     UNKNOWN,
     Bound,
@@ -179,7 +179,17 @@ def _slice(m: Machine, node: ast.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             evaluate(m, part)
+    if node.lower is not None and node.upper is not None and not m.is_silent:
+        rest = [ast.dump(term) for term in _terms(node.lower)]
+        beyond = [term for term in _terms(node.upper) if ast.dump(term) not in rest]
+        if len(beyond) == 1 and len(beyond) + len(rest) == len(_terms(node.upper)):
+            m.facts.windows.append(Window(node, evaluate(m, beyond[0])))
     return UNKNOWN
+
+
+def _terms(node: ast.expr) -> list[ast.expr]:
+    """Return what a sum adds up."""
+    return [*_terms(node.left), *_terms(node.right)] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else [node]
 
 
 def _binary(m: Machine, node: ast.BinOp) -> Value:

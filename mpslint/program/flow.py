@@ -14,12 +14,14 @@ from mpslint.facts.values import (
     Items,
     Known,
     Symbol,
+    Value,
     is_weak,
     truth,
 )
 from mpslint.program.assignments import assign
 from mpslint.program.expressions import assign_loop_target
 from mpslint.program.machine import Machine
+from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
@@ -29,20 +31,22 @@ SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 def if_statement(m: Machine, node: ast.If) -> bool:
     """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
-    test = m.value(node.test)
+    return _after_test(m, node, m.value(node.test))
+
+
+def _after_test(m: Machine, node: ast.If, test: Value) -> bool:
+    """Walk the rest of an `if` whose test was evaluated."""
     answer = truth(test)
-    if _asks_for_main(node.test):
+    if asks_for_main(node):
         with m.within(under_main=True):
             return m.execute_block(m, node.body if answer is not False else node.orelse)
     if answer is None:
-        return _undecided(m, node.test, node.body, node.orelse)
+        return _undecided(m, node)
     if is_weak(test):
         return _by_default(m, node, answer)
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
-    leaves = m.execute_block(m, node.body if answer else node.orelse)
-    # After `if not cuda: raise` the rest is still read: it runs on a Mac once that check is removed.
-    return leaves and not (isinstance(test, Known) and test.source and ends_program(node.body if answer else node.orelse))
+    return m.execute_block(m, node.body if answer else node.orelse)
 
 
 def ends_program(body: Sequence[ast.stmt]) -> bool:
@@ -53,32 +57,68 @@ def ends_program(body: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise)
 
 
-def _asks_for_main(test: ast.expr) -> bool:
+def asks_for_main(node: ast.stmt) -> bool:
+    """Return whether a statement is `if __name__ == ...`."""
+    test = node.test if isinstance(node, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def _undecided(m: Machine, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> bool:
+def _undecided(m: Machine, node: ast.If) -> bool:
     """Walk both ways, each as if the other were not there, and keep what holds either way."""
-    paths = []
-    for taken, block in ((True, body), (False, orelse)):
-        m.store.begin()
-        try:
-            with m.guarded(test, taken):
-                leaves = m.execute_block(m, block)
-        finally:
-            writes = m.store.undo()
-        paths.append((leaves, writes))
-    (first_leaves, first), (second_leaves, second) = paths
-    if first_leaves and second_leaves:
+    paths = _branches(m, node)
+    (first_leaves, _), *others = paths
+    going_on = [writes for leaves, writes in paths if not leaves]
+    if not going_on:
         return True
-    if first_leaves or second_leaves:
-        m.store.redo(second if first_leaves else first)
-        _guard_rest(m, Guard(test, not first_leaves))
-        return False
-    m.store.merge(first, second)
-    if _last_else_leaves(orelse):
-        _guard_rest(m, Guard(test, True))
+    m.store.merge_nested(going_on)
+    if first_leaves or all(leaves for leaves, _ in others):
+        _guard_rest(m, Guard(node.test, not first_leaves))
+    elif _last_else_leaves(node.orelse):
+        _guard_rest(m, Guard(node.test, True))
     return False
+
+
+def _branches(m: Machine, node: ast.If) -> list[tuple[bool, Writes]]:
+    """Walk the branches of a chain of `elif` under undecided tests, and return whether each leaves, and what it wrote.
+
+    They are walked side by side: one inside the other, each would write anew what all those below it wrote. From a test that writes
+    something (`elif (n := f()):`) or that is decided, the rest of the chain is one branch.
+    """
+    paths = []
+    before = m.context
+    try:
+        while True:
+            with m.guarded(node.test, True):
+                paths.append(_path(m, lambda node=node: m.execute_block(m, node.body)))  # type: ignore[misc]
+            m.context = m.context.changed(guards=(*m.context.guards, Guard(node.test, False)))
+            following = node.orelse[0] if len(node.orelse) == 1 else None
+            if not isinstance(following, ast.If):
+                paths.append(_path(m, lambda node=node: m.execute_block(m, node.orelse)))  # type: ignore[misc]
+                return paths
+            m.steps += 1
+            m.store.begin()
+            try:
+                test = m.value(following.test)
+                is_branch = not m.store.journals[-1] and truth(test) is None and not asks_for_main(following)
+                leaves = is_branch or _after_test(m, following, test)
+            finally:
+                writes = m.store.undo()
+            if not is_branch:
+                paths.append((leaves, writes))
+                return paths
+            node = following
+    finally:
+        m.context = before
+
+
+def _path(m: Machine, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
+    """Walk something as a path of its own; return whether it leaves, and what it wrote, which is undone."""
+    m.store.begin()
+    try:
+        leaves = walk_it()
+    finally:
+        writes = m.store.undo()
+    return leaves, writes
 
 
 def _last_else_leaves(orelse: Sequence[ast.stmt]) -> bool:

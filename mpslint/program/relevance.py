@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import functools
 from collections.abc import Iterable
 from dataclasses import field
@@ -10,7 +11,7 @@ from dataclasses import field
 from mpslint.core.record import record
 from mpslint.facts.values import Function, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
-from mpslint.source.words import Words, identifiers_of
+from mpslint.source.words import Words, places_of
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""
@@ -27,9 +28,11 @@ class Relevance:
     answers: dict[int, bool] = field(default_factory=dict)
 
     @functools.cached_property
-    def _identifiers(self) -> frozenset[str]:
-        """The identifiers of the Document that matter."""
-        return frozenset(self.words.among(self.document.code_identifiers)) if self.words is not None else frozenset()
+    def _places(self) -> list[int]:
+        """Where an identifier that matters stands in the Document, in order."""
+        words = self.words.among(self.document.code_identifiers) if self.words is not None else ()
+        code = self.document.code
+        return sorted(at for word in words for at in places_of(word, code))
 
     def of(self, function: Function) -> bool:
         """Return whether a function's text holds a word that matters, or a name that stands for one."""
@@ -37,8 +40,10 @@ class Relevance:
             return True
         node = function.node
         if id(node) not in self.answers:
-            text = self._text(node)
-            self.answers[id(node)] = not self._identifiers.isdisjoint(identifiers_of(text)) or self.words.marks_in(text)
+            start, end = self._lines(node)
+            index = bisect.bisect_left(self._places, start)
+            is_named = index < len(self._places) and self._places[index] < end
+            self.answers[id(node)] = is_named or self.words.marks_in(self.document.code[start:end])
         return self.answers[id(node)] or self._names_one(node)
 
     def is_worth_following(self, function: Function, given: Iterable[Value] = ()) -> bool:
@@ -64,7 +69,12 @@ class Relevance:
 
     def _text(self, node: ast.AST) -> str:
         """Return the lines of a function, as far as Python runs them."""
+        start, end = self._lines(node)
+        return self.document.code[start:end]
+
+    def _lines(self, node: ast.AST) -> tuple[int, int]:
+        """Return where the lines of a function begin and end."""
         starts = self.document.line_starts
         first: int = node.lineno  # type: ignore[attr-defined]
         last: int = node.end_lineno or first  # type: ignore[attr-defined]
-        return self.document.code[starts[first - 1] : starts[last] if last < len(starts) else None]
+        return starts[first - 1], starts[last] if last < len(starts) else len(self.document.code)

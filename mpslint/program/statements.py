@@ -105,7 +105,7 @@ def _assert(m: Machine, node: ast.Assert) -> bool:
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
-    return False
+    return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)
 
 
 def _import(m: Machine, node: ast.Import) -> bool:

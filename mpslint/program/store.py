@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
@@ -59,14 +60,15 @@ class Store:
 
     def merge(self, *paths: Writes) -> None:
         """Write what is known after one of several paths was taken; a path that did not write kept the old value."""
+        if len(paths) == 2:
+            self.merge_nested(paths)
+            return
         places: Writes = {}
         for path in paths:
             places.update(path)
         for at, (slots, key, _) in places.items():
             old = slots.get(key, MISSING)
             values = [path[at][2] if at in path else old for path in paths]
-            if len(paths) == 2 and values[0] is old and values[1] is old:
-                continue
             present = [value for value in values if value is not MISSING]
             if not present:
                 self.delete(slots, key)
@@ -77,6 +79,42 @@ class Store:
             if len(present) < len(values) and not isinstance(slots, Names):
                 merged = Entry(UNKNOWN, merged.node) if isinstance(merged, Entry) else UNKNOWN
             self.write(slots, key, merged)
+
+    def merge_nested(self, paths: Sequence[Writes]) -> None:
+        """Do the same for paths each of which is the alternative to all that come after it, as those of a chain of `elif` are."""
+        places: dict[tuple[int, Any], tuple[dict[Any, Any], Any, list[tuple[int, Any]]]] = {}
+        for number, path in enumerate(paths):
+            for at, (slots, key, value) in path.items():
+                if at in places:
+                    places[at][2].append((number, value))
+                else:
+                    places[at] = (slots, key, [(number, value)])
+        last = len(paths) - 1
+        for slots, key, written in places.values():
+            old = slots.get(key, MISSING)
+            number, merged = written[-1]
+            if number < last:
+                merged = _either(merged, old, slots)
+            for before, value in written[-2::-1]:
+                if before < number - 1:
+                    merged = _either(old, merged, slots)  # once for all paths between: more of the same changes nothing
+                merged, number = _either(value, merged, slots), before
+            if number > 0:
+                merged = _either(old, merged, slots)
+            if merged is MISSING:
+                self.delete(slots, key)
+            elif merged is not old:
+                self.write(slots, key, merged)
+
+
+def _either(a: Any, b: Any, slots: dict[Any, Any]) -> Any:
+    """Return what a slot holds after one of two paths, of which either may leave it without a value."""
+    if a is b:
+        return a
+    if a is MISSING or b is MISSING:
+        only = b if a is MISSING else a
+        return only if isinstance(slots, Names) else Entry(UNKNOWN, only.node) if isinstance(only, Entry) else UNKNOWN
+    return _join(a, b)
 
 
 def _join(a: Value | Entry, b: Value | Entry) -> Value | Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -22,16 +23,18 @@ SHOWN_PLACES = 8
 
 
 def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = ()) -> None:
-    """Print every finding, file by file, then what was not read, then the summary, for the files and folders that were asked for."""
-    shown_target = ""
-    for file in (file for file in files if file.findings):
-        if file.target != shown_target and not quiet:
-            out.wrapped((f"For {file.target}", "dim"))
-            shown_target = file.target
+    """Print every finding, file by file, then what was not read, then the summary, for the files and folders that were asked for.
+
+    The first line is the worst finding of the first file; for which Mac and versions it was judged comes below.
+    """
+    found_in = [file for file in files if file.findings]
+    for file, following in itertools.zip_longest(found_in, found_in[1:]):
         if not quiet:
             print_findings(out, file)
         for finding in file.findings if quiet else ():
             print_line(out, file.path, finding)
+        if not quiet and (following is None or following.target != file.target):
+            out.wrapped((f"For {file.target}", "dim"))
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
@@ -39,8 +42,8 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
 
 
 def print_findings(out: Terminal, file: FileView) -> None:
-    """Print what is found in a file: what goes wrong in full, by place, and then the notes in short."""
-    said = said_once(file.findings)
+    """Print what is found in a file: what goes wrong in full, errors first, each by place, and then the notes in short."""
+    said = sorted(said_once(file.findings), key=lambda one: list(COLOURS).index(one[0].severity))
     reasons: set[str] = set()
     for finding, others in said:
         if finding.severity != IN_SHORT:

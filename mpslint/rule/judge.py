@@ -338,8 +338,9 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
-        place = match.span.end if condition.options.get("later") else 0
-        return any(_last_mention(name, evidence) >= place for name in condition.names)
+        if not condition.options.get("later"):
+            return any(map(evidence.document.mentions, condition.names))
+        return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)
     if subject == "versions":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -38,7 +39,7 @@ class Ended:
 
 
 def command_line(words: Sequence[str]) -> list[str]:
-    """Return the command to start: `train.py ...` and `-m module ...` run under this Python, anything else as it is.
+    """Return the command to start: `train.py ...` and `-m module ...` run under the Python that has torch, anything else as it is.
 
     Raises UsageError for a notebook, for a file that isn't there, and for a command that isn't found.
     """
@@ -48,13 +49,20 @@ def command_line(words: Sequence[str]) -> list[str]:
     if first.endswith(".py"):
         if not Path(first).is_file():
             raise UsageError(f"{first}: no such file")
-        return [sys.executable, *words]
+        return [_python(), *words]
     if first == "-m":
-        return [sys.executable, *words]
+        return [_python(), *words]
     found = shutil.which(first)
     if found is None:
         raise UsageError(f"{first}: no such command; name a script (train.py), -m MODULE, or a command such as accelerate launch")
     return [found, *words[1:]]
+
+
+def _python() -> str:
+    """Return this Python, or the one that a shell finds where this one has no torch: mpslint may be installed apart, as by uvx or pipx."""
+    if importlib.util.find_spec("torch") is not None:
+        return sys.executable
+    return shutil.which("python") or shutil.which("python3") or sys.executable
 
 
 def environment(events: str) -> dict[str, str]:

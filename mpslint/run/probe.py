@@ -33,7 +33,7 @@ _OPTIMIZER = "torch.optim.optimizer"
 
 def install(folder: str) -> None:
     """Watch this process: for torch's optimizers, warnings and the exception that ends it. `folder` receives the events file."""
-    if "--multiprocessing-fork" in sys.argv or "-c" in sys.orig_argv[1:2]:
+    if "--multiprocessing-fork" in sys.argv or "-c" in getattr(sys, "orig_argv", [])[1:2]:
         return  # a worker of a DataLoader, or a one-line helper process
     probe = Probe(folder)
     probe.attach()

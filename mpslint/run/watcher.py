@@ -68,7 +68,8 @@ class Watcher:
                 calls = f"{one.calls} calls" if one.calls > 1 else "1 call"
                 self.once(f"cost {one.operator}", f"warning: {one.operator} takes {one.seconds * 1000:.1f} ms a step on the CPU ({calls})")
         if observed.not_finite is not None:
-            self.once("values", f"warning: {_not_finite(observed.not_finite)}")
+            fine = max((one.step for one in observed.values if one.step < observed.not_finite.step), default=0)
+            self.once("values", f"warning: {_not_finite(observed.not_finite, fine)}")
         if observed.computed and "dtypes" not in self.told:
             self.told.add("dtypes")
             for sentence in self.missed(observed):
@@ -174,11 +175,12 @@ def trend_of(observed: Observed, name: str) -> Trend | None:
     return replace(trend, slope=trend.slope / observed.keeps_each)
 
 
-def _not_finite(found: Values) -> str:
-    """Return what is NaN or infinite, and how often it is looked at."""
+def _not_finite(found: Values, fine: int) -> str:
+    """Return what is NaN or infinite, and since when; `fine` is the step of the look before, 0 where there was none."""
     both = [name for name, is_fine in (("the loss", found.has_finite_loss), ("gradients", found.has_finite_gradients)) if not is_fine]
     verb = "is" if both == ["the loss"] else "are"
-    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step} (every 50th step is looked at)"
+    since = f", and {'was' if verb == 'is' else 'were'}n't at step {fine}" if fine else ""
+    return f"{' and '.join(both)} {verb} NaN or infinite at step {found.step}{since} (every 50th step is looked at)"
 
 
 def _duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from mpslint.project.run import Project, full_path
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, Found
-from mpslint.source.reader import kind_of
+from mpslint.source.reader import kind_of, read
 
 LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
@@ -89,10 +90,11 @@ class Graph:
         self.sizes[path] = len(data)
         if names_framework_in(data, found, self.options):
             self.speaking.add(path)
-        text = data.decode("utf-8", "replace")
         if kind is Kind.SHELL:
-            self.project.launched[path] = launches_in(text, path)
+            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
+                self.project.launched[path] = launches_in(read(path, data).text, path)
             return
+        text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
             text = text.replace('"', "\n")  # each line of a cell is a string of its own
             self.guarded.add(path)

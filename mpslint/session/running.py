@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
 from mpslint.project.run import full_path
@@ -32,8 +33,6 @@ MOST_IN_CHUNK = 20
 """Files of a chunk, however short: progress moves by chunks."""
 SECONDS_BETWEEN_LOOKS = 0.5
 """Between two looks of a worker whether its parent lives."""
-OBJECTS_BETWEEN_COLLECTIONS = 30_000
-"""New objects after which the collector of cycles runs: few enough to be near at hand still, a long script's worth."""
 
 MOST_NAMED = 3
 """Entries that a line about their runs names."""
@@ -127,29 +126,27 @@ def _one_by_one(
     gc.disable()
     try:
         for unit in units:
-            for index, result in _checked(unit, options):
+            for index, taken in _checked(unit, options, take):
                 advance(1)
-                yield index, take(result)
-                for one in result.checked.evidence if result.checked is not None else ():
-                    one.facts.release()
-                del result
-                if gc.get_count()[0] > OBJECTS_BETWEEN_COLLECTIONS:
-                    gc.collect()
-                    gc.freeze()
+                yield index, taken
     finally:
         gc.unfreeze()
         if was_enabled:
             gc.enable()
 
 
-def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
-    """Yield what came out of the files of a unit.
+def _checked(unit: Unit, options: Options, take: View) -> Iterator[tuple[int, FileView]]:
+    """Yield what is taken of the results of the files of a unit.
 
     A mistake of mpslint itself in a run is said on standard error, and costs what the run says of its files; one in a file costs that file.
     """
     if unit.entries:
         try:
-            results = list(check_unit(unit, options))
+            taken = []
+            for index, result in check_unit(unit, options):
+                taken.append((index, _taken(result, take)))
+                del result  # before the collector runs, which sets aside for good what it finds in use
+                collect_if_due()
         except MpslintError:
             raise
         except Exception as error:
@@ -159,10 +156,20 @@ def _checked(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
             with contextlib.suppress(OSError):
                 print(f"mpslint: {inert(problem)}", file=sys.stderr)
         else:
-            yield from results
+            yield from taken
             return
     for index, found in unit.files:
-        yield index, _checked_alone(found, options)
+        alone = _taken(_checked_alone(found, options), take)
+        collect_if_due()
+        yield index, alone
+
+
+def _taken(result: FileResult, take: View) -> FileView:
+    """Return what is taken of a result; what was walked for it is given back."""
+    taken = take(result)
+    for one in result.checked.evidence if result.checked is not None else ():
+        one.facts.release()
+    return taken
 
 
 def _checked_alone(found: Found, options: Options) -> FileResult:

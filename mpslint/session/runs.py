@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mpslint.config.sections import ENDINGS as SECTIONED
+from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
@@ -101,8 +102,10 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
     checked = Runs(unit, options)
     checked.judge()
+    checked.project.trees.clear()  # a file by itself has its own, whose lines count from 1
     for index, found in unit.files:
-        yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index))))
+        known = checked.project.documents.get(full_path(found.path))
+        yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index)), known))
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
@@ -155,6 +158,7 @@ class Runs:
                 self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file
                 continue
             left -= self._judge(entry)
+            collect_if_due()
 
     def _prepare(self) -> None:
         from mpslint.settings.dialect import load_dialects

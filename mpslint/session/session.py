@@ -154,8 +154,8 @@ def _guessed(data: bytes) -> Kind:
     return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
 
 
-def check_file(found: Found, options: Options, is_reached: bool = False) -> FileResult:
-    """Check one file; `is_reached` says that runs read it, which are judged beside it.
+def check_file(found: Found, options: Options, is_reached: bool = False, document: Document | None = None) -> FileResult:
+    """Check one file; `is_reached` says that runs read it, which are judged beside it. `document` is its Document, if it is known.
 
     Raises UsageError when options or configuration are wrong, never for what the file holds.
     """
@@ -165,7 +165,7 @@ def check_file(found: Found, options: Options, is_reached: bool = False) -> File
         broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
         if not broken and not _names_framework(data, configuration, options):
             return _unread_only(found, data, configuration, options)
-        return _checked(found, open_document(found, data, options), configuration, options, is_reached)
+        return _checked(found, document or open_document(found, data, options), configuration, options, is_reached)
     except ReadError as error:
         return FileResult(found.path, problem=str(error))
     except RecursionError:

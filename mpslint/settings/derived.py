@@ -10,7 +10,7 @@ from mpslint.core.checkpoints import configuration_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import Call
-from mpslint.facts.values import UNKNOWN, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import UNKNOWN, Class, Instance, Known, Value, alternatives_of
 from mpslint.settings.families import Family, load_families
 from mpslint.settings.setting import Setting
 from mpslint.settings.sliced import cut_by_hand
@@ -41,10 +41,11 @@ DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
 }
 """The settings of which one at least is there wherever this one follows."""
 DERIVED_FROM_ROLES: Mapping[str, tuple[str, ...]] = {
+    "batch.train": ("batch_shape", "row_choice"),
     "model.head": ("model",),
     "length.limit": ("model",),
-    "length.bound": ("map",),
-    "length.reached": ("map",),
+    "length.bound": ("map", "batch_shape", "row_choice"),
+    "length.reached": ("map", "batch_shape", "row_choice"),
     "model.active_dropout": ("model", "model_config"),
 }
 """The roles of calls from which a setting follows without any of those."""
@@ -110,10 +111,16 @@ def _head(plan: TrainingPlan) -> Setting | None:
         if any(_is_own(value) for value in alternatives_of(given.value)):
             return None
     for call in reversed(plan.calls.get("model", ())):
-        head = load_families().head_of(call.names)
+        head = load_families().head_of(_class_names(call))
         if head is not None:
             return _inferred("model.head", head, call, call.name)
     return None
+
+
+def _class_names(call: Call) -> list[str]:
+    """Return the names of the class of a model: that of the program's own, which says what it puts out, then those of a library."""
+    own = call.receiver if isinstance(call.receiver, Class) else call.result.cls if call.result is not None else None
+    return [f"{own.node.name}.{own.node.name}", *call.names] if own is not None else list(call.names)
 
 
 def _is_own(value: Value) -> bool:

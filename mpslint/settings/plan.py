@@ -14,6 +14,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Call, Facts
 from mpslint.facts.values import Instance, Items, Value, alternatives_of
+from mpslint.settings.batches import given_loaders, of_loader, of_program
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
 from mpslint.settings.roles import load_roles
@@ -232,7 +233,9 @@ class _Gatherer:
         declared = load_roles()
         taken = {role for role in declared.own if role in roles}
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
-        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node)
+        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
+        batches = [setting for part in loaders for setting in of_loader(part)]
+        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
@@ -246,15 +249,18 @@ class _Gatherer:
                 m for m in self.matched if m.pattern.role in load_roles().shared | load_roles().in_loop and id(m) not in self._generated
             ]
             batches = [
-                dataclasses.replace(setting, name="batch.train")
+                setting
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
                 for part in behind(iterated, self._by_result)
                 if part.pattern.role == "loader"
-                for setting in part.settings
-                if setting.name == "loader.batch"
+                for setting in of_loader(part)
             ]
-            yield self._plan("loop", parts, "training loop", loops[0], batches)
+            yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)
+
+    @functools.cached_property
+    def _own_batches(self) -> tuple[Setting, ...]:
+        return of_program(self.facts, self.matched)
 
     def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
         settings: dict[str, list[Setting]] = {}

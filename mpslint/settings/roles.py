@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 
 from mpslint.core.finding import RuleError
@@ -23,6 +23,8 @@ class RoleKind:
     own: bool = False
     in_loop: bool = False
     chooses_device: bool = False
+    given_loaders: Sequence[str | int] = ()
+    makes_loaders: Sequence[str] = ()
 
 
 @record(frozen=True)

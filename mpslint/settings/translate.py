@@ -49,7 +49,8 @@ class Translator:
     def pattern_of(self, call: Call) -> CallPattern | None:
         """Return the dialect pattern that a call fits, or None."""
         candidates = self.dialects.candidates(call.names, call.method)
-        if call.method or not any(name for name in call.names if not name.startswith("?")):
+        is_own = call.result is not None and call.result.cls is not None
+        if is_own or call.method or not any(name for name in call.names if not name.startswith("?")):
             func = call.node.func
             last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else "?"
             if self.dialects.may_be_written(last):

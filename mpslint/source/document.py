@@ -12,11 +12,12 @@ import enum
 import functools
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
 from mpslint.source.bare import bare
-from mpslint.source.words import identifiers_of
+from mpslint.source.words import identifiers_of, stands_in
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -169,9 +170,7 @@ class Document:
         """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
         if self.parts:
             codes = [part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts]
-            others = [part.document for part in self.parts if part.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK)]
-            texts = sorted({word for document in others for word in document.identifiers})
-            return "".join([*codes, *(f'"{word}" ' for word in texts)])  # a word of another file is a text to the Python that reads it
+            return "".join([*codes, self._texts_of_others])
         if self.kind is Kind.PYTHON:
             return bare(self.python)
         if self.kind is not Kind.NOTEBOOK:
@@ -189,6 +188,39 @@ class Document:
         if self.parts:
             return frozenset().union(*(part.document.code_identifiers for part in self.parts))
         return identifiers_of(self.code).union(*(identifiers_of(snippet.text) for snippet in self.snippets))
+
+    @functools.cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out once for this text, by name: the files of a project are part of many runs."""
+        return {}
+
+    def anywhere(self, key: object, ask: Callable[[Document], bool]) -> bool:
+        """Return whether something holds for this Document, of a run for one of its files: asked of each file once, by the key."""
+        if self.parts:
+            return any(part.document.anywhere(key, ask) for part in self.parts)
+        if key not in self.memo:
+            self.memo[key] = ask(self)
+        return bool(self.memo[key])
+
+    def mentions(self, pattern: str) -> bool:
+        """Return whether a pattern is found in `text`."""
+        if self.anywhere(("text", pattern), lambda one: re.search(pattern, one.text) is not None):
+            return True
+        return bool(self.parts) and spans_lines(pattern) and re.search(pattern, self.text) is not None
+
+    def code_matches(self, pattern: str | re.Pattern[str]) -> bool:
+        """Return whether a pattern, which goes over no more than a statement, is found in `code`."""
+        return self.anywhere(("code", pattern), lambda one: re.search(pattern, one.code) is not None)
+
+    def code_holds(self, piece: str) -> bool:
+        """Return whether an exact piece of text (see `stands_in`) stands in `code`, however it is spaced."""
+        return self.anywhere(("piece", piece), lambda one: stands_in(one.code, piece)) or stands_in(self._texts_of_others, piece)
+
+    @functools.cached_property
+    def _texts_of_others(self) -> str:
+        """The words of the files of a run that are not Python, as texts: such a word is a text to the Python that reads it."""
+        others = [part.document for part in self.parts if part.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK)]
+        return "".join([f'"{word}" ' for word in sorted({word for document in others for word in document.identifiers})])
 
     @functools.cached_property
     def _vocabulary(self) -> str:
@@ -253,3 +285,8 @@ class Document:
         cell = self.cells[index]
         cell_line = line - self.line_at(cell.span.start) + 1
         return Place(cell_line, column, cell.number, cell.id, *physical(index, offset - cell.span.start), cell.execution_count)
+
+
+def spans_lines(pattern: str) -> bool:
+    """Return whether what a pattern matches may begin in one statement, or one file of a run, and end in another."""
+    return "(?s" in pattern or r"\s\S" in pattern

@@ -45,6 +45,21 @@ def identifiers_of(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def places_of(word: str, text: str) -> Iterator[int]:
+    """Yield where an identifier stands in a text by itself."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (_belongs(text[at - 1 : at]) or _belongs(text[end : end + 1])):
+            yield at
+        at = text.find(word, end)
+
+
+def _belongs(character: str) -> bool:
+    """Return whether a character is part of an identifier."""
+    return character.isalnum() or character == "_"
+
+
 @record(frozen=True, eq=False)
 class Words:
     """Names that must stand by themselves, and pieces of text that may stand in longer ones.

@@ -28,9 +28,12 @@ def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[R
     for line in _CONTINUED.sub(" ", text).splitlines():
         if ("install" not in line and "add" not in line and "create" not in line) or line.lstrip().startswith(("#", "echo ", "//")):
             continue
-        for match in _COMMAND.finditer(line):
+        match = _COMMAND.search(line)
+        while match is not None:
             rest = _END.split(match.group("rest"), maxsplit=1)[0]
             yield from _installed(match.group("tool"), rest, source, python)
+            # A line may join commands: `pip install uv && uv pip install torch`.
+            match = _COMMAND.search(line, match.start("rest") + len(rest))
 
 
 def _installed(tool: str, rest: str, source: str, python: str) -> Iterator[Requirement]:

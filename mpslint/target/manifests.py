@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.knowledge import parse_toml, parse_yaml
+from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
 from mpslint.target.packages import canonical, is_known
 from mpslint.target.requirement import PYTHON, Requirement, holds_on_a_mac, requirement, requirements
 from mpslint.target.specifier import admitting, from_conda, from_poetry
@@ -24,8 +24,13 @@ def pyproject(text: str, source: str, python: str) -> Iterator[Requirement]:
     project, tool = _table(data, "project"), _table(data, "tool")
     if isinstance(project.get("requires-python"), str):
         yield Requirement(PYTHON, project["requires-python"], source)
-    lists = [project.get("dependencies"), *_table(project, "optional-dependencies").values(), *_table(data, "dependency-groups").values()]
-    lists += [_table(tool, "uv").get("dev-dependencies"), _table(tool, "rye").get("dev-dependencies")]
+    lines = project.get("dependencies")
+    own = list(requirements(lines if isinstance(lines, list) else (), source, python))
+    yield from own
+    for group, lines in (*_table(project, "optional-dependencies").items(), *_table(data, "dependency-groups").items()):
+        found = requirements(lines if isinstance(lines, list) else (), source, python)
+        yield from (one for one in found if not _is_elsewhere(str(group)) or one.name not in {other.name for other in own})
+    lists = [_table(tool, "uv").get("dev-dependencies"), _table(tool, "rye").get("dev-dependencies")]
     lists += _table(tool, "pdm", "dev-dependencies").values()
     lists += [_table(one).get(key) for one in _table(tool, "hatch", "envs").values() for key in ("dependencies", "extra-dependencies")]
     for lines in lists:
@@ -35,6 +40,12 @@ def pyproject(text: str, source: str, python: str) -> Iterator[Requirement]:
         yield from _as_constraints(requirements(lines if isinstance(lines, list) else (), source, python))
     yield from _poetry(_table(tool, "poetry"), source, python)
     yield from _pixi(_table(tool, "pixi"), source, python)
+
+
+def _is_elsewhere(group: str) -> bool:
+    """Return whether an extra or a group of dependencies is for another machine, such as that of the tests."""
+    words = platform_data("pin_files")["elsewhere"]
+    return any(word in words for word in re.split(r"[-_.\d]+", group.lower()))
 
 
 def _as_constraints(found: Iterator[Requirement]) -> Iterator[Requirement]:

@@ -163,6 +163,22 @@ def test_alternatives_of_an_unknown_test() -> None:
     assert probed("b = 16\nif x:\n  b = 16\nprobe(b)") == [16]
 
 
+def test_alternatives_of_a_chain_of_tests() -> None:
+    """A chain of `elif` leaves what any of its branches leaves; one that ends the path leaves nothing."""
+    assert probed("b = 8\nif a:\n  b = 1\nelif c:\n  b = 2\nelif d:\n  pass\nelse:\n  raise E\nprobe(b)") == [{1, 2, 8}]
+    assert probed("if a:\n  b = 1\nelif (n := 4) and c:\n  b = 2\nelif d:\n  b = n\nprobe(b)") == [{1, 2, 4}]
+    assert probed("if a:\n  raise E\nelif c:\n  return_ = 1\nelse:\n  raise E\nprobe(return_)") == [1]
+
+
+def test_a_chain_of_tests_is_walked_to_its_end() -> None:
+    """Branches stand side by side: a long chain isn't a deep one."""
+    branches = "".join(f"elif a == {i}:\n  probe({i})\n" for i in range(1500))
+    facts = facts_of(f"if a:\n  pass\n{branches}")
+    assert len(facts.calls) == 1500
+    assert not facts.is_exhausted
+    assert len(facts.calls[-1].context.guards) == 1501
+
+
 def test_a_path_that_leaves_does_not_count_after() -> None:
     """After `if x: return`, only the other path is there."""
     assert probed("def f(x):\n  b = 16\n  if x:\n    b = 1\n    return\n  probe(b)\nf(y)") == [16]
@@ -194,9 +210,9 @@ def test_branches_that_the_mac_never_takes_are_not_walked() -> None:
     assert probed("import torch\nif torch.cuda.is_available():\n  probe(1)\nelse:\n  probe(2)") == [2]
 
 
-def test_what_follows_a_turned_away_mac_is_still_read() -> None:
-    """`if not cuda: raise` ends the run on a Mac; the rest is read for the day when that is mended."""
-    assert probed("import torch\nif not torch.cuda.is_available():\n  raise SystemExit\nprobe(1)") == [1]
+def test_what_follows_a_turned_away_mac_is_not_reached() -> None:
+    """`if not cuda: raise` ends the run on a Mac."""
+    assert probed("import torch\nif not torch.cuda.is_available():\n  raise SystemExit\nprobe(1)") == []
 
 
 def test_a_function_handed_on_is_walked_with_what_is_known_then() -> None:

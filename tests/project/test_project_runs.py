@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,64 @@ def test_a_named_file_is_checked_within_the_runs_that_read_it(name: str, tmp_pat
         document = result.checked.document if result.checked is not None else None
         found = [(path, document.line_at(one.span.start), one.rule) for one in result.findings if document is not None]
         assert set(found) >= {one for one in whole if one[0] == path}
+
+
+def test_a_launch_script_that_is_no_text_starts_nothing(tmp_path: Path) -> None:
+    """It is named as unreadable; the other files are checked as if it were not there."""
+    written(next(path for path in PROJECTS if path.stem == "launch_click"), tmp_path)
+    script = tmp_path / "run.sh"
+    script.write_bytes(b"\0" + script.read_bytes())
+
+    results = list(check_paths([str(tmp_path)], Options(isolated=True)))
+
+    assert [Path(result.path).name for result in results if result.problem] == ["run.sh"]
+    assert [result.checked is not None for result in results if not result.problem]
+
+
+ODD = [
+    "[",
+    "{",
+    "(",
+    "$(",
+    "${",
+    "$((1+",
+    "*",
+    "\0",
+    "\u00e9",
+    "\n- ",
+    "lambda",
+    "**kw",
+    "...",
+    "--batch_size",
+    "&a",
+    "*a",
+    "<<: *a",
+    "%run x.py\n",
+]
+ODD += ["from . import *\n", 'exec(open("x").read())\n', "1e999", "9**9**9", "import train\n", "\n\t", "None", "1/0"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.stem)
+def test_a_damaged_project_is_no_mistake_of_ours(project: Path, seed: int, tmp_path: Path) -> None:
+    """Files with something cut out, doubled, shuffled or put in are read as far as that goes: nothing raises, and each file gets its answer."""
+    written(project, tmp_path)
+    rng = random.Random(f"{project.stem} {seed}")
+    files = sorted(path for path in tmp_path.rglob("*") if path.is_file())
+    for path in files:
+        for _ in range(rng.choice([0, 1, 1, 2])):
+            path.write_text(damaged(path.read_text(encoding="utf-8"), rng), encoding="utf-8")
+
+    results = list(check_paths([str(tmp_path)], Options(isolated=True)))
+
+    assert [result.problem for result in results if "mistake" in result.problem] == []
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """Return a text with one thing wrong."""
+    start = rng.randrange(len(text) + 1)
+    end = min(len(text), start + rng.randrange(1, 60))
+    lines = text.splitlines(keepends=True)
+    rng.shuffle(lines)
+    odd = f"{text[:start]}{rng.choice(ODD)}{text[start:]}"
+    return rng.choice([text[:start], text[:start] + text[end:], text[:start] + text[start:end] * 3 + text[end:], "".join(lines), odd, odd])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from mpslint.program import evaluator
-from mpslint.program.platform import Platform, load_platform
+from mpslint.program.platform import with_cuda
 from mpslint.rewrite.apply import fix
 from mpslint.rule.rule import Example, Rule, load_rules
 from mpslint.session.examples import target_of
@@ -20,16 +18,6 @@ from mpslint.source.reader import read
 
 KEPT = frozenset(name for name, kind in load_vocabulary().items() if kind.elsewhere)
 """The settings whose old value is right on other machines."""
-
-
-@functools.lru_cache(maxsize=1)
-def with_cuda() -> Platform:
-    """Return the answers of a Linux machine with one CUDA device."""
-    mac = load_platform()
-    answers: dict[str, Any] = {field.name: getattr(mac, field.name) for field in fields(mac)}  # type: ignore[arg-type]
-    cuda = {"torch.cuda.is_available": True, "torch.cuda.device_count": 1, "torch.cuda.is_bf16_supported": True}
-    no_mps = dict.fromkeys((name for name in mac.results if "mps" in name), False)
-    return Platform(**{**answers, "values": {**mac.values, "sys.platform": "linux"}, "results": {**mac.results, **no_mps, **cuda}})
 
 
 def settings_of(document: Document, example: Example) -> list[tuple[str, list[tuple[str, Any]]]]:

@@ -111,7 +111,7 @@ def test_a_fallback_and_gradients_that_are_not_finite_are_told_once(leaking: tup
 
     assert done.stderr.count("warning: aten::cumsum runs on the CPU because MPS doesn't support it, called at train.py:") == 1
     assert len(re.findall(r"warning: aten::cumsum takes [\d.]+ ms a step on the CPU \(1 call\)", done.stderr)) == 1
-    assert done.stderr.count("warning: the loss and gradients are NaN or infinite at step 100") == 1
+    assert done.stderr.count("warning: the loss and gradients are NaN or infinite at step 100, and weren't at step 50") == 1
 
 
 def test_the_error_is_diagnosed_behind_its_traceback(leaking: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -208,6 +208,19 @@ def test_what_cannot_be_started_is_one_line(words: list[str], said: str) -> None
     """Before anything runs."""
     with pytest.raises(UsageError, match=said):
         command_line(words)
+
+
+def test_a_script_runs_under_the_python_that_has_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This one, or where mpslint was installed apart from torch the one that the shell would start."""
+    (tmp_path / "train.py").touch()
+    (tmp_path / "python").touch(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    here = command_line(["train.py", "--x"])
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert here == [sys.executable, "train.py", "--x"]
+    assert command_line(["train.py", "--x"]) == [str(tmp_path / "python"), "train.py", "--x"]
 
 
 def observed(drivers: list[int], shapes: int = 1) -> Observed:

@@ -24,6 +24,10 @@ COMMANDS = {
     'os.system("pip install torch==2.0.1")': {"torch": "==2.0.1"},
     "pip install transformers[torch]==4.35.0  # not torch==1.0": {"transformers": "==4.35.0"},
     "pip install git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3": {"transformers": "==4.49.0"},
+    "RUN python3 -m pip install --upgrade pip uv==0.1.11 && \\\n    python3 -m uv pip install \\\n    torch==2.10.0 && pip install peft==0.18.0": {
+        "torch": "==2.10.0",
+        "peft": "==0.18.0",
+    },
     "# pip install torch==1.0": {},
     "echo pip install torch==1.0": {},
     "python train.py --torch==2.1": {},

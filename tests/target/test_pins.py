@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.folders import forget_disk
+from mpslint.target.manifests import pyproject
 from mpslint.target.pins import decoded, project_requirements, project_root
 
 
@@ -152,6 +153,7 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
     ".python-version": ({".python-version": "3.9.18\n", "setup.py": ""}, {"python": "==3.9.18"}),
     "cog.yaml": ({"cog.yaml": 'build:\n  python_version: "3.10"\n  python_packages:\n    - "torch==2.0.1"\n', "setup.py": ""}, {"python": "==3.10.*", "torch": "==2.0.1"}),
     "Dockerfile": ({"Dockerfile": "FROM python:3.10\nRUN pip install \\\n    torch==2.1.0 transformers==4.36\n", "setup.py": ""}, {"torch": "==2.1.0", "transformers": "==4.36"}),
+    "requirement.txt": ({"requirement.txt": "torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
     "install.sh": ({"install.sh": "#!/bin/sh\npip install torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
 }  # fmt: skip
 
@@ -203,3 +205,9 @@ def test_a_folder_with_requirements_only_is_part_of_the_project_around_it(tmp_pa
 def test_encodings(encoding: str) -> None:
     """What `pip freeze > requirements.txt` writes on any system."""
     assert decoded("torch==2.3.1\n".encode(encoding)) == "torch==2.3.1\n"
+
+
+def test_an_extra_for_tests_pins_nothing_that_the_project_asks_for_itself() -> None:
+    """`torch>=2.4` is what users install; `test = ["torch==2.4.0"]` is what one job of the CI does. A pin that stands alone counts."""
+    text = '[project]\ndependencies = ["torch>=2.4"]\n[project.optional-dependencies]\ntest = ["torch==2.4.0", "trl==0.20"]\n'
+    assert [(one.name, one.spec) for one in pyproject(text, "pyproject.toml", "3.12")] == [("torch", ">=2.4"), ("trl", "==0.20")]

@@ -143,7 +143,7 @@ def test_a_target_says_where_each_version_is_from() -> None:
     """The first line of a report."""
     target = with_mac(with_versions(default_target(), {"torch": "2.9"}, "uv.lock"), "16GB", "m2")
 
-    assert target.describe(("torch", "trl")) == "macOS 26 M2 16 GB, trl 1.16.0 (newest known); torch 2.9 (uv.lock)"
+    assert target.describe(("torch", "trl")) == "macOS 27 M2 16 GB, trl 1.16.0 (newest known); torch 2.9 (uv.lock)"
 
 
 RANGES = [

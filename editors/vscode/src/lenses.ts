@@ -1,6 +1,6 @@
 /** Code lenses above training runs: the plan, what memory and time the run needs, and what would make it faster. */
 import * as vscode from "vscode";
-import { homeFolder, options, run, type Tool } from "./tool";
+import { homeFolder, LONGEST_ESTIMATE_MS, options, run, type Tool } from "./tool";
 
 interface Place {
   readonly line: number;
@@ -108,9 +108,9 @@ export class Lenses implements vscode.CodeLensProvider, vscode.Disposable {
       return;
     }
     const args = [...tool.args, "plan", uri.fsPath, "--estimate", "--format", "json", ...options(uri)];
-    const title = "mpslint: estimating memory";
+    const title = "mpslint: estimating memory and time";
     const answer = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
-      run(tool.command, args, homeFolder()),
+      run(tool.command, args, homeFolder(), LONGEST_ESTIMATE_MS),
     );
     const said = answer.code === 0 ? estimated(answer.stdout) : undefined;
     if (said === undefined) {

@@ -1,0 +1,146 @@
+"""How many samples a run trains on at once, where no argument of a Trainer says so: what its loader says, or the program's own batches."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import VersionRange
+from mpslint.facts.facts import Call, Facts
+from mpslint.facts.values import Instance, Items, Known, Value
+from mpslint.program.walk import walk
+from mpslint.settings.roles import RoleKind
+from mpslint.settings.setting import Setting
+
+if TYPE_CHECKING:
+    from mpslint.settings.plan import Matched
+
+SHORTEST = 16
+"""Rows of fewer elements than these are no text."""
+
+
+def of_loader(part: Matched) -> Iterator[Setting]:
+    """Yield the batch of a DataLoader as that of the training."""
+    for setting in part.settings:
+        if setting.name == "loader.batch":
+            yield dataclasses.replace(setting, name="batch.train")
+
+
+def given_loaders(
+    run: Matched, kind: RoleKind, facts: Facts, matched: Sequence[Matched], by_result: Mapping[int, Matched]
+) -> list[Matched]:
+    """Return the loaders that a Trainer is given when it starts, else those that the program's own methods make for it.
+
+    None at all where these have batches of several sizes, as it isn't known which of them trains.
+    """
+    if not kind.given_loaders:
+        return []
+    method, place, *names = kind.given_loaders
+    for call in facts.calls:
+        if call.method == method and call.receiver is run.call.result:
+            arguments = [
+                *call.arguments[int(place) : int(place) + 1],
+                *(call.keywords[str(name)] for name in names if name in call.keywords),
+            ]
+            found = [by_result[id(one.value)] for one in arguments if id(one.value) in by_result]
+            loaders = [part for part in found if part.pattern.role == "loader"]
+            if loaders:
+                return loaders
+    made = [part for part in matched if part.pattern.role == "loader" and _is_in(part.call, kind.makes_loaders)]
+    sizes = {setting.constant if setting.is_known else None for part in made for setting in of_loader(part)}
+    return made if len(sizes) == 1 else []
+
+
+def _is_in(call: Call, methods: Sequence[str]) -> bool:
+    return any(not isinstance(function, ast.Lambda) and function.name in methods for function in call.context.functions)
+
+
+def of_program(facts: Facts, matched: Sequence[Matched]) -> tuple[Setting, ...]:
+    """Return the batch of tokens that the program makes itself and gives to a model with attention: its rows, and their length.
+
+    It makes two tensors of one shape, the tokens and the same shifted by one: `x.view(B, T)`, or rows that are cut from a long text.
+    """
+    shaping = [part for part in matched if part.pattern.role in ("batch_shape", "row_choice")]
+    if not shaping or not _attends(facts):
+        return ()
+    shapes = [(call, shape) for call in facts.calls if (shape := _shape(call, facts, shaping)) is not None]
+    models = [call for call in facts.calls if call.name.endswith(".__call__")]
+    given = {made for call in models for one in (*call.arguments, *call.keywords.values()) for made in _made_of(one.value)}
+    for call, shape in shapes:
+        twins = [other for other, same in shapes if other.node is not call.node and same == shape and _home(other) is _home(call)]
+        if twins and id(call.result) in given and shape[1] >= SHORTEST:
+            return tuple(
+                _said(name, size, call)
+                for name, size in zip(("batch.train", "length.bound", "length.reached"), (*shape, shape[1]), strict=True)
+            )
+    return ()
+
+
+def _attends(facts: Facts) -> bool:
+    """Return whether the program makes something that is named like a model with attention."""
+    names = re.compile(platform_data("batches")["attends"], re.IGNORECASE)
+    written = (call.node.func for call in facts.calls)
+    return any(
+        names.search(one.attr if isinstance(one, ast.Attribute) else one.id)
+        for one in written
+        if isinstance(one, (ast.Attribute, ast.Name))
+    )
+
+
+def _shape(call: Call, facts: Facts, shaping: Sequence[Matched]) -> tuple[int, int] | None:
+    """Return the rows of the tensor that a call makes, and their length; None where it has other dimensions, or they aren't known."""
+    role = next((part.pattern.role for part in shaping if part.call is call), "")
+    if role == "batch_shape":
+        sizes = [_number(one.value) for one in call.arguments]
+        return (sizes[0], sizes[1]) if len(sizes) == 2 and sizes[0] > 0 and sizes[1] > 0 else None
+    rows = call.node.args[0] if call.node.args else None
+    if not isinstance(rows, (ast.ListComp, ast.GeneratorExp)):
+        return None
+    cut = {id(window.node): _number(window.length) for window in facts.windows}
+    lengths = [cut[id(node)] for node in walk(rows.elt) if id(node) in cut]
+    chosen = [_chosen(part.call) for part in shaping if part.pattern.role == "row_choice" and _home(part.call) is _home(call)]
+    counts = [count for count in chosen if count > 0]
+    return (counts[0], lengths[0]) if counts and lengths and lengths[0] > 0 else None
+
+
+def _chosen(call: Call) -> int:
+    """Return how many samples a random choice takes: its only size, by name or as the last argument; 0 where that isn't known."""
+    size = call.keywords.get("size") or call.keywords.get("k") or (call.arguments[-1] if len(call.arguments) > 1 else None)
+    if size is None:
+        return 0
+    if isinstance(size.value, Items):
+        values = size.value.values()
+        return _number(values[0]) if len(values) == 1 and not size.value.open else 0
+    return _number(size.value)
+
+
+def _made_of(value: Value, depth: int = 4) -> Iterator[int]:
+    """Yield the ids of an object and of those that it was made of: `torch.from_numpy(rows).long()`."""
+    if not isinstance(value, Instance) or depth == 0:
+        return
+    yield id(value)
+    if value.owner is not None:
+        yield from _made_of(value.owner, depth - 1)
+    elif value.call is not None:
+        receiver = [value.call.receiver] if value.call.receiver is not None else []
+        for one in (*receiver, *(argument.value for argument in value.call.arguments)):
+            yield from _made_of(one, depth - 1)
+
+
+def _number(value: Value) -> int:
+    return value.value if isinstance(value, Known) and type(value.value) is int else 0
+
+
+def _home(call: Call) -> ast.AST | None:
+    """Return the function that a call stands in."""
+    return call.context.functions[-1] if call.context.functions else None
+
+
+def _said(name: str, value: int, call: Call) -> Setting:
+    return Setting(
+        name, Known(value), "derived", call.method or call.name, None, call=call, context=call.context, default_versions=VersionRange()
+    )
