@@ -1,10 +1,11 @@
-"""How fast `mpslint check` is beside ruff, TorchFix, Fixit and flake8, on the same files in one run.
+"""How fast mpslint is: every ratio that docs/speed.md gives, on any folder, in one run.
 
-    python benchmarks/check_speed.py FOLDER [--venv FOLDER] [--runs 3] [--sample 80]
+    python benchmarks/check_speed.py FOLDER [--venv FOLDER] [--runs 3] [--sample 60] [--only WORD]
 
-FOLDER holds at least 2,000 Python files: clones of training repositories, say. What is compared is taken from the virtual environment
-that --venv names (pip install mpslint ruff torchfix fixit flake8), else from PATH; a tool that is not there is left out. The slow ones
-read a sample of the files, drawn once for all of them, on one core; their speed is given in files a second.
+FOLDER holds clones of repositories. The tools are taken from the virtual environment that --venv names (pip install mpslint ruff torchfix
+pre-commit), else from PATH; what a missing tool would be compared with is left out. Each ratio is of CPU seconds (user and system) of the
+best of some runs, one process each, and what is compared takes turns. Results don't depend on what else the machine does as much as
+seconds by the clock do; still, give it a quiet one.
 """
 
 from __future__ import annotations
@@ -14,140 +15,220 @@ import os
 import platform
 import random
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-ENOUGH_FILES = 2000
 PATIENCE = 1800
 """Seconds after which a tool is stopped."""
+PARSE = """
+import ast, sys, warnings
+from pathlib import Path
+warnings.simplefilter("ignore")
+for path in Path(sys.argv[1]).rglob("*.py"):
+    try:
+        ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass
+"""
+"""What Python's own parser takes for the same files."""
+HELLO = "import torch\n\nprint(torch.ones(3).sum())\n"
+MANY_FILES = 4000
+MANY_NOTEBOOKS = 3000
 
 
 @dataclass(frozen=True)
-class Tool:
-    """One row of the table: what is run, on what, and what is taken away before each run."""
+class Command:
+    """What is run."""
+
+    line: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One row of the table: what is measured, what it is divided by (nothing: seconds), and the goal."""
 
     name: str
-    command: Sequence[str]
-    files: str = "all"
-    """all, or the sample for tools that need minutes."""
-    removes: str = ""
+    measured: Command
+    against: Command | None
+    goal: float
+    is_least: bool = False
+    """The ratio should be at least the goal, and is of the other to mpslint."""
+    of_memory: bool = False
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One run: seconds by the clock, seconds of all cores, and the most memory of one process."""
+class Usage:
+    """One run: CPU seconds, and the most memory of one process."""
 
-    wall: float
-    cpu: float
+    seconds: float
     megabytes: float
 
 
+@dataclass(frozen=True)
+class Bench:
+    """The tools, and a scratch folder."""
+
+    venv: Path | None
+    scratch: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def tool(self, name: str) -> str:
+        """Return the path of a tool; '' where it isn't installed."""
+        inside = self.venv / "bin" / name if self.venv is not None else None
+        return str(inside) if inside is not None and inside.exists() else (shutil.which(name) or "") if self.venv is None else ""
+
+    def check(self, *paths: Path, cached: bool = False) -> Command:
+        """Return a check of some paths in one process, whole and quiet."""
+        options = ["--isolated", "--quiet", "--jobs", "1", *([] if cached else ["--no-cache"])]
+        return Command((self.tool("mpslint"), "check", *options, *map(str, paths)))
+
+    def ruff(self, path: Path) -> Command:
+        """Return ruff's check of a path, without its cache."""
+        return Command((self.tool("ruff"), "check", "--isolated", "--no-cache", "--quiet", str(path)))
+
+
 def main() -> None:
-    """Measure what is there and print a Markdown table."""
+    """Measure what is there and print a Markdown table, missed goals first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--venv", type=Path, help="the virtual environment of the tools")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--sample", type=int, default=80, help="files for the slow tools")
+    parser.add_argument("--sample", type=int, default=60, help="files for TorchFix")
+    parser.add_argument("--only", default="", help="only rows whose name holds this")
     options = parser.parse_args()
-    files = sorted(path for path in options.folder.rglob("*.py") if path.is_file())
-    if len(files) < ENOUGH_FILES:
-        sys.exit(f"{options.folder}: {len(files)} Python files; a comparison needs {ENOUGH_FILES}")
     with tempfile.TemporaryDirectory() as scratch:
-        everything, sample = Path(scratch, "all"), Path(scratch, "sample")
-        copy(files, options.folder, everything)
-        copy(random.Random(0).sample(files, min(options.sample, len(files))), options.folder, sample)
-        print(f"{platform.machine()}, {os.cpu_count()} cores, Python {python_of(options.venv)}, load {os.getloadavg()[0]:.1f}; ", end="")
-        print(f"{described(everything)}; sample: {described(sample)}; medians of {options.runs} runs\n")
-        print("| tool | files | wall s | CPU s | files/s of CPU | MB |\n|---|---|---|---|---|---|")
-        compared = tools(options.venv, everything, sample, Path(scratch, "cache"))
-        runs: dict[str, list[Measured]] = {tool.name: [] for tool in compared}
-        for _ in range(options.runs):  # one after the other in rounds, so that what else the machine does is shared by all
-            for tool in compared:
-                runs[tool.name].append(measured(tool))
-        for tool in compared:
-            folder = everything if tool.files == "all" else sample
-            print(row(tool, runs[tool.name], sum(1 for _ in folder.rglob("*.py"))), flush=True)
+        bench = Bench(options.venv and options.venv.absolute(), Path(scratch), {"MPSLINT_CACHE_DIR": str(Path(scratch, "cache"))})
+        print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {described(options.folder)}; ", end="")
+        print(f"{version_of(bench, 'python')}, {version_of(bench, 'ruff')}; best of {options.runs} runs\n")
+        goals = [goal for goal in goals_of(options.folder.absolute(), bench, options.sample) if options.only in goal.name]
+        commands = dict.fromkeys(one for goal in goals for one in (goal.measured, goal.against) if one is not None)
+        runs: dict[Command, list[Usage]] = {command: [] for command in commands}
+        for _ in range(options.runs):  # in rounds, so that what else the machine does is shared by all
+            for command in commands:
+                runs[command].append(run(command, bench))
+        rows = sorted((row(goal, runs) for goal in goals), key=lambda pair: pair[0])
+        print("| what | mpslint | other | ratio | goal | |\n|---|---|---|---|---|---|")
+        for _, text in rows:
+            print(text)
 
 
-def copy(files: Sequence[Path], root: Path, target: Path) -> None:
+def goals_of(folder: Path, bench: Bench, sample: int) -> list[Goal]:
+    """Return the rows for which files and tools are there."""
+    scripts, notebooks = sorted(folder.rglob("*.py")), sorted(folder.rglob("*.ipynb"))
+    found: list[Goal] = []
+    if scripts:
+        found += of_scripts(folder, scripts, bench, sample)
+    if notebooks:
+        own, many = copied(notebooks, folder, bench.scratch / "notebooks"), bench.scratch / "many notebooks"
+        repeated(notebooks, many, MANY_NOTEBOOKS)
+        if bench.tool("ruff"):
+            found.append(Goal(f"{len(notebooks)} notebooks, cold, against ruff", bench.check(own), bench.ruff(own), 2.5))
+        found.append(Goal(f"MB for {MANY_NOTEBOOKS:,} notebooks, one process", bench.check(many), None, 120, of_memory=True))
+    hello = bench.scratch / "hello" / "train.py"
+    hello.parent.mkdir()
+    hello.write_text(HELLO)
+    failing = bench.scratch / "hello" / "fails.py"
+    failing.write_text(HELLO.replace("ones(3)", "ones(3).cuda()"))
+    found.append(Goal("--version, s", Command((bench.tool("mpslint"), "--version")), None, 0.04))
+    found.append(Goal("one file without findings, s", bench.check(hello), None, 0.09))
+    found.append(Goal("one file with findings, s", bench.check(failing), None, 0.13))
+    return found
+
+
+def of_scripts(folder: Path, scripts: Sequence[Path], bench: Bench, sample: int) -> list[Goal]:
+    """Return the rows about Python files: by themselves, as projects, a second time, and a sample for TorchFix."""
+    alone, whole, many = bench.scratch / "alone", copied(scripts, folder, bench.scratch / "projects"), bench.scratch / "many"
+    for number, path in enumerate(scripts):  # each in a folder of its own, from which no import leads to another
+        (alone / f"{number}_").mkdir(parents=True)
+        shutil.copyfile(path, alone / f"{number}_" / path.name)
+    repeated(scripts, many, MANY_FILES)
+    chosen = random.Random(0).sample(list(scripts), min(sample, len(scripts)))
+    few = copied(chosen, folder, bench.scratch / "sample")
+    parse = Command((bench.tool("python") or sys.executable, "-c", PARSE, str(alone)))
+    second = bench.check(many, cached=True)
+    run(second, bench)
+    found = [
+        Goal(f"{len(scripts)} scripts one by one, cold, against ast.parse", bench.check(alone), parse, 3.5),
+        Goal("the same as projects, against one by one", bench.check(whole), bench.check(alone), 1.5),
+        Goal(f"{MANY_FILES:,} files, second run, s", second, None, 0.2),
+    ]
+    if bench.tool("ruff"):
+        found.append(Goal(f"{len(scripts)} scripts one by one, cold, against ruff", bench.check(alone), bench.ruff(alone), 5))
+        found.append(Goal("the same as projects, against ruff", bench.check(whole), bench.ruff(whole), 5))
+        hook = copied(scripts[:149], folder, bench.scratch / "hook")
+        names = [str(hook / path.relative_to(folder)) for path in scripts[:149]]
+        ruffs = Command((bench.tool("ruff"), "check", "--isolated", "--no-cache", "--quiet", *names))
+        found.append(Goal(f"{len(names)} files named, as a hook names them, against ruff", bench.check(*map(Path, names)), ruffs, 2))
+    if bench.tool("torchfix"):
+        torchfix = Command((bench.tool("torchfix"), "--select", "ALL", "-j", "1", str(few)))
+        found.append(Goal(f"TorchFix on {len(chosen)} of them, against mpslint", bench.check(few), torchfix, 100, is_least=True))
+    return found
+
+
+def copied(files: Sequence[Path], root: Path, target: Path) -> Path:
     """Copy files, keeping their folders: every tool sees the same ones, and none its own cache or configuration."""
     for file in files:
         destination = target / file.relative_to(root)
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, destination)
+    return target
 
 
-def python_of(venv: Path | None) -> str:
-    """Return the version of Python that runs the tools. (How it was built matters: as distributions build it, it is a fifth faster.)"""
-    if venv is None:
-        return platform.python_version()
-    told = subprocess.run([str(venv / "bin" / "python"), "--version"], capture_output=True, text=True, check=True).stdout
-    return told.removeprefix("Python ").strip()
+def repeated(files: Sequence[Path], target: Path, number: int) -> None:
+    """Copy files again and again, until there are so many of them."""
+    target.mkdir()
+    for count in range(number):
+        shutil.copyfile(files[count % len(files)], target / f"f{count}{files[count % len(files)].suffix}")
 
 
 def described(folder: Path) -> str:
-    """Return how many files a folder holds, and how large they are."""
-    sizes = [path.stat().st_size for path in folder.rglob("*.py")]
-    return f"{len(sizes)} files, {sum(sizes) / 1e6:.1f} MB"
+    """Return how many files of which kind a folder holds, and how large they are."""
+    told = []
+    for ending, name in ((".py", "scripts"), (".ipynb", "notebooks")):
+        sizes = [path.stat().st_size for path in folder.rglob(f"*{ending}")]
+        told.append(f"{len(sizes)} {name}, {sum(sizes) / 1e6:.1f} MB")
+    return "; ".join(told)
 
 
-def tools(venv: Path | None, everything: Path, sample: Path, cache: Path) -> list[Tool]:
-    """Return the rows of the table, without the tools that are not installed."""
-    mpslint = ["mpslint", "check", "--isolated", "--quiet", str(everything)]
-    ruff = ["ruff", "check", "--isolated", "--cache-dir", str(cache / "ruff"), str(everything)]
-    by_hand = [argument for argument in mpslint if argument != "--quiet"]
-    rows = [
-        Tool("mpslint, cold, its whole report", by_hand, removes=str(cache / "mpslint")),
-        Tool("ruff, cold, its whole report", ruff, removes=str(cache / "ruff")),
-        Tool("mpslint, cold", mpslint, removes=str(cache / "mpslint")),
-        Tool("mpslint, cold, one core", [*mpslint, "--no-cache", "--jobs", "1"]),
-        Tool("mpslint, warm", mpslint),
-        Tool("ruff, cold", [*ruff, "--quiet", "--output-format", "concise"], removes=str(cache / "ruff")),
-        Tool("ruff, warm", [*ruff, "--quiet", "--output-format", "concise"]),
-        Tool("mpslint, one core", ["mpslint", "check", "--isolated", "--quiet", "--no-cache", "--jobs", "1", str(sample)], "sample"),
-        Tool("TorchFix", ["torchfix", "--select", "ALL", "-j", "1", str(sample)], "sample"),
-        Tool("Fixit", ["fixit", "lint", str(sample)], "sample"),
-        Tool("flake8", ["flake8", "--isolated", "--select", "E,F", "-j", "1", str(sample)], "sample"),
-    ]
-    os.environ["MPSLINT_CACHE_DIR"] = str(cache / "mpslint")
-    if venv is not None:
-        os.environ["PATH"] = f"{venv / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return [tool for tool in rows if shutil.which(tool.command[0])]
+def version_of(bench: Bench, name: str) -> str:
+    """Return what a tool says of its version. (How Python was built matters: as distributions build it, it is a fifth faster.)"""
+    command = bench.tool(name) or (sys.executable if name == "python" else "")
+    return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip() if command else f"no {name}"
 
 
-def measured(tool: Tool) -> Measured:
-    """Run a tool once. A tool that says nothing and fails is an error, so that no crash is taken for speed."""
-    if tool.removes:
-        shutil.rmtree(tool.removes, ignore_errors=True)
+def run(command: Command, bench: Bench) -> Usage:
+    """Run a command once. One that says nothing and fails is an error, so that no crash is taken for speed."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        start = time.perf_counter()
-        process = subprocess.Popen(tool.command, stdout=output, stderr=errors)
+        process = subprocess.Popen(command.line, stdout=output, stderr=errors, env={**os.environ, **bench.environment})
         watch = threading.Timer(PATIENCE, process.kill)
         watch.start()
         _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - start
         watch.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
-        if process.returncode and not output.tell():
-            sys.exit(f"{' '.join(tool.command)}: exit {process.returncode}: {errors.read().decode(errors='replace')[-300:]}")
+        if process.returncode not in (0, 1) and not output.tell():
+            told = errors.read().decode(errors="replace")[-300:]
+            sys.exit(f"{' '.join(command.line)[:200]}: exit {process.returncode}: {told}")
     scale = 1e6 if sys.platform == "darwin" else 1e3
-    return Measured(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale)
+    return Usage(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale)
 
 
-def row(tool: Tool, runs: Sequence[Measured], files: int) -> str:
-    """Return one row of the table: medians, and the most memory that one process of the tool used."""
-    wall = statistics.median(run.wall for run in runs)
-    cpu = statistics.median(run.cpu for run in runs)
-    return f"| {tool.name} | {files} | {wall:.2f} | {cpu:.2f} | {files / cpu:.1f} | {max(run.megabytes for run in runs):.0f} |"
+def row(goal: Goal, runs: Mapping[Command, Sequence[Usage]]) -> tuple[float, str]:
+    """Return one row of the table, and how well its goal was met, by which rows are sorted."""
+    own = min(one.megabytes if goal.of_memory else one.seconds for one in runs[goal.measured])
+    other = min(one.seconds for one in runs[goal.against]) if goal.against is not None else None
+    figure = own if other is None else other / own if goal.is_least else own / other
+    met = figure / goal.goal if goal.is_least else goal.goal / figure
+    shown = "" if other is None else f"{other:.2f} s"
+    unit = "MB" if goal.of_memory else "s"
+    verdict = "met" if met >= 1 else "missed"
+    least = "at least" if goal.is_least else "at most"
+    return met, f"| {goal.name} | {own:.2f} {unit} | {shown} | {figure:.2f} | {least} {goal.goal:g} | {verdict} |"
 
 
 if __name__ == "__main__":

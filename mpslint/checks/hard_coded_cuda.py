@@ -16,6 +16,7 @@ from mpslint.facts.values import Instance, Known, Symbol, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.short import as_on
 from mpslint.settings.spell import Written, import_edits, quote_of
 from mpslint.source.words import quoted
 
@@ -184,7 +185,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
         if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
             return None
         device, quote = str(match.node.value), text[0]
-    choice = choice_of(device, quote)
+    choice = as_on(evidence.target, choice_of(device, quote))
     named = device_name(match, evidence, choice)
     new = named.name if named is not None else choice
     if is_method:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
-from mpslint.facts.values import Class
+from mpslint.facts.values import Class, Function
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
@@ -36,10 +36,17 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     if evidence.document.kind is not Kind.NOTEBOOK:
         return
     for _, workers, arguments in with_workers(evidence):
-        own = next((part for name in TAKEN if name in arguments for part in made_of(arguments[name].value)), None)
+        parts = (part for name in TAKEN if name in arguments for part in made_of(arguments[name].value))
+        own = next((part for part in parts if _is_in_notebook(part, evidence)), None)
         match = match_of(workers, evidence.plans[-1], evidence)
         if own is not None and match is not None:
             name = own.node.name if isinstance(own, Class) else own.name
             yield Match(
                 match.span, {**match.values, "name": name}, workers, workers.call, match.plan, match.context, match.related, match.node
             )
+
+
+def _is_in_notebook(part: Class | Function, evidence: Evidence) -> bool:
+    """Return whether a class or function is defined in the notebook itself: what it imports of its project, workers import too."""
+    started = evidence.document.started
+    return started is None or evidence.span_of(part.node) in started.span

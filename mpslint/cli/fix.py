@@ -29,12 +29,15 @@ from mpslint.source.writer import write_file
 @file_options
 @click.option("--apply", is_flag=True, help="Write the rewrite; without it, show it.")
 @click.option("--unsafe", is_flag=True, help="Also fixes that change the run: shorter sequences, another optimizer.")
+@click.option("--this-mac-only", is_flag=True, help="Write the short form: nothing but this Mac runs the code.")
 @click.option("--fit", is_flag=True, help="Work out which batch fits the Mac (seconds to minutes; needs mpslint[verify]).")
 @click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
 @click.option("--backup", is_flag=True, help="Keep each changed file's old text in FILE.orig.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
 @click.option("--fix-only", is_flag=True, help="Print one line a fix, and don't report, or fail for, what is left.")
-def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, fix_only: bool, **values: Any) -> None:
+def command(
+    apply: bool, unsafe: bool, this_mac_only: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, fix_only: bool, **values: Any
+) -> None:
     """Rewrite a script or notebook so that it trains the same on a Mac. Bytes outside the edits don't change.
 
     Shows the rewrite as a diff; --apply writes it. Only safe fixes are made unless --unsafe is given. With - the result goes to
@@ -54,6 +57,8 @@ def command(apply: bool, unsafe: bool, fit: bool, as_diff: bool, backup: bool, q
     if apply and not values["paths"]:
         raise UsageError("--apply writes: name the files or folders that it may write to, such as .")
     options = options_of(values)
+    if this_mac_only:
+        options = replace(options, overrides=(*options.overrides, "this-mac-only=true"))
     files = list(files_of(paths_of(values), options))
     results: list[Fixed] = []
     problems: list[str] = []

@@ -34,6 +34,8 @@ def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix |
             return Fix(Safety.MANUAL, f"another value for {spelling}")
         if edit is not None:
             reason = FOR_ALL_REASON if any(load_vocabulary()[name].elsewhere for name in recipe.set) else OTHERS_REASON
+            if reason == FOR_ALL_REASON and evidence.target.is_only_machine:
+                return Fix(Safety.SAFE, f"{edit.text} for {spelling}", (edit,))
             return Fix(Safety.UNSAFE, f"{edit.text} for {spelling}", (edit,), reason)
     return Fix(Safety.MANUAL, in_python.summary) if in_python is not None else None
 

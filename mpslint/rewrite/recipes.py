@@ -21,6 +21,7 @@ from mpslint.rewrite.lines import line_removal
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.short import as_on
 from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
@@ -73,7 +74,7 @@ def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidenc
 def _changes_other_machines(recipe: FixRecipe, match: Match, evidence: Evidence) -> bool:
     """Return whether a recipe writes, for every machine, a setting whose old value is right elsewhere: only Python can tell a Mac apart."""
     is_python = evidence.document.kind in (Kind.PYTHON, Kind.NOTEBOOK) and (match.setting is None or match.setting.style == "python")
-    return not is_python and any(load_vocabulary()[name].elsewhere for name in recipe.set)
+    return not is_python and not evidence.target.is_only_machine and any(load_vocabulary()[name].elsewhere for name in recipe.set)
 
 
 def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
@@ -173,7 +174,7 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
             written = _constant(fill(text, match, evidence))
             part = write_entry(evidence, setting.mapping, name, written.value) if written is not None else None
         else:
-            part = _set_argument(evidence, match, name, fill(text, match, evidence)) if call is not None else None
+            part = _set_argument(evidence, match, name, as_on(evidence.target, fill(text, match, evidence))) if call is not None else None
         if part is None:
             return None
         parts.append(part)

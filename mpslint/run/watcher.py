@@ -97,6 +97,11 @@ class Watcher:
         self._judged = len(observed.steps)
         for name, verdict in (("live", "memory-live-grows"), ("driver", "memory-driver-grows")):
             trend = trend_of(observed, name)
+            if trend is not None and trend.kind == "step":
+                at, height = max(trend.jumps, key=lambda jump: jump[1])
+                step = observed.steps[at].number
+                what = f" ({observed.marks[step - 1]})" if step - 1 in observed.marks else ""
+                self.once(f"jump {step}", f"{name} memory rose by {gib(int(height))} at step {step:,}{what} and stays there")
             if trend is None or trend.kind != "growth":
                 continue
             last = observed.steps[-1]

@@ -9,19 +9,24 @@ from typing import TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
 
 from mpslint.core.folders import forget_disk
+from mpslint.project.run import full_path
 from mpslint.server.client import Abilities, abilities_of
 from mpslint.server.diagnostics import diagnostics_of
 from mpslint.server.judging import Judged, judge_snapshot
 from mpslint.server.open_texts import snapshot_of
+from mpslint.server.surroundings import Surroundings
 from mpslint.session.running import mistake_in
 from mpslint.session.session import Options
 
 Result = TypeVar("Result")
 
-PAUSE = 0.2
+PAUSE = 0.1
 """Seconds without a change after which what was typed is checked."""
+LONG_PAUSE = 1.0
+"""Seconds after which the runs are read that took too long while somebody typed."""
 
 
 class Desk:
@@ -38,18 +43,20 @@ class Desk:
         self.shown: dict[str, set[str]] = {}
         """For each file or notebook the texts that have diagnostics."""
         self.complaints: dict[str, str] = {}
+        self.around = Surroundings(options)
+        """Asked by the worker only."""
 
     @property
     def abilities(self) -> Abilities:
         """What the editor can do."""
         return abilities_of(self.server.client_capabilities)
 
-    def changed(self, uri: str, is_typing: bool = False) -> None:
-        """Check what is open under an address: now, or after a pause where somebody is typing."""
+    def changed(self, uri: str, is_typing: bool = False, is_told: bool = False) -> None:
+        """Check what is open under an address: now, or after a pause where somebody is typing; `is_told` where another file changed."""
         self.turns[uri] = self.turns.get(uri, 0) + 1
         if uri in self.waiting:
             self.waiting[uri].cancel()
-        self.waiting[uri] = asyncio.ensure_future(self._check_and_show(uri, is_typing))
+        self.waiting[uri] = asyncio.ensure_future(self._check_and_show(uri, is_typing, is_told))
 
     def closed(self, uri: str) -> None:
         """Forget a file or notebook, and take away what is shown of it."""
@@ -58,44 +65,72 @@ class Desk:
         self.turns.pop(uri, None)
         self.checks.pop(uri, None)
         self.complaints.pop(uri, None)
+        path = to_fs_path(uri)
+        if path is not None:
+            self.worker.submit(self.around.close, path)
         for part in self.shown.pop(uri, ()):
             self._publish(part, None, [])
 
     def recheck(self) -> None:
         """Look at the disk again and check everything that is open: a configuration or a pin has changed."""
-        forget_disk()
+        self.forget()
         for uri in self.turns:
-            self.changed(uri)
+            self.changed(uri, is_told=True)
+
+    def forget(self) -> None:
+        """Look at the disk again from now on."""
+        forget_disk()
+        self.worker.submit(self.around.forget)
+
+    def touched(self) -> None:
+        """Look again at which files there are; at what they hold too, where the editor doesn't tell of changes."""
+        if self.abilities.watches_files:
+            forget_disk()
+        else:
+            self.forget()
 
     async def in_worker(self, function: Callable[[], Result]) -> Result:
         """Return what a function returns, which runs in the worker thread."""
         return await asyncio.get_running_loop().run_in_executor(self.worker, function)
 
-    async def judged(self, uri: str) -> Judged | None:
+    async def judged(self, uri: str, is_quick: bool = False) -> Judged | None:
         """Return what came of the text as it is now; None for what is not open or not read, and where it changed meanwhile."""
         turn = self.turns.get(uri)
         if turn is None:
             return None
         if uri not in self.checks or self.checks[uri][0] != turn:
-            self.checks[uri] = turn, asyncio.ensure_future(self._judge(uri, turn))
+            self.checks[uri] = turn, asyncio.ensure_future(self._judge(uri, turn, is_quick))
         return await asyncio.shield(self.checks[uri][1])
 
-    async def _judge(self, uri: str, turn: int) -> Judged | None:
+    async def _judge(self, uri: str, turn: int, is_quick: bool) -> Judged | None:
         snapshot = snapshot_of(self.server.workspace, uri)
         if snapshot is None:
             return None
         found = snapshot
-        judged = await self.in_worker(lambda: judge_snapshot(found, self.options) if self.turns.get(uri) == turn else None)
+        judged = await self.in_worker(
+            lambda: judge_snapshot(found, self.options, self.around, is_quick) if self.turns.get(uri) == turn else None
+        )
         return judged if self.turns.get(uri) == turn else None
 
-    async def _check_and_show(self, uri: str, is_typing: bool) -> None:
+    async def _check_and_show(self, uri: str, is_typing: bool, is_told: bool) -> None:
         await asyncio.sleep(PAUSE if is_typing else 0)
         try:
-            judged = await self.judged(uri)
+            judged = await self.judged(uri, is_typing)
             if judged is not None and not (is_typing and judged.is_broken):  # half a line typed: what is shown stays, and moves along
                 self._show(uri, judged)
+                if not is_told:
+                    await self._recheck_readers(uri, judged.snapshot.path)
+                if judged.is_cut:
+                    await asyncio.sleep(LONG_PAUSE)
+                    self.changed(uri, is_told=True)
         except Exception as error:
             self.log(mistake_in(uri, error))
+
+    async def _recheck_readers(self, uri: str, path: str) -> None:
+        """Check the other open files whose runs read a file that has changed."""
+        others = await self.in_worker(lambda: self.around.readers_of(path))
+        for other in [one for one in self.turns if one != uri and full_path(to_fs_path(one) or "") in others]:
+            self.changed(other, is_told=True)
 
     def _show(self, uri: str, judged: Judged) -> None:
         self._complain(uri, judged.complaint)

@@ -11,6 +11,7 @@ from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.rule.rule import Rule
 from mpslint.server.snapshot import Snapshot
+from mpslint.server.surroundings import Surroundings
 from mpslint.session.running import mistake_in
 from mpslint.session.session import Options, add_ignores_to, check_file, configuration_for, fix_file, open_document, rules_for
 from mpslint.source.document import Document, Kind, Unread
@@ -30,6 +31,8 @@ class Judged:
     unread: tuple[Unread, ...] = ()
     problem: str = ""
     """Why nothing was read, where that has no place in the text."""
+    is_cut: bool = False
+    """Whether runs were left out to be quick."""
     complaint: str = ""
     """What is wrong with the configuration, so that nothing can be said."""
 
@@ -39,8 +42,11 @@ class Judged:
         return bool(self.problem or (self.unread and self.snapshot.kind is Kind.PYTHON))
 
 
-def judge_snapshot(snapshot: Snapshot, options: Options) -> Judged:
-    """Return what is wrong with a snapshot. Never raises on any text: a mistake of mpslint itself is a problem of one line."""
+def judge_snapshot(snapshot: Snapshot, options: Options, around: Surroundings | None = None, is_quick: bool = False) -> Judged:
+    """Return what is wrong with a snapshot, by itself and within the runs `around` it; not all of these where it has to be quick.
+
+    Never raises on any text: a mistake of mpslint itself is a problem of one line.
+    """
     try:
         data = snapshot.data()
         configuration = configuration_for(snapshot.path, options)
@@ -50,7 +56,7 @@ def judge_snapshot(snapshot: Snapshot, options: Options) -> Judged:
             return Judged(snapshot)
         if len(data) > LARGEST_FILE:
             return Judged(snapshot, problem=f"larger than {LARGEST_FILE // 1_000_000} MB, so not read")
-        return _judged(snapshot, _asked(snapshot, data, options))
+        return _judged(snapshot, _asked(snapshot, data, options), around, is_quick)
     except UsageError as error:
         return Judged(snapshot, complaint=str(error))
     except MpslintError as error:
@@ -59,13 +65,16 @@ def judge_snapshot(snapshot: Snapshot, options: Options) -> Judged:
         return Judged(snapshot, problem=_short(mistake_in(snapshot.path, error), snapshot))
 
 
-def _judged(snapshot: Snapshot, asked: Options) -> Judged:
-    result = check_file(BUFFER, asked)
-    checked = result.checked
+def _judged(snapshot: Snapshot, asked: Options, around: Surroundings | None, is_quick: bool) -> Judged:
+    is_reached = around is not None and around.are_around(snapshot.path, open_document(BUFFER, asked.stdin, asked))
+    result = check_file(BUFFER, asked, is_reached)
+    checked, is_cut = result.checked, False
+    if is_reached and around is not None and not result.problem:
+        checked, is_cut = around.within(snapshot.path, checked, is_quick)
     if checked is not None:
         for one in checked.evidence:
             one.facts.release()
-        return Judged(snapshot, checked.document, checked.findings, checked.unread)
+        return Judged(snapshot, checked.document, checked.findings, checked.unread, is_cut=is_cut)
     if not result.problem:
         return Judged(snapshot)
     document = open_document(BUFFER, asked.stdin, asked)
@@ -82,10 +91,11 @@ def _asked(snapshot: Snapshot, data: bytes, options: Options) -> Options:
     return replace(options, stdin=data, stdin_filename=snapshot.path, stdin_kind=snapshot.kind)
 
 
-def fixed_data(snapshot: Snapshot, options: Options) -> bytes:
-    """Return the bytes that `mpslint fix --apply` would write. Raises MpslintError."""
+def fixed_data(snapshot: Snapshot, options: Options, around: Surroundings) -> bytes:
+    """Return the bytes that `mpslint fix FILE --apply` would write. Raises MpslintError."""
     may_be_unsafe = configuration_for(snapshot.path, options).unsafe
-    return fix_file(BUFFER, _asked(snapshot, snapshot.data(), options), may_be_unsafe).data
+    asked = _asked(snapshot, snapshot.data(), options)
+    return fix_file(BUFFER, asked, may_be_unsafe, lambda checked: around.within(snapshot.path, checked)[0] or checked).data
 
 
 def ignoring_data(snapshot: Snapshot, options: Options, finding: Finding) -> bytes | None:

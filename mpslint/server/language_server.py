@@ -13,7 +13,6 @@ from pygls.lsp.server import LanguageServer
 
 from mpslint import __version__
 from mpslint.core.finding import MpslintError
-from mpslint.core.folders import forget_disk
 from mpslint.server.actions import FIX_ALL, IGNORE, QUICK_FIX, actions_of, finding_for
 from mpslint.server.desk import Desk
 from mpslint.server.edits import workspace_edit
@@ -30,8 +29,9 @@ Result = TypeVar("Result")
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
 """All cells of every notebook: cells that are no Python count where cells are counted."""
-WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs()])}}}"
-"""What configurations and versions are read from."""
+SOURCES = ("*.py", "*.sh", "*.yaml", "*.yml")
+WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs(), *SOURCES])}}}"
+"""What configurations and versions are read from, and what runs read."""
 
 
 class Server(LanguageServer):
@@ -74,7 +74,7 @@ def _register_texts(server: LanguageServer, desk: Desk) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         keep_lines(server.workspace, params.text_document.uri)
-        forget_disk()
+        desk.touched()
         desk.changed(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -83,7 +83,7 @@ def _register_texts(server: LanguageServer, desk: Desk) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveTextDocumentParams) -> None:
-        forget_disk()
+        desk.touched()
         desk.changed(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
@@ -98,7 +98,7 @@ def _register_notebooks(server: LanguageServer, desk: Desk) -> None:
     def did_open(params: types.DidOpenNotebookDocumentParams) -> None:
         for cell in params.cell_text_documents:
             keep_lines(server.workspace, cell.uri)
-        forget_disk()
+        desk.touched()
         desk.changed(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
@@ -110,7 +110,7 @@ def _register_notebooks(server: LanguageServer, desk: Desk) -> None:
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_SAVE)
     def did_save(params: types.DidSaveNotebookDocumentParams) -> None:
-        forget_disk()
+        desk.touched()
         desk.changed(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
@@ -181,7 +181,7 @@ async def _resolved(desk: Desk, action: types.CodeAction) -> bool:
         return False
     snapshot, data = judged.snapshot, None
     if about.get("do") == FIX_ALL:
-        data = await desk.in_worker(lambda: fixed_data(snapshot, desk.options))
+        data = await desk.in_worker(lambda: fixed_data(snapshot, desk.options, desk.around))
     elif about.get("do") == IGNORE and (finding := finding_for(judged, about)) is not None:
         data = await desk.in_worker(lambda: ignoring_data(snapshot, desk.options, finding))
     if data is None:

@@ -49,7 +49,7 @@ class Keys:
             repr((configuration.select, configuration.ignore, configuration.severity, sorted(configuration.target.items()))),
             repr((options.select, options.extend_select, options.ignore, options.severity)),
             repr((sorted(options.target.items()), sorted(options.observed.items()))),
-            repr(options.largest_batch),
+            repr((options.largest_batch, configuration.this_mac_only)),
             repr(target),
         ]  # fmt: skip
         digest = hashlib.blake2b("\n".join(parts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -30,6 +30,7 @@ class Configuration:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     severity: Severity = Severity.NOTE
     unsafe: bool = False
+    this_mac_only: bool = False
     target: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Path, ...] = ()
     """Folders of the user's own rule files."""
@@ -51,6 +52,7 @@ KEYS: Mapping[str, type] = {
     "per-file-ignores": dict,
     "severity": str,
     "unsafe": bool,
+    "this-mac-only": bool,
     "target": dict,
     "rules": list,
 }
@@ -62,6 +64,7 @@ MEANINGS: Mapping[str, str] = {
     "per-file-ignores": "Not these rules in files that match a pattern.",
     "severity": "Nothing below this severity: error, warning or note.",
     "unsafe": "mpslint fix also makes changes that change the run.",
+    "this-mac-only": "Nothing runs the code but this Mac: fixes write the short form, and may change what other machines do.",
     "target": "What the code will run on: versions of packages and of macOS, the Mac's memory and chip.",
     "rules": "Folders of your own rule files.",
 }
@@ -156,6 +159,7 @@ def read_configuration(path: Path, data: Mapping[str, Any]) -> Configuration:
         per_file,
         Severity(severity),
         bool(data.get("unsafe", False)),
+        bool(data.get("this-mac-only", False)),
         {str(key): str(value) for key, value in data.get("target", {}).items()},
         tuple((path.parent / folder) for folder in _words(path, "rules", data.get("rules", []))),
         frozenset(data),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from mpslint.core.finding import ReadError, UsageError
@@ -37,6 +37,8 @@ class Graph:
 
     options: Options
     project: Project
+    texts: Mapping[str, bytes] = field(default_factory=dict)
+    """Texts that count for what lies on the disk, by absolute path."""
     guarded: set[str] = field(default_factory=set)
     """Scripts that ask whether they were started."""
     speaking: set[str] = field(default_factory=set)
@@ -66,6 +68,8 @@ class Graph:
                 self._note(Found(path, is_named=False), path, texts.pop(path))
 
     def _text_of(self, path: str) -> bytes:
+        if path in self.texts:
+            return self.texts[path]
         try:
             return read_file(path, LARGEST_PROJECT_FILE)
         except ReadError:
@@ -76,12 +80,13 @@ class Graph:
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
         if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
             return
+        path = full_path(found.path)
         try:
-            data = read_bytes(found, self.options)
+            data = self.texts[path] if path in self.texts else read_bytes(found, self.options)
         except ReadError:
             return
         if len(data) <= LARGEST_PROJECT_FILE:
-            self._note(found, full_path(found.path), data)
+            self._note(found, path, data)
 
     def _note(self, found: Found, path: str, data: bytes) -> None:
         """Note what a text imports and starts; of a text that was noted before, what it does now."""

@@ -47,9 +47,12 @@ class Unit:
     """The files of the runs that are too much to read."""
 
 
-def graph_of(files: Sequence[Found], options: Options) -> Graph:
-    """Return which runs there are among some files, and around those of them that somebody named."""
-    graph = Graph(options, Project(functools.partial(_unlisted, options)))
+def graph_of(files: Sequence[Found], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
+    """Return which runs there are among some files, and around those of them that somebody named.
+
+    `texts`, by absolute path, count for what lies on the disk.
+    """
+    graph = Graph(options, Project(functools.partial(_unlisted, options)), texts)
     for found in files:
         graph.add(found)
     graph.add_around(files)
@@ -106,6 +109,7 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     for index, found in unit.files:
         known = checked.project.documents.get(full_path(found.path))
         yield index, checked.result(found, check_file(found, options, bool(unit.reads.get(index)), known))
+    del checked.project  # which refers back: the collector doesn't look at what it set aside before
 
 
 def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
@@ -130,6 +134,8 @@ class Runs:
 
     unit: Unit
     options: Options
+    most_steps: int | None = None
+    """Where somebody waits, fewer than MOST_STEPS."""
     opened: dict[str, Found] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
@@ -149,10 +155,10 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.runs = changed, {}, {}
+        self.changed, self.findings, self.runs, self.left_out = changed, {}, {}, {}
         if not self.project.next_line > 1:
             self._prepare()
-        left = MOST_STEPS
+        left = MOST_STEPS if self.most_steps is None else self.most_steps
         for entry in self.unit.entries:
             if left < 0:
                 self.left_out[entry] = self.project.closure(entry)  # what is left of a large group is judged file by file

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.folders import absolute, folder_of, remembered
@@ -38,7 +39,7 @@ def target_for(
     target = _resolved(_root(document.path), (*asked, *_installed(document)))
     for versions, _ in reversed(said):
         target = with_mac(target, versions.get("memory", ""), known_chip(versions.get("chip", "")))
-    return target
+    return replace(target, is_only_machine=True) if configuration.this_mac_only else target
 
 
 def base_target(path: str) -> Target:

@@ -176,14 +176,14 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
     if old == text:
         return None
     if setting.style == "python":
-        text = for_mac_only(setting.name, old, text)
+        text = for_mac_only(setting.name, old, text, evidence)
     return Written((Edit(span, text), *_imports_of(text, evidence, span)), f"{setting.spelling}={text}{where}")
 
 
-def for_mac_only(name: str, old: str, new: str) -> str:
+def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
     """Return Python that is the new value of a setting on a Mac and the old one on every other machine, where that makes a difference."""
     template = load_vocabulary()[name].elsewhere
-    if not template:
+    if not template or evidence.target.is_only_machine:
         return new
     whole = template.format(old=_alternative(old), new=new)
     test = whole.removeprefix("True if ").removesuffix(" else False")
@@ -274,7 +274,7 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
     default = spelling_of(spelling, setting.constant) if not setting.is_written and setting.is_known else UNSPELLABLE
     if default is not UNSPELLABLE and spelling.reads != "dtype":
-        text = for_mac_only(name, render(default, evidence.text), text)
+        text = for_mac_only(name, render(default, evidence.text), text, evidence)
     place = evidence.span_of(call.node)
     added = (Addition(call, parameter, text, _neighbour(evidence, call, name)),)
     return Written(tuple(_imports_of(text, evidence, place)), f"{parameter}={text}", added)

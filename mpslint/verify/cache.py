@@ -16,6 +16,7 @@ from mpslint import __version__
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.outside import parse_json, read_text
+from mpslint.verify.from_data import cached_commit, cached_data
 from mpslint.verify.job import Job
 from mpslint.verify.record import to_json
 from mpslint.verify.spec import DataSource
@@ -86,19 +87,22 @@ def _knowledge() -> str:
 
 
 def _local(job: Job) -> list[str]:
-    """Return the content of the local configurations that the job's specs name, and the state of their local data."""
-    paths = (Path(spec.model) / "config.json" for spec in job.specs if spec.config is None)
-    read = [read_text(path) for path in paths if path.is_file()]
+    """Return the content of the configurations that the job's specs name, and the state of their data, where they are on this machine."""
+    paths = [Path(spec.model) / "config.json" for spec in job.specs if spec.config is None]
+    named = [name for spec in job.specs for name in (spec.model, spec.data.tokenizer if spec.data is not None else "") if name]
+    commits = [cached_commit(name) for name in named if not Path(name).is_absolute()]
+    read = [read_text(path) for path in (*paths, *commits) if path.is_file()]
     return [*read, *(line for spec in job.specs if spec.data is not None for line in _state(spec.data))]
 
 
 def _state(data: DataSource) -> list[str]:
     """Return name, size and time of change of each file of a data set and of its tokenizer; nothing for what is elsewhere."""
     found = []
-    for named in (data.path, data.tokenizer):
-        place = Path(named)
-        files = sorted(place.rglob("*"))[:MOST_FILES] if named and place.is_dir() else [place] if named else []
-        for path in files:
+    places = [Path(named) for named in (data.path, data.tokenizer) if named]
+    if data.kind == "cache":
+        places.append(cached_data(data.path))
+    for place in places:
+        for path in sorted(place.rglob("*"))[:MOST_FILES] if place.is_dir() else [place]:
             if path.is_file():
                 about = path.stat()
                 found.append(f"{path} {about.st_size} {about.st_mtime_ns}")

@@ -31,7 +31,7 @@ def data_of(plan: TrainingPlan, evidence: Evidence, model: str, own: Sequence[st
         return None, f"which column of {path} is tokenised is not known"
     target, _ = _column(plan.calls.get("target_tokenizer", ()), evidence)
     named = plan.constant("tokenizer.name")
-    tokenizer = named if isinstance(named, str) else model
+    tokenizer = as_written(named, evidence) if isinstance(named, str) else model
     place = beside(tokenizer, evidence)
     return DataSource(kind, path, column, target, split, name, prefix, place, columns=() if column else tuple(own)), ""  # type: ignore[arg-type]
 
@@ -106,6 +106,16 @@ def _file(call: Call) -> str:
     return _text(value)
 
 
+def as_written(name: str, evidence: Evidence) -> str:
+    """Return a name as the code has it: settings hold names in lower case, folders and the Hugging Face cache don't."""
+    for call in evidence.facts.calls:
+        for argument in (*call.arguments, *call.keywords.values()):
+            for one in alternatives_of(argument.value):
+                if isinstance(one, Known) and isinstance(one.value, str) and one.value.lower() == name:
+                    return one.value
+    return name
+
+
 def beside(path: str, evidence: Evidence) -> str:
     """Return a path of this machine in full, from here or from beside the file that names it; any other text as it is."""
     places = (Path(path), Path(evidence.document.path).parent / path) if path else ()
@@ -114,9 +124,23 @@ def beside(path: str, evidence: Evidence) -> str:
 
 def _is_cached(name: str) -> bool:
     """Return whether a data set lies in the Hugging Face cache, or is a folder of its own."""
-    home = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
-    folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
-    return (folder / name.replace("/", "___")).is_dir() or Path(name).is_dir()
+    return cached_data(name).is_dir() or Path(name).is_dir()
+
+
+def cached_data(name: str) -> Path:
+    """Return the folder of the Hugging Face cache in which a data set lies, if it lies there."""
+    return Path(os.environ.get("HF_DATASETS_CACHE") or hugging_face() / "datasets") / name.replace("/", "___")
+
+
+def cached_commit(name: str) -> Path:
+    """Return the file of the Hugging Face cache that names the commit of a checkpoint, if it lies there."""
+    hub = Path(os.environ.get("HF_HUB_CACHE") or hugging_face() / "hub")
+    return hub / f"models--{name.replace('/', '--')}" / "refs" / "main"
+
+
+def hugging_face() -> Path:
+    """Return the folder in which the Hugging Face libraries keep what they downloaded."""
+    return Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
 
 
 def _column(calls: tuple[Call, ...], evidence: Evidence) -> tuple[str, str]:

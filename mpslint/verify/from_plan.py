@@ -16,8 +16,8 @@ from mpslint.facts.values import Items, Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
-from mpslint.verify.from_data import beside, data_of
-from mpslint.verify.frozen import frozen_parts
+from mpslint.verify.from_data import as_written, beside, data_of
+from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
 
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
@@ -131,6 +131,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
         steps=int(steps),
         epochs=epochs,
+        high_watermark=source.known("environment.high_watermark", (int, float)),
         has_fallback=str(source.known("environment.fallback")) == "1",
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
@@ -155,10 +156,9 @@ def _refuse(source: _Source) -> None:
 
 def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     """Return the name of the model, and its configuration where the code writes one itself."""
-    name = source.known("model.name", str)
-    name = name or _given_name(source)
+    name = source.known("model.name", str) or _given_name(source)
     if name:
-        return beside(name, source.evidence), None
+        return beside(as_written(name, source.evidence), source.evidence), None
     for call in source.calls("model_config"):
         cls = next((part for name in call.names for part in name.split(".") if part.endswith("Config")), "")
         if cls and cls != "AutoConfig":
@@ -169,7 +169,7 @@ def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     tokenizer = source.known("tokenizer.name", str)
     if tokenizer and source.known("model.head"):
         source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
-        return beside(tokenizer, source.evidence), None
+        return beside(as_written(tokenizer, source.evidence), source.evidence), None
     raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
 
 
@@ -312,7 +312,11 @@ def _frozen(source: _Source) -> tuple[Frozen, ...]:
     if call is None or source.calls("lora"):
         return ()
     node = next((word.value for word in call.node.keywords if word.arg == "model"), call.node.args[0] if call.node.args else None)
-    return frozen_parts(source.evidence, node.id, call.node.lineno) if isinstance(node, ast.Name) else ()
+    found = frozen_parts(source.evidence, call, node.id) if isinstance(node, ast.Name) else []
+    for one in found:
+        if isinstance(one, Unclear):
+            source.assume(f"which weights line {one.line} freezes is not known: they are all trained")
+    return tuple(one for one in found if isinstance(one, Frozen))
 
 
 def _lora_targets(source: _Source) -> tuple[str, ...]:

@@ -123,3 +123,9 @@ def heap_rules(torch: str, low_watermark: int = 0, high_watermark: int = 0) -> H
     data = {name: value for name, value in platform_data("allocator").items() if name != "watermarks"}
     coalesces = is_at_least(torch, data.pop("coalesces_from"))
     return HeapRules(**data, coalesces=coalesces, low_watermark=low_watermark, high_watermark=high_watermark)
+
+
+def rules_on(machine: Machine, ratio: float | None = None) -> HeapRules:
+    """Return the allocator's rules on a machine. `ratio` is PYTORCH_MPS_HIGH_WATERMARK_RATIO where it is set; 0 never raises."""
+    bounds = limits_of(machine)
+    return heap_rules(machine.torch, bounds.low, bounds.high if ratio is None else int(ratio * bounds.recommended))

@@ -92,6 +92,14 @@ class Frozen:
 
     part: str
     is_trained: bool = False
+    names: tuple[str, ...] = ()
+    """Only weights whose names hold one of these texts; none means all."""
+    begins: bool = False
+    """The names begin with one of them."""
+    others: bool = False
+    """The weights that `names` doesn't pick are meant."""
+    method: str = ""
+    """A method of the part's own that freezes what it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +149,8 @@ class RunSpec:
     """Passes over the training set, which say the steps where its size is known; 0 leaves them at `steps`."""
     has_fallback: bool = False
     """Whether operators without an MPS kernel run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK)."""
+    high_watermark: float | None = None
+    """PYTORCH_MPS_HIGH_WATERMARK_RATIO where the code sets it: MPS raises past so many times the recommended memory, 0 never."""
     attention: Literal["sdpa", "eager"] = "sdpa"
     seed: int = 0
 

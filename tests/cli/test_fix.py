@@ -267,6 +267,20 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
     assert not [name for name in os.listdir(folder) if name.startswith(".mpslint-")]
 
 
+@pytest.mark.parametrize("is_configured", [False, True])
+def test_code_of_this_mac_only_gets_the_short_form(folder: Path, is_configured: bool) -> None:
+    """What the fix would ask the machine is answered; a flag that other machines might share is written too."""
+    (folder / "bad.py").write_text(BAD + 'import torch\ntorch.ones(2).to("cuda")\n')
+    (folder / "train.sh").write_text("accelerate launch --mixed_precision fp16 other.py\n")
+    (folder / "mpslint.toml").write_text("this-mac-only = true\n" if is_configured else "")
+
+    run("bad.py", "train.sh", "--apply", *([] if is_configured else ["--this-mac-only"]))
+
+    assert "fp16=False" in (folder / "bad.py").read_text()
+    assert 'torch.ones(2).to("mps")' in (folder / "bad.py").read_text()
+    assert "--mixed_precision no" in (folder / "train.sh").read_text()
+
+
 def test_a_mistake_of_mpslint_costs_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is one line, the file stays as it was, and the others are fixed."""
     fix_unit = fix_command.fix_unit

@@ -245,6 +245,14 @@ def test_a_plateau_is_calm() -> None:
     assert said_of(observed([2**30] * 5 + [3 * 2**30] * 100)) == []
 
 
+def test_a_jump_is_named_by_what_was_done_before_it() -> None:
+    """Once, and as no warning: the level holds."""
+    run = observed([2 * 2**30] * 60 + [5 * 2**30] * 60)
+    run.marks[60] = "evaluation"
+
+    assert said_of(run) == ["driver memory rose by 3.00 GiB at step 61 (evaluation) and stays there"]
+
+
 def test_swap_and_many_shapes_are_told_once_with_the_finding_of_check() -> None:
     """Each once, however often the run is looked at."""
     lines = said_of(observed([3 * 2**30] * 250, shapes=250), swap=3 * 2**30)

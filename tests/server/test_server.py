@@ -202,6 +202,21 @@ def test_the_text_in_the_editor_counts_and_not_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "train.py").read_text() == "x = 1\n"
 
 
+def test_a_file_is_checked_within_the_runs_of_its_project(tmp_path: Path) -> None:
+    """A script that imports a module decides what is said of it, as it is on the disk and as it is typed."""
+    train = 'import torch\nimport helpers\n\nhelpers.widened(torch.ones(2).to("mps"))\n'
+    helpers = "def widened(batch):\n    return batch.double()\n"
+    (tmp_path / "train.py").write_text(train)
+    (tmp_path / "helpers.py").write_text(helpers)
+    first, second = (tmp_path / "train.py").as_uri(), (tmp_path / "helpers.py").as_uri()
+    with Editor(tmp_path) as editor:
+        assert [one["code"] for one in editor.open(second, helpers)] == ["MPS116"]
+        editor.open(first, train)
+        assert [one["code"] for one in editor.published(second)] == ["MPS116"]
+        editor.change(first, train.replace('"mps"', '"cpu"'))
+        assert editor.published(second) == []
+
+
 def test_what_is_closed_shows_nothing(tmp_path: Path) -> None:
     """A file, a cell that was deleted, and the cells of a notebook."""
     uri, notebook = (tmp_path / "train.py").as_uri(), (tmp_path / "train.ipynb").as_uri()

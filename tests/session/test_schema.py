@@ -137,6 +137,7 @@ ignore = []
 exclude = ["old/"]
 severity = "warning"
 unsafe = true
+this-mac-only = true
 rules = ["ours"]
 [per-file-ignores]
 "*.ipynb" = ["MPS101"]

@@ -7,8 +7,11 @@ import random
 
 import pytest
 
-from mpslint.verify.emulator.allocator import AllocatorModel, Block
-from mpslint.verify.platform import heap_rules
+from mpslint.verify.child.late_allocator import LateAllocator
+from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
+from mpslint.verify.emulator.pools import Block
+from mpslint.verify.platform import heap_rules, rules_on
+from mpslint.verify.spec import Machine
 
 MB = 2**20
 OLD, NEW = "2.13", "2.14"
@@ -112,3 +115,27 @@ def test_pressure_makes_old_torch_collect() -> None:
 def test_an_empty_tensor_needs_no_buffer() -> None:
     """A tensor of no bytes is no allocation."""
     assert model(OLD).allocate(0) is None
+
+
+@pytest.mark.parametrize(("ratio", "raises"), [("0.0", False), ("0.1", True), ("", False)])
+def test_a_script_sets_the_limit_before_its_first_tensor(monkeypatch: pytest.MonkeyPatch, ratio: str, raises: bool) -> None:
+    """MPS reads PYTORCH_MPS_HIGH_WATERMARK_RATIO when the first buffer is made: 0.0 never raises, and the text tells the limit in force."""
+    late = LateAllocator(Machine(torch=OLD, memory_gb=16))
+    if ratio:
+        monkeypatch.setenv("PYTORCH_MPS_HIGH_WATERMARK_RATIO", ratio)
+    late.allocate(MB)
+    monkeypatch.setenv("PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.01")
+    if raises:
+        with pytest.raises(OutOfMemoryError, match=r"max allowed: 1\.\d+ GiB"):
+            late.allocate(2000 * MB)
+    else:
+        assert late.allocate(2000 * MB) is not None
+
+
+def test_without_a_limit_nothing_raises() -> None:
+    """PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lets a run take more than the Mac has."""
+    late = LateAllocator(Machine(torch=NEW, memory_gb=8))
+    late.rules = rules_on(late.machine, 0.0)
+
+    assert late.rules.high_watermark == 0
+    assert rules_on(late.machine).high_watermark > 8 * 1000 * MB

@@ -59,6 +59,16 @@ def test_folders_and_files_beside_the_script_are_found(tmp_path: Path) -> None:
     assert (spec.data.path, spec.data.column) == (str(tmp_path / "data" / "train.jsonl"), "text")
 
 
+def test_names_keep_their_capitals(tmp_path: Path) -> None:
+    """A folder `Models/Tiny`, or Qwen/Qwen2.5 in the Hugging Face cache, is not there in lower case."""
+    code = (HEAD + TAIL).replace("models/tiny", "Qwen/Qwen2.5-0.5B")
+    spec = planned(tmp_path, code).spec
+
+    assert spec.model == "Qwen/Qwen2.5-0.5B"
+    assert spec.data is not None
+    assert spec.data.tokenizer == "Qwen/Qwen2.5-0.5B"
+
+
 def test_what_is_assumed_for_want_of_data_is_marked(tmp_path: Path) -> None:
     """Lengths and steps are assumed only as long as the data can't be read, and the plan says which lines these are."""
     found = planned(tmp_path, HEAD + TAIL)
@@ -82,15 +92,80 @@ def test_a_model_given_to_a_trainer_by_name_is_read(tmp_path: Path) -> None:
         ("for param in model.parameters():\n    param.requires_grad = False\n", (Frozen(""),)),
         ("for name, p in model.bert.named_parameters():\n    p.requires_grad = False\n", (Frozen("bert"),)),
         ("model.requires_grad_(False)\nmodel.classifier.requires_grad_(True)\n", (Frozen(""), Frozen("classifier", True))),
-        ("for n, p in model.named_parameters():\n    if 'bias' in n:\n        p.requires_grad = False\n", ()),
+        ("for n, p in model.named_parameters():\n    if 'bias' in n:\n        p.requires_grad = False\n", (Frozen("", names=("bias",)),)),
+        (
+            "for n, p in model.named_parameters():\n    if not n.startswith(('classifier', 'pooler')):\n        p.requires_grad_(False)\n",
+            (Frozen("", names=("classifier", "pooler"), begins=True, others=True),),
+        ),
+        (
+            "for n, p in model.named_parameters():\n    p.requires_grad = any(k in n for k in ['classifier'])\n",
+            (Frozen("", True, ("classifier",)), Frozen("", False, ("classifier",), others=True)),
+        ),
+        ("def freeze(m):\n    for p in m.parameters():\n        p.requires_grad = False\nfreeze(model.bert)\n", (Frozen("bert"),)),
+        ("model.freeze_feature_encoder()\n", (Frozen("", method="freeze_feature_encoder"),)),
+        ("for p in model.parameters():\n    if p.dim() > 1:\n        p.requires_grad = False\n", ()),
+        ("for p in model.parameters():\n    print(p.shape)\n", ()),
         ("teacher = AutoModelForSequenceClassification.from_pretrained('x')\nteacher.requires_grad_(False)\n", ()),
         ("for p in other.parameters():\n    p.requires_grad = False\n", ()),
     ],
-    ids=["all", "a part", "all but the head", "by name", "a teacher", "another model"],
+    ids=[
+        "all",
+        "a part",
+        "all but the head",
+        "by name",
+        "but by names",
+        "by a choice",
+        "in a function",
+        "by its own method",
+        "by something else",
+        "a look",
+        "a teacher",
+        "another model",
+    ],
 )
 def test_frozen_parts_are_those_of_the_trained_model(tmp_path: Path, code: str, frozen: tuple[Frozen, ...]) -> None:
     """Only what is certain counts: the model that the trainer gets, without a choice among its weights."""
     assert planned(tmp_path, HEAD + code + TAIL).spec.frozen == frozen
+
+
+INSIDE = """
+def freeze(net, keep):
+    for p in net.parameters():
+        p.requires_grad = False
+    net.classifier.requires_grad_(True)
+
+def train(net):
+    freeze(net, 1)
+    Trainer(model=net, args=TrainingArguments("out"), train_dataset=d).train()
+
+def main():
+    model = AutoModelForSequenceClassification.from_pretrained("models/tiny")
+    model.bert.embeddings.requires_grad_(False)
+    train(model)
+
+main()
+"""
+
+
+def test_freezing_is_followed_through_functions(tmp_path: Path) -> None:
+    """The function that makes the model, the one that trains it and the one that freezes it."""
+    spec = planned(tmp_path, HEAD.partition("model =")[0] + INSIDE).spec
+
+    assert spec.frozen == (Frozen("bert.embeddings"), Frozen(""), Frozen("classifier", True))
+
+
+def test_freezing_that_is_not_understood_is_said(tmp_path: Path) -> None:
+    """All are taken to be trained, which the report tells."""
+    found = planned(tmp_path, HEAD + "for p in model.parameters():\n    if p.dim() > 1:\n        p.requires_grad = False\n" + TAIL)
+
+    assert any(line.startswith("which weights line ") for line in found.assumptions)
+
+
+def test_a_limit_of_its_own_is_read(tmp_path: Path) -> None:
+    """PYTORCH_MPS_HIGH_WATERMARK_RATIO says when MPS raises."""
+    spec = planned(tmp_path, "import os\nos.environ['PYTORCH_MPS_HIGH_WATERMARK_RATIO'] = '0.0'\n" + HEAD + TAIL).spec
+
+    assert spec.high_watermark == 0.0
 
 
 def test_freezing_after_the_training_is_no_part_of_it(tmp_path: Path) -> None:

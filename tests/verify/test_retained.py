@@ -14,9 +14,10 @@ pytest.importorskip("transformers")
 import torch
 
 from mpslint.verify.child.emulate import emulate
-from mpslint.verify.emulator.allocator import AllocatorModel, Block, OutOfMemoryError
+from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import heap_rules

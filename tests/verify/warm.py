@@ -34,7 +34,7 @@ def forked(job: Job, limits: Limits, progress: Any = None, name: str = "", lodgi
     assert lodging is not None
     with tempfile.TemporaryDirectory() as place, work.Results(Path(place) / "result.jsonl", None, name) as results:
         asked, output = Path(place) / "job.json", Path(place) / "output"
-        asked.write_text(to_json(job), encoding="utf-8")
+        asked.write_text(f"[{to_json(job)}]", encoding="utf-8")
         output.touch()
         number = os.fork()
         if number == 0:

@@ -145,15 +145,14 @@ def warm_up(jobs: Sequence[Job]) -> None:
 def _forked(job: Job, descriptor: int) -> int:
     """Have a copy of this process do a job; return its number."""
     pid = os.fork()
-    if pid:
-        return pid
-    code = 1
-    try:
-        code = answer(job, descriptor)
-    finally:
-        sys.stdout.flush()
-        END(code)
-    return 0
+    if pid == 0:
+        code = 1
+        try:
+            code = answer(job, descriptor)
+        finally:
+            sys.stdout.flush()
+            END(code)
+    return pid
 
 
 if __name__ == "__main__":

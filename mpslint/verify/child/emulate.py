@@ -21,7 +21,7 @@ from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
 from mpslint.verify.emulator.segment import Family, Segment
 from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
-from mpslint.verify.platform import heap_rules, is_at_least, limits_of, precision_outcome
+from mpslint.verify.platform import is_at_least, precision_outcome, rules_on
 from mpslint.verify.spec import Evaluation, Machine, RunSpec
 
 Progress = Callable[[int, int, StepRecord], None]
@@ -77,8 +77,7 @@ class EmulatedRun:
         self.rig = Rig(spec, machine)
         self.keys = Keys()
         self.exhausted, self.failure = 0, ""
-        bounds = limits_of(machine)
-        self.model = AllocatorModel(heap_rules(machine.torch, bounds.low, bounds.high))
+        self.model = AllocatorModel(rules_on(machine, spec.high_watermark))
         self.replay = Replay(self.model)
 
     def run(self, steps: int, progress: Progress) -> RunResult:
@@ -155,7 +154,7 @@ class EmulatedRun:
 
     def _may_run_out(self, planned: Planned, largest: Replay, first: Family) -> bool:
         """Return whether what graphs keep by the end of the run may pass the limit together with the highest peak."""
-        if self.exhausted or not first.is_fitted or planned.retained <= self.model.retained:
+        if self.exhausted or not self.model.rules.high_watermark or not first.is_fitted or planned.retained <= self.model.retained:
             return False
         return planned.retained + max(largest.highest, self.model.peak - self.model.retained) > self.model.rules.high_watermark
 

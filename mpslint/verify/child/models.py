@@ -188,4 +188,12 @@ def freeze(model: Any, parts: Sequence[Frozen]) -> None:
             part = functools.reduce(getattr, one.part.split("."), model) if one.part else model
         except AttributeError:
             raise ReadError(f"the model has no part {one.part!r}, whose weights the code freezes") from None
-        part.requires_grad_(one.is_trained)
+        if one.method:
+            if not hasattr(part, one.method):
+                raise ReadError(f"the model has no method {one.method!r}, by which the code freezes weights")
+            getattr(part, one.method)()
+            continue
+        for name, parameter in part.named_parameters():
+            is_picked = not one.names or any(name.startswith(text) if one.begins else text in name for text in one.names)
+            if is_picked is not one.others:
+                parameter.requires_grad_(one.is_trained)

@@ -28,6 +28,7 @@ from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.kept import kept_by_line
+from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
@@ -52,7 +53,7 @@ from mpslint.verify.child.torch_patches import (
 )
 from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.child.workers import check_workers
-from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
+from mpslint.verify.emulator.allocator import OutOfMemoryError
 from mpslint.verify.emulator.intercept import Interceptor
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -61,7 +62,7 @@ from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
-from mpslint.verify.platform import heap_rules, is_at_least, limits_of
+from mpslint.verify.platform import is_at_least, limits_of
 
 SHARE_OF_TIME = 0.6
 EXIT = os._exit
@@ -85,7 +86,7 @@ class Stage:
         self.is_emulated = self.script.device == "emulated"
         bounds = limits_of(job.machine)
         self.recommended = bounds.recommended
-        self.allocator = AllocatorModel(heap_rules(job.machine.torch, bounds.low, bounds.high))
+        self.allocator = LateAllocator(job.machine)
         self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
         self.keys = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)

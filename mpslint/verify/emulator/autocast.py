@@ -22,7 +22,7 @@ class Autocast(TorchFunctionMode):
 
     def __exit__(self, *error: Any) -> None:
         self._weights.clear()
-        super().__exit__(*error)
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from mpslint.verify.emulator.allocator import AllocatorModel, Block
+from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.pools import Block
 
 
 @dataclass(slots=True)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from mpslint.verify.emulator.allocator import AllocatorModel, Block
+from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.breakdown import GRADIENTS, OPTIMIZER, WEIGHTS
+from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.segment import Owner, Segment
 
 
