@@ -35,6 +35,9 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
             print_line(out, file.path, finding)
         if not quiet and (following is None or following.target != file.target):
             out.wrapped((f"For {file.target}", "dim"))
+    beyond = next((file.target for file in files if file.target), "")
+    if beyond and not quiet and not found_in:
+        out.wrapped((f"For {beyond}", "dim"))
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")

@@ -75,7 +75,7 @@ class FileView:
     path: str
     kind: str = ""
     target: str = ""
-    """The Target in words, with the packages that the file speaks of."""
+    """The Target in words, with the packages that the file speaks of; without findings '', unless the Target is newer than known."""
     findings: tuple[FindingView, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
     silenced: int = 0
@@ -96,7 +96,7 @@ def view(result: FileResult) -> FileView:
     return FileView(
         document.path,
         document.kind.value,
-        target_line(checked.target, document) if checked.findings else "",
+        target_line(checked.target, document) if checked.findings or checked.target.newer else "",
         tuple(_finding(document, finding, lines) for finding in checked.findings),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
         len(checked.silenced),

@@ -54,7 +54,7 @@ class Target:
     def newer(self) -> Mapping[str, Version]:
         """The packages whose version is newer than any that the knowledge covers, with the newest that it does."""
         known = newest_versions()
-        return {name: known[name] for name, version in self.versions.items() if name in known and _is_newer(version, known[name])}
+        return {name: known[name] for name, version in self.versions.items() if name in known and _is_newer(name, version, known[name])}
 
     def reach(self, versions: VersionRange) -> str:
         """Return up to which version an outcome for a range is known, ` (known up to torch 2.15)`; '' where the Target lies within.
@@ -70,18 +70,22 @@ class Target:
         """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
         macos = self.choices[MACOS]
         mac = [f"macOS {format_version(macos.version)}", self.chip.upper(), f"{self.memory_gib} GB" if self.memory_gib else ""]
-        groups: dict[str, list[str]] = {macos.source: [" ".join(filter(None, mac))]}
+        groups: dict[str, list[str]] = {macos.source + self._beyond(MACOS): [" ".join(filter(None, mac))]}
         for name in packages:
             choice = self.choices.get(name)
             if choice is not None:
-                newer = f", newer than {format_version(self.newer[name])}, the newest known" if name in self.newer else ""
-                groups.setdefault(choice.source + newer, []).append(f"{name} {choice.shown}")
+                groups.setdefault(choice.source + self._beyond(name), []).append(f"{name} {choice.shown}")
         return "; ".join(f"{', '.join(names)} ({source})" for source, names in groups.items())
 
+    def _beyond(self, name: str) -> str:
+        """Return what is said of a version that is newer than any known; '' of another."""
+        return f", newer than {format_version(self.newer[name])}, the newest known" if name in self.newer else ""
 
-def _is_newer(version: Version, known: Version) -> bool:
-    """Return whether a version is newer than the newest known one, of which a later patch release is no news."""
-    return version[:2] > known[:2]
+
+def _is_newer(name: str, version: Version, known: Version) -> bool:
+    """Return whether a version is newer than the newest known one, of which a later patch release (of macOS, any release) is no news."""
+    parts = 1 if name == MACOS else 2
+    return version[:parts] > known[:parts]
 
 
 def default_target() -> Target:

@@ -213,3 +213,12 @@ def test_closed_and_full_streams_are_no_findings(folder: Path, line: str, code: 
     assert done.returncode == code
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_clean_file_says_when_its_versions_are_newer_than_the_knowledge(folder: Path) -> None:
+    """Nothing was found may only mean that nothing is known yet."""
+    (folder / "clean.py").write_text("import torch\n")
+    done = run("check", "clean.py", "--torch", "99.0", cwd=folder)
+    assert "torch 99.0 (option, newer than " in done.stdout
+    assert "Nothing wrong for MPS in 1 file." in done.stdout
+    assert "newer than" not in run("check", "clean.py", "--torch", "2.13", cwd=folder).stdout

@@ -15,7 +15,7 @@ from mpslint.session.targeting import target_for
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target.packages import newest_versions
-from mpslint.target.target import default_target, with_mac, with_versions
+from mpslint.target.target import default_target, given, resolved, with_mac, with_versions
 from tests.notebooks import notebook
 
 
@@ -229,3 +229,11 @@ def test_conflicts_are_said_with_their_sources(tmp_path: Path) -> None:
 
     assert any("trl 1.16.0 (requirements.txt) requires transformers" in conflict for conflict in target.conflicts)
     assert default_target().conflicts == ()
+
+
+def test_a_macos_newer_than_known_is_said_but_not_its_point_releases() -> None:
+    """A later macOS is beyond the knowledge; a point release of the newest known one isn't."""
+    newest = newest_versions()["macos"][0]
+    later = resolved(default_target(), given({"macos": str(newest + 1)}, "option"), {})
+    assert later.describe(("torch",)).startswith(f"macOS {newest + 1} (option, newer than {newest}, the newest known)")
+    assert resolved(default_target(), given({"macos": f"{newest}.3"}, "option"), {}).newer == {}
