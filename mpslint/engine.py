@@ -178,6 +178,7 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             message, fix = fill(outcome.message, match, evidence), _fix(rule, match, evidence)
             message += evidence.target.reach(outcome.versions)
             match, fix = _at_decision(rule, match, fix, evidence, shown)
+            match, fix = _where_asked(match, fix, evidence, shown)
             found.append(
                 Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
             )
@@ -236,6 +237,17 @@ def _at_decision(rule: Rule, match: Match, fix: Fix | None, evidence: Evidence, 
         return replace(match, related=(Related(origin, "decides the value"), *others)), fix
     taken = Related(match.span, f"{match.values.get('spelling', 'it')} takes this value")
     return replace(match, span=origin, related=(taken, *others)), fix
+
+
+def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> tuple[Match, Fix | None]:
+    """Return a match at the call that takes its value, where that is in a file that is asked about and the value itself is not."""
+    if shown is None or match.call is None or evidence.document.part_at(match.span.start).first_line in shown:
+        return match, fix
+    taken = evidence.span_of(match.call.node)
+    if evidence.document.part_at(taken.start).first_line not in shown:
+        return match, fix
+    moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *match.related))
+    return moved, Fix(Safety.MANUAL, fix.summary) if fix is not None else None
 
 
 def _why(rule: Rule) -> str:

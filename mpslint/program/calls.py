@@ -26,7 +26,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import builtin, commandline, commands, composed, config_files, environment
+from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment
 from mpslint.program.machine import DEEPEST_CALL, Machine
 
 FEW_STEPS = 20_000
@@ -165,12 +165,16 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
     if name in platform.bags:
         return _bag(m, name, arguments, node)
+    if name in platform.section_readers:
+        return m.made(Instance(name))
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
         return config
     if name in platform.config_functions and (config := composed.call_config(m, name, arguments, node)) is not None:
         return config
+    if name in platform.builders:
+        return built.build(m, name, arguments, node)
     if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
         return started
     if name in platform.dataclass_parsers:
@@ -224,7 +228,7 @@ def _composed(m: Machine, function: Function) -> Value | None:
             continue
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
-        config = m.project.compose_config(m, *texts) if len(texts) == 2 and m.project is not None else None
+        config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
         return config_files.as_object(config) if isinstance(config, Mapping) else None
     return None
 
@@ -259,7 +263,9 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | N
             m.store.write(instance.slots, name, argument.value)
         for name, argument in arguments.keywords.items():
             m.store.write(instance.slots, name, argument.value)
-    if outside and node is not None:
+    if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
+        built.build(m, builder, arguments, node)
+    elif outside and node is not None:
         inherited = {
             name: Argument(value, origin_of(value))
             for name in cls.all_fields()
@@ -290,6 +296,8 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
         found = _entry_of_bag(receiver, arguments, node)
         if found is not None:
             return found
+    if isinstance(receiver, Instance) and receiver.name in m.platform.section_readers:
+        return config_files.ask_sections(m, receiver, method, arguments, node)
     if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
         return config
     result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))

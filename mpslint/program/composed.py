@@ -50,7 +50,7 @@ def call_config(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> 
     return None
 
 
-def _entries(value: Value) -> dict[str, Value] | None:
+def entries_of(value: Value) -> dict[str, Value] | None:
     """Return the keys of a configuration with their values; None for what is none."""
     if isinstance(value, Mapping):
         return {str(key): entry.value for key, entry in value.slots.items() if isinstance(entry, Entry)}
@@ -64,27 +64,27 @@ def _merged(arguments: Arguments) -> Value:
     result: dict[str, Value] = {}
     is_whole = not arguments.is_open
     for argument in arguments.positional:
-        entries = _entries(argument.value)
+        entries = entries_of(argument.value)
         is_whole = is_whole and entries is not None
         if entries is None:
             result = {key: _weak(value) for key, value in result.items()}
-        result = _on_top(result, entries or {})
+        result = on_top(result, entries or {})
     return Instance(OBJECT, slots=dict(result), fallback="" if is_whole else "another file")
 
 
-def _on_top(below: dict[str, Value], above: dict[str, Value]) -> dict[str, Value]:
+def on_top(below: dict[str, Value], above: dict[str, Value]) -> dict[str, Value]:
     result = dict(below)
     for key, value in above.items():
-        inner, old = _entries(value), _entries(result[key]) if key in result else None
+        inner, old = entries_of(value), entries_of(result[key]) if key in result else None
         if inner is None:
             result[key] = value
         else:
-            result[key] = Instance(OBJECT, slots=dict(_on_top(old or {}, inner)))
+            result[key] = Instance(OBJECT, slots=dict(on_top(old or {}, inner)))
     return result
 
 
 def _weak(value: Value) -> Value:
-    inner = _entries(value)
+    inner = entries_of(value)
     return weakened(value) if inner is None else Instance(OBJECT, slots={key: _weak(one) for key, one in inner.items()})
 
 
@@ -138,24 +138,24 @@ def instantiated(m: Machine, config: Value, arguments: Arguments, node: ast.Call
     from mpslint.program.calls import Arguments as Given
     from mpslint.program.calls import call_value
 
-    entries = _entries(config)
+    entries = entries_of(config)
     target = entries.get(TARGET) if entries is not None else None
     if entries is None or not (isinstance(target, Known) and isinstance(target.value, str)):
         return None
     given: dict[str, Argument] = {}
     for key, value in entries.items():
         if not key.startswith("_"):
-            inner = _entries(value)
+            inner = entries_of(value)
             made = instantiated(m, value, Given((), {}, False), node) if inner is not None and TARGET in inner else value
             given[key] = Argument(made if made is not None else UNKNOWN, origin_of(value), unpacked=True)
     given.update({name: one for name, one in arguments.keywords.items() if not name.startswith("_")})
     partial = entries.get(PARTIAL)
     if isinstance(partial, Known) and partial.value is True:
         return Instance("functools.partial")
-    return call_value(m, named(m, target.value), None, Given(arguments.positional[1:], given, arguments.is_open), node)
+    return call_value(m, named_by(m, target.value), None, Given(arguments.positional[1:], given, arguments.is_open), node)
 
 
-def named(m: Machine, name: str) -> Value:
+def named_by(m: Machine, name: str) -> Value:
     """Return what a dotted name means: a class or function of the project, else one of outside."""
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1) if m.project is not None else ():

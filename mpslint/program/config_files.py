@@ -14,8 +14,8 @@ from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
 from mpslint.facts.facts import Argument
-from mpslint.facts.values import UNKNOWN, Entry, Instance, Items, Known, Mapping, Value, join_all, weakened
-from mpslint.program.started import as_written
+from mpslint.facts.values import UNKNOWN, Entry, Instance, Items, Known, Mapping, Symbol, Value, join_all, weakened
+from mpslint.program.started import as_written, converted
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
@@ -89,7 +89,7 @@ class ConfigFiles:
     def _mapping(self, path: str) -> ConfigMapping | None:
         if path not in self.mappings:
             text = self._text(path)
-            self.mappings[path] = first_mapping(text) if text is not None else None
+            self.mappings[path] = first_mapping(text, path) if text is not None else None
         return self.mappings[path]
 
     def _tree(self, mapping: ConfigMapping, path: str) -> Tree:
@@ -226,6 +226,36 @@ def read(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value |
     is_object = name in m.platform.config_objects
     found = m.project.load_config(m, str(path.value), path.weak, is_object) if path is not None else None
     return as_object(found) if isinstance(found, Mapping) and is_object else found
+
+
+_KINDS = {"getint": "builtins.int", "getfloat": "builtins.float", "get": "builtins.str"}
+_SWITCHES = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
+
+
+def ask_sections(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+    """Return what a method of an object that reads files of sections gives (`parser.getint("train", "batch")`); `read` notes the file."""
+    values = [argument.value for argument in arguments.positional]
+    if method == "read" and values:
+        path = _path_of(m, values[0], node)
+        found = m.project.load_config(m, str(path.value), path.weak) if path is not None and m.project is not None else None
+        if not isinstance(found, Mapping):
+            parser.fallback = "another file"
+        for key, entry in found.slots.items() if isinstance(found, Mapping) else ():
+            m.store.write(parser.slots, key, entry.value)
+        return UNKNOWN
+    if not (len(values) == 2 and all(isinstance(value, Known) for value in values)):
+        return UNKNOWN
+    section, key = (str(value.value) for value in values if isinstance(value, Known))
+    held = parser.slots.get(section)
+    entry = held.slots.get(key.lower()) if isinstance(held, Mapping) else None
+    text = entry.value if isinstance(entry, Entry) else None
+    if not isinstance(text, Known):
+        return UNKNOWN
+    if method == "getboolean":
+        switch = _SWITCHES.get(str(text.value).lower())
+        return Known(switch, text.origin, text.weak) if switch is not None else UNKNOWN
+    word = Argument(text, text.origin)
+    return converted(word, Symbol(_KINDS[method]), None, text.origin) if method in _KINDS else UNKNOWN
 
 
 def as_object(config: Mapping) -> Instance:

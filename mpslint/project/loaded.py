@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from mpslint.config.sections import ENDINGS as SECTIONED
+from mpslint.config.sections import read_sections
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
@@ -14,7 +16,7 @@ from mpslint.facts.entries import ConfigMapping, ConfigScalar, ConfigSequence
 from mpslint.facts.values import Known
 from mpslint.project.resolve import folders_above, project_folder
 
-ENDINGS = (".yaml", ".yml", ".json")
+ENDINGS = (".yaml", ".yml", ".json", *SECTIONED)
 LARGEST = 200_000
 """Characters of a configuration file of a run; a larger one holds data."""
 MOST_COMPOSED = 40
@@ -23,7 +25,7 @@ MOST_COMPOSED = 40
 MOST_ROUNDS = 4
 """Times that defaults lists override what others choose."""
 _OWN_FLAGS = {"--config-name": "name", "-cn": "name", "--config-path": "folder", "-cp": "folder"}
-_PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json))["']""")
+_PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json|toml|ini|cfg))["']""")
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
 _INITIALIZED = re.compile(r"\binitialize\(([^)]*)\)")
 _BY_CALL = re.compile(r"\bcompose\(([^)]*)\)")
@@ -218,9 +220,9 @@ def _choices(item: ConfigMapping) -> Iterator[tuple[str, str | None]]:
         yield key, value
 
 
-def first_mapping(text: str) -> ConfigMapping | None:
-    """Return what a configuration file holds; None for one that holds something else, or cannot be read."""
+def first_mapping(text: str, path: str = "") -> ConfigMapping | None:
+    """Return what a configuration file holds, read by the name of its path; None for one that holds something else, or cannot be read."""
     if len(text) > LARGEST:
         return None
-    config = read_yaml_source(text)
+    config = read_sections(text, path.endswith(".toml")) if path.endswith(SECTIONED) else read_yaml_source(text)
     return config.mappings[0] if len(config.mappings) == 1 and not config.problem else None

@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError
 from mpslint.core.outside import read_file
@@ -85,7 +86,8 @@ def _unlisted(options: Options, path: str) -> Document | None:
     if os.path.basename(path) == COMMAND_LINE_FILE:
         return None
     try:
-        document = open_document(found, read_file(path, LARGEST_PROJECT_FILE), options)
+        data = read_file(path, LARGEST_PROJECT_FILE)
+        document = read(path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, options)
     except ReadError:
         return None
     return document if document.kind in READ else None
@@ -182,7 +184,8 @@ class Runs:
             return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode(), Kind.SHELL)
         found = self.opened.get(path) or Found(self._shown(path), is_named=False)
         try:
-            document = open_document(found, read_bytes(found, self.options), self.options)
+            data = read_bytes(found, self.options)
+            document = read(found.path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, self.options)
         except ReadError:
             return None
         return document if document.kind in READ else None
