@@ -1,4 +1,4 @@
-"""Code that stops where there is no CUDA: an `assert`, a `raise` or an exit under a question for it."""
+"""Code that stops where there is no CUDA, or no package that needs it: an `assert`, a `raise` or an exit under a question for it."""
 
 from __future__ import annotations
 
@@ -14,26 +14,35 @@ from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
 from mpslint.target.target import Target
 
-WORDS = ("cuda",)
-"""One of these stands in every function in which it finds something."""
 STOPS = ("assert", "raise", *(name.rsplit(".", 1)[-1] for name in sorted(ENDS)))
+
+
+def words(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield words of which one stands in every function in which it finds something."""
+    yield from [name.rsplit(".", 1)[-1] for name in options["questions"]] if options else ["cuda"]
+
+
+def _questions(options: Mapping[str, Any]) -> frozenset[str]:
+    """Return the questions that are meant: for CUDA, or those that `questions` names."""
+    return frozenset(options["questions"]) if options else load_platform().cuda_questions
 
 
 def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield what stands in every such file: a question for CUDA, and what stops there."""
-    yield load_platform().cuda_questions, STOPS
+    yield _questions(options), STOPS
 
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document may ask for CUDA."""
-    return may_ask_for_cuda(document)
+    """Return whether a Document may ask one of the questions."""
+    return may_ask_for_cuda(document) if not options else any(map(document.holds, words(options)))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each question for CUDA whose answer on a Mac ends the program, at the question."""
+    """Yield each question whose answer on a Mac ends the program, at the question. Option: `questions`, others than those for CUDA."""
+    questions = _questions(options)
     for choice in evidence.facts.choices:
         node = choice.node
-        if choice.source not in load_platform().cuda_questions or isinstance(node, ast.IfExp):
+        if choice.source not in questions or isinstance(node, ast.IfExp):
             continue
         if isinstance(node, ast.Assert):
             ends, what = not choice.answer, "the assertion fails"
