@@ -19,7 +19,7 @@ STOPS = ("assert", "raise", *(name.rsplit(".", 1)[-1] for name in sorted(ENDS)))
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield words of which one stands in every function in which it finds something."""
-    yield from [name.rsplit(".", 1)[-1] for name in options["questions"]] if options else ["cuda"]
+    yield from options["questions"] if options else ["cuda"]
 
 
 def _questions(options: Mapping[str, Any]) -> frozenset[str]:
@@ -34,7 +34,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document may ask one of the questions."""
-    return may_ask_for_cuda(document) if not options else any(map(document.holds, words(options)))
+    return may_ask_for_cuda(document) if not options else any(document.holds(name.rsplit(".", 1)[-1]) for name in words(options))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
