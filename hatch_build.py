@@ -32,7 +32,7 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
         from mpslint.gate.needs import compiled_words
-        from mpslint.rule.rule import load_rules
+        from mpslint.rule.loading import load_rules
 
         target = target.with_name("_words.py")
         target.write_text(

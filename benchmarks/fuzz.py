@@ -29,12 +29,12 @@ from mpslint.core.folders import forget_disk
 from mpslint.diagnose import diagnose
 from mpslint.diagnose.log import read_log
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import load_rules
-from mpslint.session.baseline import SCHEMA, Entry, load_baseline
+from mpslint.rule.loading import load_rules
+from mpslint.session.baseline import SCHEMA, BaselineEntry, load_baseline
 from mpslint.session.configuration import load_configuration
 from mpslint.session.session import Options, check_file
 from mpslint.session.view import view
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.source.reader import read
 from mpslint.target.pins import project_requirements
 from mpslint.target.target import default_target
@@ -90,7 +90,7 @@ OTHERS = {
     "pyproject.toml": '[project]\nname = "x"\ndependencies = ["torch==2.8"]\n[tool.mpslint]\nselect = ["MPS1"]\n',
     ".gitignore": "*.pyc\n!x\n/a/**/b\n[abc]\n",
     "mpslint.toml": 'select = ["MPS1"]\nseverity = "note"\n[target]\ntorch = "2.8"\nmemory = "16GB"\n[per-file-ignores]\n"a*" = ["MPS5"]\n',
-    "baseline.json": json.dumps({"schema": SCHEMA, "findings": [dict.fromkeys(Entry.__slots__, "x")]}),
+    "baseline.json": json.dumps({"schema": SCHEMA, "findings": [dict.fromkeys(BaselineEntry.__slots__, "x")]}),
     "train.log": "{'loss': 1.5, 'epoch': 0.1}\nTraceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    x.cuda()\n"
     "RuntimeError: MPS backend out of memory (MPS allocated: 5.00 GB, other allocations: 1 GB, max allowed: 6 GB)\n",
 }
@@ -140,7 +140,7 @@ def _places(value: Any) -> Any:
 
 def checked_and_fixed(path: Path, data: bytes) -> None:
     """Check and fix a file; raise AssertionError for a fix that is not stable."""
-    view(check_file(Found(str(path), is_named=True), Options(with_plans=True)))
+    view(check_file(FoundFile(str(path), is_named=True), Options(with_plans=True)))
     document = read(str(path), data)
     fixed = fix(document, TARGET, load_rules(), unsafe=True)
     if fixed.is_changed:
@@ -154,7 +154,7 @@ def pinned(path: Path, data: bytes) -> None:
     script.write_text("import torch\nfrom transformers import TrainingArguments\nargs = TrainingArguments('o', fp16=True)\n")
     forget_disk()
     project_requirements(path.parent)
-    check_file(Found(str(script), is_named=True), Options())
+    check_file(FoundFile(str(script), is_named=True), Options())
 
 
 def diagnosed(path: Path, data: bytes) -> None:

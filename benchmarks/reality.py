@@ -18,10 +18,10 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import limits_of
-from mpslint.verify.process import Limits
+from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
 from mpslint.verify.script import ScriptOptions, verify_script
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.work import do_job
 
 ROOT = Path(__file__).parents[1]
@@ -49,20 +49,20 @@ def emulated(report: Mapping[str, Any]) -> RunResult:
     """Return the emulated run of a report."""
     machine = machine_of(report)
     if "spec" in report:
-        answer = do_job(Job("emulate", machine, (from_data(RunSpec, report["spec"]),), SPEC_STEPS), Limits(seconds=900))
+        answer = do_job(Job("emulate", machine, (from_data(RunSpec, report["spec"]),), SPEC_STEPS), ChildLimits(seconds=900))
         if answer.problem:
             raise SystemExit(f"{report['name']}: {answer.problem}")
         return from_data(RunResult, answer.data)
-    options = ScriptOptions(machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), Limits(seconds=900))
+    options = ScriptOptions(machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900))
     result = verify_script(FOLDER / report["script"], options)
     if not result.runs:
         raise SystemExit(f"{report['name']}: {result.problem}")
     return result.runs[0]
 
 
-def machine_of(report: Mapping[str, Any]) -> Machine:
+def machine_of(report: Mapping[str, Any]) -> VerifiedMac:
     """Return the Mac of a report."""
-    return Machine(report["torch"], report["memory"], report.get("transformers", ""), report.get("accelerate", ""), "26")
+    return VerifiedMac(report["torch"], report["memory"], report.get("transformers", ""), report.get("accelerate", ""), "26")
 
 
 def rows_of(report: Mapping[str, Any], result: RunResult) -> Iterator[Row]:

@@ -30,7 +30,7 @@ from mpslint.verify.child.rig import HALF, Rig, make_optimizer
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 ROOT = Path(__file__).parents[1]
 ALLOWED = 0.01
@@ -162,7 +162,7 @@ def predicted(point: Point) -> int:
     """Return the emulated peak of a training step, in bytes."""
     if point.spec is None:
         return predicted_module(point)
-    rig = Rig(point.spec, Machine())
+    rig = Rig(point.spec, VerifiedMac())
     for _ in range(2):
         rig.discard()
         for _ in range(point.spec.accumulation):

@@ -20,7 +20,8 @@ from dialect_pages import write_dialect_pages
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.links import HOME
 from mpslint.report.rule_page import FAMILIES, fix_word, rule_page, worst_of
-from mpslint.rule.rule import Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Rule
 from mpslint.session.schema import configuration_schema
 
 ROOT = Path(__file__).parents[1]

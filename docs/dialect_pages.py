@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.knowledge import read_yaml, rules_folder
-from mpslint.settings.dialect import CallPattern, Default, Dialect, Spelling, Table, load_dialects
+from mpslint.settings.dialect import CallPattern, Default, Dialect, Spelling, Table
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.vocabulary import load_vocabulary
 
 _SHOWN = 12

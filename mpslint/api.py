@@ -163,12 +163,12 @@ class _Opened:
 
 def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
     from mpslint.session.session import configuration_for, read_bytes, rules_for
-    from mpslint.source.files import Found
+    from mpslint.source.files import FoundFile
     from mpslint.source.reader import read
     from mpslint.target.macs import known_chip
     from mpslint.target.target import default_target, given, resolved, with_mac
 
-    data = read_bytes(Found(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
+    data = read_bytes(FoundFile(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
     name = filename or (str(source) if isinstance(source, Path) else "train.py")
     document, configuration = read(name, data), configuration_for(name, options)
     said = ((options.target, "given"), (configuration.target, "configuration"))

@@ -13,7 +13,8 @@ from mpslint.gate.needs import needed
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge
-from mpslint.rule.rule import Rule, is_shipped, load_rules, matching_outcomes
+from mpslint.rule.loading import is_shipped, load_rules
+from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.target.target import Target

@@ -61,7 +61,7 @@ def test_the_examples_of_the_walks_pass(checkout: Path) -> None:
     """The rules that the page adds are tested as all rules are."""
     code = """
 from pathlib import Path
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.examples import example_problems
 rules = load_rules()
 for rule in rules:

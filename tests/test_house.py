@@ -88,3 +88,36 @@ def test_files_of_strangers_have_one_reader(path: Path) -> None:
     names = {call.attr for call in calls if isinstance(call, ast.Attribute)} & {"read_text", "read_bytes", "write_text", "write_bytes"}
     names |= {call.id for call in calls if isinstance(call, ast.Name)} & {"open"}
     assert not names or str(path.relative_to(PACKAGE)).startswith(OPENERS), f"{path.relative_to(ROOT)} opens files by {names}"
+
+
+def _inner_imports(path: Path) -> set[str]:
+    """Return the modules of the package that a file imports anywhere, itself left out."""
+    found = {name for name in imports_of(path) if name.startswith("mpslint.")}
+    modules = {name if _file_of(name).is_file() else name.rpartition(".")[0] for name in found}
+    return {name for name in modules if _file_of(name).is_file() and _file_of(name) != path}
+
+
+def _file_of(module: str) -> Path:
+    place = ROOT.joinpath(*module.split("."))
+    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Whoever reads a file reads what it rests on first; imports in functions and for types count too."""
+    front = PACKAGE / "__init__.py"  # it says the version, and loads everything else when it is asked for
+    left = {path: {_file_of(name) for name in _inner_imports(path)} for path in MODULES if path != front}
+    while leaves := [path for path, rests_on in left.items() if not rests_on & left.keys()]:
+        for path in leaves:
+            del left[path]
+    assert not left, f"these import each other: {sorted(str(path.relative_to(ROOT)) for path in left)}"
+
+
+def test_a_class_name_is_defined_once() -> None:
+    """One word means one thing. The library's own Finding and Edit are what `mpslint.check` gives."""
+    where: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path != PACKAGE / "api.py":
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: files for name, files in where.items() if len(files) > 1} == {}

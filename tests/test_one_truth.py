@@ -13,12 +13,12 @@ from mpslint.core.finding import Severity
 from mpslint.core.versions import Version, format_version
 from mpslint.diagnose.operator_versions import first_version
 from mpslint.engine import check
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
 from mpslint.verify.outcome import Composition, RunResult
 from mpslint.verify.platform import missing_operators, precision_outcome
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
 
 TRAINER = 'from transformers import TrainingArguments\n\nargs = TrainingArguments("out", {0}=True, optim="adamw_torch")\n'
@@ -43,9 +43,9 @@ SEVERITY = {"raises": Severity.ERROR, "wrong": Severity.ERROR, "ignored": Severi
 NEWEST = {"torch": (2, 15), "transformers": (5, 23), "accelerate": (1, 15), "macos": (26,), "lightning": (2, 6)}
 
 
-def machine_of(given: Mapping[str, str]) -> Machine:
+def machine_of(given: Mapping[str, str]) -> VerifiedMac:
     """Return the Mac that verify judges, with these versions."""
-    return Machine(given["torch"], 16, given.get("transformers", ""), given.get("accelerate", ""), given.get("macos", ""))
+    return VerifiedMac(given["torch"], 16, given.get("transformers", ""), given.get("accelerate", ""), given.get("macos", ""))
 
 
 def _before(version: Version) -> Version:

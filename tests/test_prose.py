@@ -14,7 +14,8 @@ import pytest
 from mpslint.cli import group
 from mpslint.core.knowledge import knowledge_files, read_yaml
 from mpslint.report.rule_page import in_general
-from mpslint.rule.rule import Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Rule
 from tests import ROOT
 
 MOST_WORDS = 45

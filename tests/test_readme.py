@@ -16,7 +16,7 @@ import pytest
 
 from mpslint.core.knowledge import parse_toml
 from mpslint.core.links import DOCUMENTATION, HOME
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

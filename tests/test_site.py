@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.links import DOCUMENTATION, rule_url
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.configuration import KEYS
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialects import load_dialects
 
 ROOT = Path(__file__).parents[1]
 

@@ -15,7 +15,7 @@ import pytest
 
 from mpslint.core.knowledge import compiled
 from mpslint.gate.needs import compiled_words
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,7 +14,7 @@ from mpslint.rewrite.diff import cell_diffs
 from mpslint.session.session import Options, check_file, fix_file
 from mpslint.session.view import target_line
 from mpslint.source.document import Document
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 
 
 def answer(name: str, data: bytes | memoryview | str, target: Mapping[str, str], unsafe: bool) -> str:
@@ -27,7 +27,7 @@ def answer(name: str, data: bytes | memoryview | str, target: Mapping[str, str],
 
 def _answer(name: str, data: bytes, target: Mapping[str, str], unsafe: bool) -> dict[str, Any]:
     options = Options(stdin=data, stdin_filename=name, target=target, isolated=True)
-    found = Found(STANDARD_INPUT)
+    found = FoundFile(STANDARD_INPUT)
     result = check_file(found, options)
     if result.problem:
         return {"problem": result.problem, "about": "file"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.facts import Call, Context, Loop
-from mpslint.facts.values import Instance, Known, Symbol, Value
+from mpslint.facts.values import Call, Context, Instance, Known, Loop, Symbol, Value
 from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence

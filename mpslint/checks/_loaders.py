@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Bound, Class, Function, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Bound, Function
+from mpslint.facts.values import Bound, Call, Function
 
 
 def mapped_function(call: Call) -> Function | None:

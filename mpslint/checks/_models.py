@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mpslint.checks._gradients import SWITCHES, last_value
-from mpslint.facts.facts import Loop
+from mpslint.facts.values import Loop
 from mpslint.program.walk import children, walk
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence

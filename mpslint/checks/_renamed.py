@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
-from mpslint.facts.facts import Call
+from mpslint.facts.values import Call
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, add_argument, import_edits
+from mpslint.settings.spell import add_argument, import_edits
+from mpslint.settings.spelling import WrittenSetting
 
 Successor = Callable[[str, ast.ImportFrom], str | None]
 """The qualified name that takes the place of one that a statement imports by this name; None for a name that stays."""
 
 
-def renamed(match: Match, evidence: Evidence, new: str, entry: Mapping[str, Any], successor: Successor) -> Written | None:
+def renamed(match: Match, evidence: Evidence, new: str, entry: Mapping[str, Any], successor: Successor) -> WrittenSetting | None:
     """Return the edits after which a matched import, or call, means `new`; None where something else than a call is done with the name.
 
     `entry` may say which `arguments` the calls get where they have none, and which they may not have (`refuses`).
@@ -38,7 +39,7 @@ def renamed(match: Match, evidence: Evidence, new: str, entry: Mapping[str, Any]
         return None
     missing = [(call, name, text) for call in calls for name, text in entry.get("arguments", {}).items() if name not in _given(call, entry)]
     added = [addition for call, name, text in missing for addition in add_argument(call, name, text).added]
-    return Written(tuple(edits), shown, tuple(added), entry.get("reason", ""))
+    return WrittenSetting(tuple(edits), shown, tuple(added), entry.get("reason", ""))
 
 
 def _imported(

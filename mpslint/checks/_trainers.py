@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Bound, Function
+from mpslint.facts.values import Argument, Bound, Call, Function
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.translate import bound_arguments

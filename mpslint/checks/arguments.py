@@ -9,15 +9,15 @@ from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.versions import Version, format_version
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Function, Known
+from mpslint.facts.values import Argument, Call, Function, Known
 from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
-from mpslint.settings.spell import Written, remove_argument
+from mpslint.settings.spell import remove_argument
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document
-from mpslint.source.words import Role
+from mpslint.source.words import RoleWords
 from mpslint.target.target import Target
 
 CAUGHT = "builtins.TypeError"
@@ -39,7 +39,7 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
             yield [owner], names
             continue
         role, family = families[owner]
-        yield [Role(role)], names, *([family.names] if all(name.strip("*") for name in family.names) else ())
+        yield [RoleWords(role)], names, *([family.names] if all(name.strip("*") for name in family.names) else ())
 
 
 def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
@@ -122,7 +122,7 @@ def _match(matched: Matched, fact: ArgumentFact, node: ast.AST, argument: Argume
     return Match(place, values, call=matched.call, context=matched.call.context, node=node)
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that gives the argument its new name, writes what replaces its value, or takes it away."""
     fact: ArgumentFact = match.values["fact"]
     if fact.rewrite and not match.values["literal"]:
@@ -131,7 +131,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     if replaced == "" or (replaced is None and fact.drop):
         return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
     if replaced is not None:
-        return Written((Edit(match.span, replaced),), replaced) if isinstance(match.node, ast.keyword) else None
+        return WrittenSetting((Edit(match.span, replaced),), replaced) if isinstance(match.node, ast.keyword) else None
     new = match.values["use"]
     if not new or (match.call is not None and new in match.call.keywords):
         return None
@@ -139,4 +139,4 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     start = match.span.start + shift
     if evidence.document.text[start : start + len(fact.name)] != fact.name:
         return None
-    return Written((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")
+    return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")

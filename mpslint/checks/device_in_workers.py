@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Class, Function
+from mpslint.facts.values import Call, Class, Function
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 

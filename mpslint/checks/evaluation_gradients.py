@@ -8,7 +8,7 @@ from typing import Any
 
 from mpslint.checks._gradients import SWITCHES, has_gradients, switches_off_for_good
 from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
-from mpslint.facts.facts import Context, FunctionNode
+from mpslint.facts.values import Context, FunctionNode
 from mpslint.program.walk import children
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence

@@ -12,13 +12,12 @@ from typing import Any
 from mpslint.checks._placed import Placed
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.record import record
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 
 DEVICE, WEIGHTS = "device.name", "precision.weights"
 
@@ -194,11 +193,11 @@ def _is_part(inner: ast.AST, outer: ast.AST) -> bool:
     return any(node is inner for node in walk(outer))
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that makes a tensor float32 right where it is made of a float64 array."""
     call = match.call
     array = _first(call) if call is not None else None
     if call is None or array is None or call.method or "device" in call.keywords or not isinstance(array.value, Instance):
         return None
     end = evidence.span_of(call.node).end
-    return Written((Edit(Span(end, end), ".float()"),), ".float()")
+    return WrittenSetting((Edit(Span(end, end), ".float()"),), ".float()")

@@ -12,7 +12,7 @@ from mpslint.program.platform import load_platform
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
-from mpslint.settings.spell import Written, quote_of
+from mpslint.settings.spelling import WrittenSetting, quote_of
 
 ACCELERATOR = "device.accelerator"
 
@@ -47,9 +47,9 @@ def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:
     return evidence.parents.get(node) if node is not None else None
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that leaves the choice to Lightning, which takes CUDA, the Mac's GPU or the CPU, whichever there is."""
     if not isinstance(match.node, ast.IfExp):
         return None
     quote = quote_of(evidence.text)
-    return Written((Edit(match.span, f"{quote}auto{quote}"),), f"accelerator={quote}auto{quote}")
+    return WrittenSetting((Edit(match.span, f"{quote}auto{quote}"),), f"accelerator={quote}auto{quote}")

@@ -16,9 +16,9 @@ from mpslint.facts.values import Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match, match_of
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document
 from mpslint.source.words import quoted, stands_in
 from mpslint.target.target import Target
@@ -269,12 +269,12 @@ def _is_cuda(node: ast.expr) -> bool:
     return bool(values) and not isinstance(value, bool) and all(str(one).isdigit() for one in values)
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that takes the Mac's GPU before it takes the CPU."""
     if isinstance(match.node, ast.UnaryOp):
         asked = evidence.span_of(match.node.operand)
         new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
-        return Written((Edit(asked, new),), f"not {new}")
+        return WrittenSetting((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
     if not isinstance(match.node, (ast.If, ast.IfExp)):
         return None
@@ -289,11 +289,11 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
             and _is_question(match.node.test.operand)
         ):
             new = f"({mps} if {_question()} else {evidence.document.text[span.start : span.end]})"
-            return Written((Edit(span, new),), new)
+            return WrittenSetting((Edit(span, new),), new)
         if mps is None or question is None or cpu is not match.node.orelse:
             return None
         new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
-        return Written((Edit(span, new),), f"... else {new}")
+        return WrittenSetting((Edit(span, new),), f"... else {new}")
     if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
         return None
     if cpu in match.node.body:
@@ -322,13 +322,13 @@ def _is_option(node: ast.expr) -> bool:
     return isinstance(node, (ast.Name, ast.Attribute)) and not IS_OF_SEVERAL.search(ast.unparse(node))
 
 
-def _in_place(assignment: ast.stmt, evidence: Evidence) -> Written | None:
+def _in_place(assignment: ast.stmt, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that assigns the Mac's GPU, where there is one, in place of the CPU."""
     cpu = _constants(assignment, "cpu")[0]
     span = evidence.span_of(cpu)
     old = evidence.document.text[span.start : span.end]
     new = f"{old[0]}mps{old[-1]} if {_question()} else {old}"
-    return Written((Edit(span, new),), new)
+    return WrittenSetting((Edit(span, new),), new)
 
 
 def _constants(node: ast.AST, device: str) -> list[ast.Constant]:
@@ -367,7 +367,7 @@ def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
     return text[: inner.start - span.start] + old[0] + "mps" + old[-1] + text[inner.end - span.start :] if old[:1] in "\"'" else None
 
 
-def _elif(node: ast.If, assignment: str, evidence: Evidence) -> Written | None:
+def _elif(node: ast.If, assignment: str, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that adds an `elif` for the Mac's GPU after the block for CUDA."""
     document = evidence.document
     if isinstance(node.test, ast.UnaryOp) or "\n" in assignment or any(isinstance(statement, ast.If) for statement in node.orelse):
@@ -383,7 +383,7 @@ def _elif(node: ast.If, assignment: str, evidence: Evidence) -> Written | None:
     last = _last_comment(last, len(indent), document)
     end = document.line_starts[last - 1] + len(document.line_text(last))
     text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
-    return Written((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
+    return WrittenSetting((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
 
 
 def _last_comment(last: int, indent: int, document: Document) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Known
+from mpslint.facts.values import Call, Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles

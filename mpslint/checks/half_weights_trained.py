@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Instance, Known, Value, alternatives_of
+from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.setting import Setting
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.settings.translate import bound_arguments
 
 WEIGHTS = "precision.weights"
@@ -103,7 +102,7 @@ def _trained(call: Call, found: Matched | None) -> Iterator[Value]:
                 yield value.owner
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that takes a `.half()` away from the expression that it ends; None for anything else that makes weights float16."""
     call = match.call.node if match.call is not None and match.call.method == "half" else None
     parent = evidence.parents.get(call) if call is not None else None
@@ -111,5 +110,5 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
         return None
     receiver, whole = evidence.span_of(call.func.value), evidence.span_of(call)
     if isinstance(parent, ast.Assign) and ast.unparse(parent.targets[0]) == ast.unparse(call.func.value):
-        return Written((Edit(Span(whole.end - len("half()"), whole.end), "float()"),), ".float()")
-    return Written((Edit(Span(receiver.end, whole.end), ""),), "without .half()")
+        return WrittenSetting((Edit(Span(whole.end - len("half()"), whole.end), "float()"),), ".float()")
+    return WrittenSetting((Edit(Span(receiver.end, whole.end), ""),), "without .half()")

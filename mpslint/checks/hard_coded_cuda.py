@@ -11,13 +11,13 @@ from typing import Any
 from mpslint.checks._device_name import device_name
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.facts import Argument, Call, Context
-from mpslint.facts.values import Instance, Known, Symbol, is_weak, origin_of
+from mpslint.facts.values import Argument, Call, Context, Instance, Known, Symbol, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import Written, import_edits, quote_of
+from mpslint.settings.spell import import_edits
+from mpslint.settings.spelling import WrittenSetting, quote_of
 from mpslint.source.words import quoted
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
@@ -165,7 +165,7 @@ def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
     return f"{name}({written})" if len(written) <= 40 else f"{name}(...)"
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that takes CUDA where there is some, else the Mac's GPU, else the CPU.
 
     Where several places of a program say CUDA, the choice is made once and has a name.
@@ -194,9 +194,9 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
         new = f"({new})"
     shown = f".{new}" if is_method else new
     if named is not None and named.edits:
-        return Written((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
+        return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
     imports = () if named is not None else import_edits(evidence, "torch", match.span)
-    return Written((Edit(match.span, new), *imports), shown)
+    return WrittenSetting((Edit(match.span, new), *imports), shown)
 
 
 def choice_of(device: str, quote: str) -> str:

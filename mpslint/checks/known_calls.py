@@ -15,7 +15,7 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.facts import Call
+from mpslint.facts.values import Call
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader

@@ -12,7 +12,7 @@ from mpslint.facts.facts import EnvironmentWrite, Import
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _takes_mps(matched: Matched) -> bool:
     return bool(devices) and all(s.constants and all(str(c).split(":")[0] == "mps" for c in s.constants) for s in devices)
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edits that move the line of a variable above the import."""
     write: EnvironmentWrite = match.values["write"]
     document, earlier = evidence.document, match.values["earlier"]
@@ -78,7 +78,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     module = statement.split(".")[0]
     needs = "" if write.style == "magic" or _is_bound(evidence, module, target) else f"import {module}{newline}"
     moved = Edit(Span(target, target), f"{needs}{statement}{newline}")
-    return Written((moved, Edit(_line(evidence, line), "")), f"above the import, {match.values['where']}")
+    return WrittenSetting((moved, Edit(_line(evidence, line), "")), f"above the import, {match.values['where']}")
 
 
 def _is_bound(evidence: Evidence, module: str, before: int) -> bool:

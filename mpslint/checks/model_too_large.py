@@ -10,7 +10,8 @@ from mpslint.checks._trainers import trainer_of
 from mpslint.core.knowledge import platform_data
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import TrainingPlan, behind
+from mpslint.settings.gather import behind
+from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.target.macs import GIB, limits
 

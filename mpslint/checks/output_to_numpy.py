@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Instance, Known
+from mpslint.facts.values import Call, Instance, Known
 from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.facts.facts import Call, FunctionNode
+from mpslint.facts.values import Call, FunctionNode
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence

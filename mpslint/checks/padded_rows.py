@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._mapped import mapped_function
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Known
+from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import Instance, alternatives_of
+from mpslint.facts.values import Argument, Instance, alternatives_of
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 
 SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
 """Methods that give another view of the same memory."""
@@ -43,9 +42,9 @@ def _is_swapped(argument: Argument) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SWAPS
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that copies the tensor into the order of its dimensions first."""
     if not isinstance(match.node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
         return None
     end = match.span.end
-    return Written((Edit(Span(end, end), ".contiguous()"),), f"{evidence.text_of(match.node)}.contiguous()")
+    return WrittenSetting((Edit(Span(end, end), ".contiguous()"),), f"{evidence.text_of(match.node)}.contiguous()")

@@ -14,7 +14,7 @@ from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.program.platform import load_platform
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document
 from mpslint.source.files import is_beside
 from mpslint.target.target import Target
@@ -120,7 +120,7 @@ def _root(name: str, package: str) -> str:
     return name.split(".")[0] if "." in name else package
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edits that name what took the place of a name, or call a tokenizer itself; None where nothing did the same."""
     if match.values["name"] not in platform_data("removed_names")["names"]:
         return _called_itself(match, evidence)
@@ -142,7 +142,7 @@ def _successor(name: str, gone: Gone) -> str | None:
     return name.replace(becomes[0], becomes[1]) if becomes else None
 
 
-def _called_itself(match: Match, evidence: Evidence) -> Written | None:
+def _called_itself(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that calls a tokenizer itself in place of a method that did the same; None for any other name."""
     entry = platform_data("removed_names")["methods"].get(match.values["written"])
     if entry is None or not entry.get("call") or match.call is None or not isinstance(match.call.node.func, ast.Attribute):
@@ -155,4 +155,4 @@ def _called_itself(match: Match, evidence: Evidence) -> Written | None:
         elif any(old.startswith(f"{keyword.arg}=") for old in renamed):
             return None
     start = evidence.span_of(func.value).end
-    return Written((Edit(Span(start, match.span.end), ""), *edits), f"{evidence.text_of(func.value)}(...)")
+    return WrittenSetting((Edit(Span(start, match.span.end), ""), *edits), f"{evidence.text_of(func.value)}(...)")

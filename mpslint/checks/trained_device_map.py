@@ -7,7 +7,7 @@ from typing import Any
 
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import behind
+from mpslint.settings.gather import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import with_workers
-from mpslint.facts.facts import Context
-from mpslint.facts.values import Instance, Value, alternatives_of
+from mpslint.facts.values import Context, Instance, Value, alternatives_of
 from mpslint.rule.comparisons import fits_any
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence

@@ -11,7 +11,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version, parse_version
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 
 
 def words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -39,11 +39,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         yield Match(Span(write.start, write.end), values, context=write.context)
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that spells the variable right, where it is clear which one is meant."""
     text = evidence.document.text[match.span.start : match.span.end]
     name, near = match.values["written"], match.values["near"]
     if not near or text.count(name) != 1:
         return None
     start = match.span.start + text.index(name)
-    return Written((Edit(Span(start, start + len(name)), near),), near)
+    return WrittenSetting((Edit(Span(start, start + len(name)), near),), near)

@@ -12,7 +12,7 @@ from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written
+from mpslint.settings.spelling import WrittenSetting
 
 HIGH, LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -69,7 +69,7 @@ def _number(text: str) -> float | None:
     return float(found.group()) if found else None
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that sets the low limit too, a tenth below the high one, in the way in which that is set."""
     write: EnvironmentWrite = match.values["write"]
     document = evidence.document
@@ -87,7 +87,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     if rest and not rest.startswith("#"):
         if write.style not in ("shell", "inline"):
             return None
-        return Written((Edit(Span(write.end, write.end), f" {LOW}={quote}{low}{quote}"),), f"{LOW}={low}")
+        return WrittenSetting((Edit(Span(write.end, write.end), f" {LOW}={quote}{low}{quote}"),), f"{LOW}={low}")
     newline = "\r\n" if "\r\n" in document.text else "\n"
     end = start + len(text)
-    return Written((Edit(Span(end, end), newline + new.split("#")[0].rstrip()),), f"{LOW}={low}")
+    return WrittenSetting((Edit(Span(end, end), newline + new.split("#")[0].rstrip()),), f"{LOW}={low}")

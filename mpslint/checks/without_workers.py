@@ -7,14 +7,15 @@ import ast
 from mpslint.core.finding import Edit
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, narrowed, without_argument, write_setting
+from mpslint.settings.spell import narrowed, without_argument, write_setting
+from mpslint.settings.spelling import WrittenSetting
 
 WORKERS = "loader.workers"
 OF_WORKERS = ("loader.prefetch_factor", "loader.persistent_workers")
 """Settings with which a loader without workers raises."""
 
 
-def rewrite(match: Match, evidence: Evidence) -> Written | None:
+def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edits after which the matched call has no workers and no option of theirs; None when one cannot be written."""
     if match.plan is None or match.call is None:
         return None
@@ -30,7 +31,7 @@ def rewrite(match: Match, evidence: Evidence) -> Written | None:
     if removed is None:
         return None
     shown = [workers.shown, *(f"without {evidence.text_of(option)}" for option in options)]
-    return Written(removed, ", ".join(shown), reason="other machines lose these options too")
+    return WrittenSetting(removed, ", ".join(shown), reason="other machines lose these options too")
 
 
 def _options(match: Match) -> list[ast.AST]:

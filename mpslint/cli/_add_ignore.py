@@ -11,11 +11,11 @@ from mpslint.cli._say import complain, say
 from mpslint.core.finding import Finding, MpslintError, Severity, UsageError
 from mpslint.rewrite.ignores import Ignored
 from mpslint.session.session import Options, add_ignores_to
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.writer import write_file
 
 
-def add_ignores(files: Sequence[Found], options: Options, reason: str) -> int:
+def add_ignores(files: Sequence[FoundFile], options: Options, reason: str) -> int:
     """Write the comments and say what was done; return the exit code."""
     if any(found.path == STANDARD_INPUT for found in files):
         raise UsageError("--add-ignore writes files; name one")

@@ -9,14 +9,14 @@ from pathlib import Path
 from mpslint.cli._output import encoded
 from mpslint.cli._say import complain, say
 from mpslint.report.machine import with_findings_only
-from mpslint.report.records import Report
+from mpslint.report.records import CheckReport
 from mpslint.report.text import counted, print_problems
 from mpslint.session.baseline import baseline_text, compare, load_baseline
 from mpslint.session.session import Options
 from mpslint.source.writer import write_whole
 
 
-def write(path: Path, report: Report) -> None:
+def write(path: Path, report: CheckReport) -> None:
     """Write every finding of a report into a baseline file."""
     write_whole(str(path), encoded(baseline_text(path, report.files)))
     number = sum(len(file.findings) for file in report.files)
@@ -25,7 +25,7 @@ def write(path: Path, report: Report) -> None:
     print_problems(report.files)
 
 
-def without_known(path: Path, report: Report, options: Options) -> Report:
+def without_known(path: Path, report: CheckReport, options: Options) -> CheckReport:
     """Return a report without the findings that a baseline holds, and say, on standard error, what the baseline did."""
     compared = compare(path, load_baseline(path), report.files, options)
     if compared.known:

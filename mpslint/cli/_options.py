@@ -48,7 +48,7 @@ class RuleName(click.types.StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the rules that begin with what is typed, after the last comma: ids with their titles, and names."""
-        from mpslint.rule.rule import load_rules
+        from mpslint.rule.loading import load_rules
 
         before, _, word = incomplete.rpartition(",")
         start = f"{before}," if before else ""

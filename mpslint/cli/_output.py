@@ -6,16 +6,16 @@ import sys
 
 from mpslint.cli._say import complain
 from mpslint.core.inert import is_in_actions
-from mpslint.report.records import Report
+from mpslint.report.records import CheckReport
 from mpslint.report.terminal import terminal
 from mpslint.report.text import print_report
-from mpslint.source.writer import Written
+from mpslint.source.writer import WrittenFile
 
 JSON = ("json", "sarif", "gitlab")
 TEXT, STANDARD_OUTPUT = "text", "-"
 
 
-def show(report: Report, output_format: str | None, output: str | None, statistics: bool = False) -> None:
+def show(report: CheckReport, output_format: str | None, output: str | None, statistics: bool = False) -> None:
     """Write a report, or its statistics, where it was asked for. Raises WriteError when the file cannot be written."""
     name = output_format or TEXT
     if statistics:
@@ -37,7 +37,7 @@ def show(report: Report, output_format: str | None, output: str | None, statisti
         _print(render("github", report))
 
 
-def said_lost(path: str, written: Written) -> None:
+def said_lost(path: str, written: WrittenFile) -> None:
     """Say what the file system did not take of a file that was written."""
     for line in written.lost:
         complain(f"mpslint: {path}: written, but {line}")

@@ -20,14 +20,14 @@ from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.record import record
 from mpslint.report.formats import format_names
-from mpslint.report.records import Report, repository_root
+from mpslint.report.records import CheckReport, repository_root
 from mpslint.report.text import counted, print_problems
 from mpslint.session.session import Options, configuration_for, files_of, rules_of
 from mpslint.session.view import FAILING, FileView, exit_code, view
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 if TYPE_CHECKING:
-    from mpslint.session.cache import Cache
+    from mpslint.session.cache import FindingsCache
 
     _Choice = click.Choice[str]
 else:
@@ -191,7 +191,7 @@ def _check_once(asked: Asked, options: Options, paths: Sequence[str]) -> int:
     return exit_code(report.files, asked.fail_on)
 
 
-def _print_verbose(files: list[Found], options: Options, seconds: float) -> None:
+def _print_verbose(files: list[FoundFile], options: Options, seconds: float) -> None:
     """Print, on standard error, how much was read, by which configuration files and how fast."""
     configurations = dict.fromkeys(str(configuration_for(found.path, options).path or "none: defaults") for found in files)
     for path in configurations:
@@ -205,14 +205,14 @@ def _refuse_contradictions(asked: Asked) -> None:
         raise UsageError("--baseline leaves findings out, --write-baseline writes them down: give one of the two")
 
 
-def _checked(files: list[Found], options: Options, asked: Asked, paths: Sequence[str]) -> Report:
+def _checked(files: list[FoundFile], options: Options, asked: Asked, paths: Sequence[str]) -> CheckReport:
     """Check files and return what a report needs: with training plans for JSON, with rules for SARIF."""
     root = str(repository_root(Path.cwd()))
     rules = rules_of(files, options) if asked.output_format == SARIF else ()
-    return Report(_views(files, options, asked), rules, root, asked.quiet, paths)
+    return CheckReport(_views(files, options, asked), rules, root, asked.quiet, paths)
 
 
-def _views(files: list[Found], options: Options, asked: Asked) -> list[FileView]:
+def _views(files: list[FoundFile], options: Options, asked: Asked) -> list[FileView]:
     """Check files: through the cache where there are several, with a progress bar where it takes long."""
     from mpslint.session.running import check_files
 
@@ -230,16 +230,16 @@ def _views(files: list[Found], options: Options, asked: Asked) -> list[FileView]
             complain(f"mpslint: findings are not cached: {problem}")
 
 
-def _cache(files: list[Found], options: Options, chosen: Path | None, is_full: bool) -> Cache | None:
+def _cache(files: list[FoundFile], options: Options, chosen: Path | None, is_full: bool) -> FindingsCache | None:
     """Return the cache of a project, read; None, saying why, where there is no place for one."""
-    from mpslint.session.cache import Cache, cache_folder
-    from mpslint.session.cache_key import Keys
+    from mpslint.session.cache import FindingsCache, cache_folder
+    from mpslint.session.cache_key import FileKeys
 
     try:
         folder = cache_folder(configuration_for(files[0].path, options).folder, chosen)
     except OSError as error:
         complain(f"mpslint: findings are not cached: {error.strerror or error}")
         return None
-    cache = Cache(folder, Keys(options).of, "reports" if is_full else "findings")
+    cache = FindingsCache(folder, FileKeys(options).of, "reports" if is_full else "findings")
     cache.load()
     return cache

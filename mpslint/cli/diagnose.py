@@ -11,10 +11,10 @@ import click
 from mpslint.cli._say import say, standard_input
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert_json
-from mpslint.diagnose.diagnosis import Diagnosis, Outcome
+from mpslint.diagnose.diagnosis import Diagnosis, Explained
 from mpslint.diagnose.joining import Source
 
-_EXIT_CODES = {Outcome.EXPLAINED: 0, Outcome.UNCERTAIN: 1, Outcome.UNKNOWN: 1}
+_EXIT_CODES = {Explained.EXPLAINED: 0, Explained.UNCERTAIN: 1, Explained.UNKNOWN: 1}
 
 
 @click.command(name="diagnose", short_help="Explain an MPS error text or log.")

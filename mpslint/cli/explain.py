@@ -32,7 +32,7 @@ def command(names: tuple[str, ...], output_format: str) -> None:
       mpslint explain MPS3
       mpslint explain MPS101 --format markdown
     """
-    from mpslint.rule.rule import load_rules
+    from mpslint.rule.loading import load_rules
     from mpslint.session.session import select_rules
 
     rules = select_rules(load_rules(find_configuration(Path.cwd()).rules), names, ())

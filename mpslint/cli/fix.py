@@ -19,9 +19,9 @@ from mpslint.core.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.core.outside import read_file, repository_of
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
-from mpslint.session.runs import Unit, graph_of, units_of
+from mpslint.session.runs import FilesTogether, graph_of, units_of
 from mpslint.session.session import Options, files_of
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.writer import write_file
 
 
@@ -83,11 +83,11 @@ def command(
     sys.exit(code)
 
 
-def _worked(files: list[Found], options: Options, unsafe: bool, fit: bool) -> Iterator[list[tuple[Found, Fixed | str]]]:
+def _worked(files: list[FoundFile], options: Options, unsafe: bool, fit: bool) -> Iterator[list[tuple[FoundFile, Fixed | str]]]:
     """Yield files that are fixed together, each with what came of it, or the line that says why nothing did."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     if fit:  # each file has a batch of its own that fits
-        units = [Unit((one,), unit.entries) for unit in units for one in unit.files]
+        units = [FilesTogether((one,), unit.entries) for unit in units for one in unit.files]
     for unit in units:
         try:
             asked = _fitted(unit.files[0][1], options, unsafe) if fit else options
@@ -101,9 +101,9 @@ def _worked(files: list[Found], options: Options, unsafe: bool, fit: bool) -> It
             yield [(found, mistake_in(found.path, error)) for _, found in unit.files]
 
 
-def _written(done: Sequence[tuple[Found, Fixed]], backup: bool) -> str:
+def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
     """Write files that were fixed together, all of them or none; return why none was written, or ''."""
-    written: list[tuple[Found, Fixed]] = []
+    written: list[tuple[FoundFile, Fixed]] = []
     lost = []
     for found, fixed in done:
         if not fixed.is_changed or found.path == STANDARD_INPUT:
@@ -121,12 +121,12 @@ def _written(done: Sequence[tuple[Found, Fixed]], backup: bool) -> str:
     return ""
 
 
-def _fitted(found: Found, options: Options, unsafe: bool) -> Options:
+def _fitted(found: FoundFile, options: Options, unsafe: bool) -> Options:
     """Return the options with the largest batch of the file's run that its Mac takes; unchanged, saying why, where nobody can tell."""
-    from mpslint.verify.files import Asked, largest_batch_of
+    from mpslint.verify.files import AskedFiles, largest_batch_of
 
     try:
-        fit, mac = largest_batch_of(found, Asked((found.path,), options, unsafe=unsafe))
+        fit, mac = largest_batch_of(found, AskedFiles((found.path,), options, unsafe=unsafe))
     except ReadError as error:
         complain(f"mpslint: --fit: {error}")
         return options

@@ -66,13 +66,13 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     from mpslint.report.console import console
     from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
-    from mpslint.verify.files import Asked, estimate_file, files, has_run
+    from mpslint.verify.files import AskedFiles, estimate_file, files, has_run
     from mpslint.verify.record import to_data
     from mpslint.verify.text import print_estimate
 
     if not work.has_torch():
         raise ReadError("--estimate needs torch and transformers: pip install 'mpslint[verify]'")
-    asked = Asked(paths_of(values), replace(options_of(values), started=words))
+    asked = AskedFiles(paths_of(values), replace(options_of(values), started=words))
     macs = macs_of((values["chip"],) if values.get("chip") else ())
     found, problems = [], []
     for file in files(asked):

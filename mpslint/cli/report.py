@@ -50,7 +50,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
     \b
     Exit codes: 0 printed, 2 usage, 3 unreadable.
     """
-    from mpslint.diagnose.diagnosis import Outcome
+    from mpslint.diagnose.diagnosis import Explained
     from mpslint.diagnose.issue_report import IssueReport
     from mpslint.doctor import examine
     from mpslint.report.issue import issue_body
@@ -59,7 +59,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
     if file is not None and str(file) != "-" and file.suffix.lower() in _SOURCES:
         file, sources = None, (str(file), *sources)
     log, diagnosis = _diagnosed(file)
-    unknown = diagnosis is not None and (diagnosis.outcome is Outcome.UNKNOWN or bool(diagnosis.unknown))
+    unknown = diagnosis is not None and (diagnosis.outcome is Explained.UNKNOWN or bool(diagnosis.unknown))
     findings, settings = _checked(diagnosis, file, sources)
     body = issue_body(
         IssueReport(

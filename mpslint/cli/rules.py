@@ -47,7 +47,7 @@ def command(output_format: str, schema: bool, own: bool, folders: tuple[Path, ..
     from mpslint.report.console import console
     from mpslint.report.rule_page import rules_markdown
     from mpslint.report.rules import rules_table
-    from mpslint.rule.rule import load_rules
+    from mpslint.rule.loading import load_rules
 
     rules = load_rules(find_configuration(Path.cwd()).rules, folders)
     if own:

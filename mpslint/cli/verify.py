@@ -71,12 +71,12 @@ def command(**values: Any) -> None:
         _ask(values["script"], allowed=values["yes"])
     from mpslint.report.console import console
     from mpslint.verify.command import Request, carry_out
-    from mpslint.verify.files import Asked
+    from mpslint.verify.files import AskedFiles
 
     paths = (*values["paths"], *values["folders"])
     session = options_of({**values, "paths": paths or (str(values["script"] or values["specs"][0]),)})
     session = dataclasses.replace(session, started=() if values["script"] else words)
-    asked = Asked(paths, session, values["plan"], values["unsafe"], values["matrix"])
+    asked = AskedFiles(paths, session, values["plan"], values["unsafe"], values["matrix"])
     names = ("specs", "script", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
     more = ("allow_read", "pass_env")
     request = Request(asked, arguments=arguments if values["script"] else (), **{name: values[name] for name in names + more})

@@ -49,7 +49,7 @@ def read_shell(text: str, offset: int = 0, style: str = "shell") -> ShellFacts:
 
     `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
     """
-    reader = _Reader(Shell(text, offset), style)
+    reader = _ShellReader(Shell(text, offset), style)
     for words in reader.shell.commands():
         reader.read(reader.shell.follow(words))
     if _CLUSTER.search(text):
@@ -102,7 +102,7 @@ def read_snippets(snippets: Sequence[Snippet]) -> ShellFacts:
 
 
 @record(slots=True)
-class _Reader:
+class _ShellReader:
     """Notes what the commands of one shell text do."""
 
     shell: Shell

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from mpslint.core.versions import Version
 from mpslint.diagnose.catalogue import MEMORY, OPERATOR, Catalogue, Change, Explanation, catalogue
 from mpslint.diagnose.compact import strip_escapes, unwrap
-from mpslint.diagnose.diagnosis import Diagnosis, Outcome, Symptom, UnknownError
+from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
-from mpslint.diagnose.frames import Frame, own_frame
-from mpslint.diagnose.log import Log, Place, log_of_bytes, read_log
-from mpslint.diagnose.matching import Index, Match, build_index, find_matches
+from mpslint.diagnose.frames import UserLine, own_frame
+from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
+from mpslint.diagnose.matching import Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
 from mpslint.diagnose.named import unknown_errors, versions_named
 from mpslint.diagnose.operator_versions import explanation_of
@@ -23,17 +23,17 @@ from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, r
 __all__ = [
     "Change",
     "Diagnosis",
+    "Explained",
     "Explanation",
-    "Frame",
     "Log",
+    "LogPlace",
     "MemoryLog",
     "OutOfMemory",
-    "Outcome",
-    "Place",
     "RankedFinding",
     "SourceLine",
     "Symptom",
     "UnknownError",
+    "UserLine",
     "diagnose",
     "log_of_bytes",
     "rank_findings",
@@ -70,16 +70,18 @@ def _index() -> Index:
     return build_index(catalogue().messages.values())
 
 
-def _groups(matches: Sequence[Match]) -> list[list[Match]]:
+def _groups(matches: Sequence[TextMatch]) -> list[list[TextMatch]]:
     """Return the matches of each message together; two out-of-memory texts are one only with one verdict."""
-    groups: dict[tuple[str, str], list[Match]] = {}
+    groups: dict[tuple[str, str], list[TextMatch]] = {}
     for match in matches:
         verdict = read_out_of_memory(match.squeezed).verdict if match.message.reader == MEMORY else ""
         groups.setdefault((match.message.id, verdict), []).append(match)
     return list(groups.values())
 
 
-def _symptom(log: Log, group: Sequence[Match], matches: Sequence[Match], versions: Mapping[str, Version], known: Catalogue) -> Symptom:
+def _symptom(
+    log: Log, group: Sequence[TextMatch], matches: Sequence[TextMatch], versions: Mapping[str, Version], known: Catalogue
+) -> Symptom:
     """Return one message of the log with everything that is known about it."""
     first = group[0]
     memory = read_out_of_memory(first.squeezed) if first.message.reader == MEMORY else None
@@ -101,7 +103,7 @@ def _symptom(log: Log, group: Sequence[Match], matches: Sequence[Match], version
     )
 
 
-def _quote(text: str, match: Match) -> str:
+def _quote(text: str, match: TextMatch) -> str:
     """Return a message as pasted, from the name of its exception to the end of its line, on one line."""
     lead = _LEAD.search(strip_escapes(text[max(0, match.start - _QUOTED_AROUND) : match.start]))
     line_end = text.find("\n", match.end, match.end + _QUOTED_AROUND)
@@ -109,7 +111,7 @@ def _quote(text: str, match: Match) -> str:
     return unwrap((lead.group() if lead else "") + text[match.start : end])
 
 
-def _explained_by(match: Match, matches: Sequence[Match]) -> str:
+def _explained_by(match: TextMatch, matches: Sequence[TextMatch]) -> str:
     """Return the id of a message nearby that explains this one, or nothing."""
     return next(
         (

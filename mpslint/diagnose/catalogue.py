@@ -24,7 +24,7 @@ from mpslint.settings.vocabulary import load_vocabulary
 Value = str | int | float | bool | None
 
 
-class Role(enum.Enum):
+class TextRole(enum.Enum):
     """What a recognised text is to the reader."""
 
     CAUSE = "cause"
@@ -66,7 +66,7 @@ class Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class SeenText:
     """A text as somebody saw it, where it was seen, and the verdict that its numbers must give."""
 
     text: str
@@ -79,11 +79,11 @@ class Message:
     """One entry of the catalogue."""
 
     id: str
-    role: Role
+    role: TextRole
     severity: Severity
     explanation: Explanation
     wordings: tuple[Wording, ...]
-    examples: tuple[Example, ...]
+    examples: tuple[SeenText, ...]
     explains: tuple[str, ...]
     reader: str
     sources: tuple[str, ...]
@@ -140,7 +140,7 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
     wordings = tuple(_wording(item, where) for item in _items(entry, "patterns", where))
     message = Message(
         id=_identity(entry, "id", where),
-        role=_choice(Role, entry.get("role", "cause"), "role", where),
+        role=_choice(TextRole, entry.get("role", "cause"), "role", where),
         severity=_choice(Severity, entry.get("severity", "error"), "severity", where),
         explanation=_explanation(entry, where),
         wordings=wordings,
@@ -202,11 +202,11 @@ def _wording(item: object, where: str) -> Wording:
     return Wording(pattern, _range(entry.get("versions", ""), f"{where}: patterns"))
 
 
-def _example(item: object, where: str) -> Example:
+def _example(item: object, where: str) -> SeenText:
     if not isinstance(item, dict):
         raise RuleError(f"{where}: texts: write {{text: ..., source: ...}}")
     _refuse_unknown(item, {"text", "source", "verdict"}, f"{where}: texts")
-    return Example(_text(item, "text", where), _text(item, "source", where), _text(item, "verdict", where, required=False))
+    return SeenText(_text(item, "text", where), _text(item, "source", where), _text(item, "verdict", where, required=False))
 
 
 def _range(value: object, where: str) -> VersionRange:

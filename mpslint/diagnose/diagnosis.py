@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mpslint.core.versions import Version, VersionRange
-from mpslint.diagnose.catalogue import Explanation, Message, Role
-from mpslint.diagnose.frames import Frame
-from mpslint.diagnose.log import Place
+from mpslint.diagnose.catalogue import Explanation, Message, TextRole
+from mpslint.diagnose.frames import UserLine
+from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.out_of_memory import OutOfMemory
 
 
-class Outcome(enum.Enum):
+class Explained(enum.Enum):
     """How much a diagnosis explains."""
 
     EXPLAINED = "explained"
@@ -35,19 +35,19 @@ class Symptom:
 
     message: Message
     explanation: Explanation
-    place: Place
+    place: LogPlace
     quote: str
     times: int
     captures: Mapping[str, str]
     wording: VersionRange
     memory: OutOfMemory | None = None
-    frame: Frame | None = None
+    frame: UserLine | None = None
     follows: str = ""
 
     @property
     def is_cause(self) -> bool:
         """Return whether this is something to act on, not noise and not the echo of another message."""
-        return self.message.role is not Role.NOISE and not self.follows
+        return self.message.role is not TextRole.NOISE and not self.follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class UnknownError:
     """An exception in the log that the catalogue does not hold."""
 
     text: str
-    place: Place
-    frame: Frame | None = None
+    place: LogPlace
+    frame: UserLine | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +78,11 @@ class Diagnosis:
         return next((symptom for symptom in self.symptoms if symptom.is_cause), None)
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Explained:
         """Return how much is explained: a warning explains nothing about an exception that is not known."""
         cause = self.cause
         if cause is not None and cause.explanation.certain and (cause.message.severity.rank == 0 or not self.unknown):
-            return Outcome.EXPLAINED
+            return Explained.EXPLAINED
         if self.memory_log is not None and self.memory_log.certain and not self.unknown:
-            return Outcome.EXPLAINED
-        return Outcome.UNCERTAIN if self.symptoms or self.memory_log is not None else Outcome.UNKNOWN
+            return Explained.EXPLAINED
+        return Explained.UNCERTAIN if self.symptoms or self.memory_log is not None else Explained.UNKNOWN

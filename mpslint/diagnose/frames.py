@@ -33,7 +33,7 @@ _LIBRARY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class UserLine:
     """A line of the user's own code: in a file, or in a notebook cell.
 
     `execution` is the number in `In [12]`; `cell` counts the notebook's cells from 1 and is known only when the log is
@@ -53,7 +53,7 @@ class Frame:
         return f"cell In [{self.execution or ' '}], line {self.line}"
 
 
-def own_frame(log: Log, offset: int) -> Frame | None:
+def own_frame(log: Log, offset: int) -> UserLine | None:
     """Return the last frame of the user's own code in the traceback that ends at `offset`, or None."""
     output = log.output_at(offset)
     floor = max(0, offset - _REACH, output.start if output else 0)
@@ -69,7 +69,7 @@ def own_frame(log: Log, offset: int) -> Frame | None:
     return frames[-1] if frames else None
 
 
-def _frames(text: str, log: Log) -> Iterator[Frame]:
+def _frames(text: str, log: Log) -> Iterator[UserLine]:
     """Yield the frames of the user's own code, in the order of the traceback."""
     cell: int | None = None
     for match in _FRAME.finditer(text):
@@ -80,7 +80,7 @@ def _frames(text: str, log: Log) -> Iterator[Frame]:
         elif found["arrow"]:
             if cell is not None:
                 execution = cell if cell >= 0 else None
-                yield Frame(int(found["arrow"]), execution=execution, cell=_cell(log, execution))
+                yield UserLine(int(found["arrow"]), execution=execution, cell=_cell(log, execution))
             cell = None
         else:
             cell = None
@@ -89,16 +89,16 @@ def _frames(text: str, log: Log) -> Iterator[Frame]:
                 yield frame
 
 
-def _frame(found: dict[str, str], log: Log) -> Frame | None:
+def _frame(found: dict[str, str], log: Log) -> UserLine | None:
     """Return the frame that a match describes, or None when it is a library's."""
     execution = found["cell"] or found["input"]
     if execution:
         line = int(found["cell_line"] or found["input_line"])
-        return Frame(line, execution=int(execution), cell=_cell(log, int(execution)))
+        return UserLine(line, execution=int(execution), cell=_cell(log, int(execution)))
     file = found["file"] or found["path"] or found["rich"]
     if not file or _LIBRARY.search(file):
         return None
-    return Frame(int(found["line"] or found["path_line"] or found["rich_line"]), file=file)
+    return UserLine(int(found["line"] or found["path_line"] or found["rich_line"]), file=file)
 
 
 def _cell(log: Log, execution: int | None) -> int | None:

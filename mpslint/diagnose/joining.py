@@ -9,7 +9,7 @@ from mpslint.core.finding import Finding, Safety
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.ranking import SourceLine, rank_findings
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.session import FileResult
 from mpslint.session.view import FileView, FindingView, view
 from mpslint.target.packages import newest_versions, releases_of

@@ -18,7 +18,7 @@ _MAX_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogPlace:
     """Where a text stands: a line of the log, or for a notebook a cell (counted from 1) and a line of its outputs."""
 
     line: int
@@ -50,13 +50,13 @@ class Log:
         """Return how many lines the text has."""
         return self.text.count("\n") + (not self.text.endswith("\n"))
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> LogPlace:
         """Return the place of a character of `text`."""
         line = bisect.bisect_right(self._line_starts, offset)
         output = self.output_at(offset)
         if output is None:
-            return Place(line)
-        return Place(line - bisect.bisect_right(self._line_starts, output.start) + 1, output.cell)
+            return LogPlace(line)
+        return LogPlace(line - bisect.bisect_right(self._line_starts, output.start) + 1, output.cell)
 
     def output_at(self, offset: int) -> CellOutput | None:
         """Return the cell output that holds a character, or None when the log is no notebook."""

@@ -25,7 +25,7 @@ MOST_TIMES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class TextMatch:
     """One place where a message stands: a range of the log's text, and the ranges that its pattern captured."""
 
     message: Message
@@ -59,10 +59,10 @@ def build_index(messages: Iterable[Message]) -> Index:
     return Index(messages, scanner, {anchor: frozenset(ids) for anchor, ids in announced.items()})
 
 
-def find_matches(text: str, index: Index) -> list[Match]:
+def find_matches(text: str, index: Index) -> list[TextMatch]:
     """Return the matches in the order of the text, of one message about MOST_TIMES at most; no two overlap."""
     times: dict[str, int] = {}
-    matches: list[Match] = []
+    matches: list[TextMatch] = []
     for start, end in _windows(text, index, times):
         window = compact(text[start:end], start)
         for message in index.messages:
@@ -73,7 +73,7 @@ def find_matches(text: str, index: Index) -> list[Match]:
     return _without_overlaps(matches)
 
 
-def _matches_in(window: Compact, text: str, message: Message, wording: Wording) -> Iterator[Match]:
+def _matches_in(window: Compact, text: str, message: Message, wording: Wording) -> Iterator[TextMatch]:
     pattern = wording.pattern
     if pattern.literal not in window.text:
         return
@@ -85,7 +85,7 @@ def _matches_in(window: Compact, text: str, message: Message, wording: Wording) 
             if word is not None:
                 captures[name] = word.span()
                 end = max(end, word.end())
-        yield Match(message, wording, start, end, captures, window.text[found.start() : found.start() + _FOLLOWING])
+        yield TextMatch(message, wording, start, end, captures, window.text[found.start() : found.start() + _FOLLOWING])
 
 
 def _windows(text: str, index: Index, times: Mapping[str, int]) -> Iterator[tuple[int, int]]:
@@ -129,9 +129,9 @@ def _located(chunk: str, hits: Sequence[tuple[int, str]]) -> Iterator[tuple[int,
             hit = next(remaining, None)
 
 
-def _without_overlaps(matches: Sequence[Match]) -> list[Match]:
+def _without_overlaps(matches: Sequence[TextMatch]) -> list[TextMatch]:
     """Return the matches by place; of two that overlap, the fuller one stays."""
-    kept: list[Match] = []
+    kept: list[TextMatch] = []
     for match in sorted(matches, key=lambda match: (match.start, -match.wording.pattern.literal_length)):
         if not kept or kept[-1].end <= match.start:
             kept.append(match)
@@ -140,7 +140,7 @@ def _without_overlaps(matches: Sequence[Match]) -> list[Match]:
     return kept
 
 
-def _is_fuller(match: Match, other: Match) -> bool:
+def _is_fuller(match: TextMatch, other: TextMatch) -> bool:
     """Return whether a match says more than one that it overlaps: it explains it, or has more words of its own."""
     if other.message.id in match.message.explains:
         return True

@@ -44,7 +44,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LogReading:
     """How a memory log is read (`rules/platform/memory_log.yaml`)."""
 
     columns: Mapping[str, str]
@@ -55,7 +55,7 @@ class Reading:
     thresholds: Mapping[str, float]
 
 
-def read_points(text: str, reading: Reading) -> Points:
+def read_points(text: str, reading: LogReading) -> Points:
     """Return the points of a text: of its table when it has one, else of its lines; fewer than two are none."""
     table = _table_points(text, reading)
     if len(table.points) >= 2:
@@ -67,7 +67,7 @@ def read_points(text: str, reading: Reading) -> Points:
     return Points()
 
 
-def _table_points(text: str, reading: Reading) -> Points:
+def _table_points(text: str, reading: LogReading) -> Points:
     """Return the points of the first table whose header names live or driver memory."""
     for word in reading.words:
         for start, header in islice(_lines_with(text, word), _HEADERS_TRIED):
@@ -97,7 +97,7 @@ def _rows(text: str, start: int, separator: str, width: int, most: int) -> Itera
         start += len(line)
 
 
-def _row_point(row: Sequence[str], names: Sequence[tuple[str, float]], number: int, offset: int, reading: Reading) -> Point | None:
+def _row_point(row: Sequence[str], names: Sequence[tuple[str, float]], number: int, offset: int, reading: LogReading) -> Point | None:
     cells = {kind: (cell.strip(), scale) for cell, (kind, scale) in zip(row, names, strict=True) if kind}
     values = {kind: _value(*cells[kind]) for kind in ("step", "live", "driver") if kind in cells}
     if values.get("live") is None and values.get("driver") is None:
@@ -108,7 +108,7 @@ def _row_point(row: Sequence[str], names: Sequence[tuple[str, float]], number: i
     return Point(step if step is not None else number, values.get("live"), values.get("driver"), evaluating, offset)
 
 
-def _line_points(text: str, word: str, reading: Reading) -> Points:
+def _line_points(text: str, word: str, reading: LogReading) -> Points:
     """Return the points in the lines that hold a word, evenly thinned."""
     stride = max(1, text.count(word) // reading.most_points)
     points: list[Point] = []
@@ -123,7 +123,7 @@ def _line_points(text: str, word: str, reading: Reading) -> Points:
     return Points(tuple(points), has_units or (bool(points) and _only_bytes(points)))
 
 
-def _line_point(line: str, start: int, reading: Reading) -> tuple[Point | None, bool]:
+def _line_point(line: str, start: int, reading: LogReading) -> tuple[Point | None, bool]:
     """Return the point that one line states, if it names a step and an amount, and whether the amounts have units."""
     found: dict[str, float] = {}
     phase, named = "", True
@@ -152,7 +152,7 @@ def _lines_with(text: str, word: str) -> Iterator[tuple[int, str]]:
                 yield start, text[start:last]
 
 
-def _column(name: str, reading: Reading) -> tuple[str, float]:
+def _column(name: str, reading: LogReading) -> tuple[str, float]:
     """Return what a column or key is, and the bytes that its unit counts (0 without a unit)."""
     name = name.strip().strip('"').lower()
     unit = _UNIT.search(name)
@@ -176,7 +176,7 @@ def _value(cell: str, scale: float) -> float | None:
         return None
 
 
-def _is_evaluation(phase: str, reading: Reading) -> bool:
+def _is_evaluation(phase: str, reading: LogReading) -> bool:
     return any(word in phase.lower() for word in reading.evaluation)
 
 
@@ -186,12 +186,12 @@ def _only_bytes(points: Sequence[Point]) -> bool:
 
 
 @functools.lru_cache(maxsize=1)
-def reading_of_memory_logs() -> Reading:
+def reading_of_memory_logs() -> LogReading:
     """Return how memory logs are read. Raises RuleError when the knowledge file is not what it should be."""
     path = rules_folder() / "platform" / "memory_log.yaml"
     table: dict[str, Any] = read_yaml(path)
     try:
-        return Reading(
+        return LogReading(
             columns={name: kind for kind, names in table["columns"].items() for name in names},
             words=tuple(table["words"]),
             units={name: float(size) for name, size in table["units"].items()},

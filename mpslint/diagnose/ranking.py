@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mpslint.core.finding import Finding
-from mpslint.diagnose.catalogue import Role
+from mpslint.diagnose.catalogue import TextRole
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
-from mpslint.diagnose.frames import Frame
+from mpslint.diagnose.frames import UserLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def reading_order(symptoms: Sequence[tuple[int, Symptom]]) -> tuple[Symptom, ...
 
     def rank(item: tuple[int, Symptom]) -> tuple[int, int, int]:
         offset, symptom = item
-        group = 2 if symptom.message.role is Role.NOISE else 1 if symptom.follows else 0
+        group = 2 if symptom.message.role is TextRole.NOISE else 1 if symptom.follows else 0
         return group, symptom.message.severity.rank, offset
 
     return tuple(symptom for _, symptom in sorted(symptoms, key=rank))
@@ -72,7 +72,7 @@ MEMORY_LOG = "memory-log"
 """What a finding explains that a step-by-step memory log speaks of."""
 
 
-def _frames(diagnosis: Diagnosis) -> list[Frame]:
+def _frames(diagnosis: Diagnosis) -> list[UserLine]:
     ends = [symptom.frame for symptom in diagnosis.symptoms if symptom.is_cause] + [error.frame for error in diagnosis.unknown]
     return [frame for frame in ends if frame is not None]
 

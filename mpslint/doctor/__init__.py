@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mpslint.doctor.accelerate_config import AccelerateConfig, find_accelerate_config
-from mpslint.doctor.machine import Machine, Run, examine_machine
+from mpslint.doctor.machine import Run, ThisMachine, examine_machine
 from mpslint.doctor.packages import installed_packages, versions_of
 from mpslint.doctor.problems import (
     Problem,
@@ -22,14 +22,14 @@ from mpslint.doctor.problems import (
 )
 from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 
-__all__ = ["Examination", "Machine", "Problem", "Run", "TorchProbe", "examine"]
+__all__ = ["Examination", "Problem", "Run", "ThisMachine", "TorchProbe", "examine"]
 
 
 @dataclass(frozen=True, slots=True)
 class Examination:
     """Everything that doctor found. `torch` is None when torch is not installed or was not to be asked."""
 
-    machine: Machine
+    machine: ThisMachine
     python: str
     packages: Mapping[str, str]
     torch: TorchProbe | None
@@ -49,7 +49,7 @@ def examine(
     *,
     ask_torch: bool = True,
     timeout: float = 60.0,
-    machine: Machine | None = None,
+    machine: ThisMachine | None = None,
     packages: Mapping[str, str] | None = None,
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,

@@ -17,7 +17,7 @@ _SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ThisMachine:
     """What is known about the machine; None where this system cannot say.
 
     `architecture` is that of the running Python: under Rosetta it is x86_64 on an arm64 chip. `wired_limit` is the
@@ -39,14 +39,14 @@ class Machine:
         return self.system == "Darwin"
 
 
-def examine_machine(run: Run | None = None, system: str | None = None, architecture: str | None = None) -> Machine:
+def examine_machine(run: Run | None = None, system: str | None = None, architecture: str | None = None) -> ThisMachine:
     """Return the machine; the arguments stand in for this one in tests."""
     run = run or run_command
     system = system or platform.system()
     architecture = architecture or platform.machine()
     if system != "Darwin":
-        return Machine(system, None, architecture, architecture, _memory(), None, None, None)
-    return Machine(
+        return ThisMachine(system, None, architecture, architecture, _memory(), None, None, None)
+    return ThisMachine(
         system=system,
         macos=parse_version(run(["/usr/bin/sw_vers", "-productVersion"])),
         chip=_sysctl(run, "machdep.cpu.brand_string") or architecture,

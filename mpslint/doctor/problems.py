@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.core.finding import RuleError, Severity
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.versions import Version, VersionRange
-from mpslint.doctor.machine import Machine
+from mpslint.doctor.machine import ThisMachine
 from mpslint.doctor.torch_probe import TorchProbe
 
 
@@ -74,7 +74,7 @@ def _combination(entry: Mapping[str, Any], where: str) -> Combination:
         raise RuleError(f"{where}: versions: {error}") from None
 
 
-def machine_problems(machine: Machine, torch: TorchProbe | None) -> tuple[Problem, ...]:
+def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:
     """Return what is wrong with the machine itself and with what torch says about it."""
     table = _doctor_knowledge()["problems"]
     return tuple(
@@ -82,7 +82,7 @@ def machine_problems(machine: Machine, torch: TorchProbe | None) -> tuple[Proble
     )
 
 
-def _wrong_machine(machine: Machine, torch: TorchProbe | None) -> Iterator[str]:
+def _wrong_machine(machine: ThisMachine, torch: TorchProbe | None) -> Iterator[str]:
     if machine.rosetta:
         yield "rosetta"
     if machine.virtual:

@@ -34,7 +34,7 @@ class Chip:
 
 
 @dataclass(frozen=True, slots=True)
-class Mac:
+class ChipAndMemory:
     """A chip with one of its memory sizes, in GB."""
 
     chip: Chip
@@ -68,17 +68,17 @@ def named_chips(text: str) -> tuple[Chip, ...]:
     return found
 
 
-def macs_of(names: tuple[str, ...]) -> tuple[Mac, ...]:
+def macs_of(names: tuple[str, ...]) -> tuple[ChipAndMemory, ...]:
     """Return every Mac sold with the chips named, or those that reports list where none is named. Raises UsageError, RuleError."""
     if names:
-        return tuple(Mac(chip, size) for name in names for chip in named_chips(name) for size in chip.memory)
+        return tuple(ChipAndMemory(chip, size) for name in names for chip in named_chips(name) for size in chip.memory)
     table, path = _table()
     found = []
     for row in table.get("listed", ()):
         chip = next((chip for chip in chips() if (chip.name, chip.cores) == (row.get("name"), row.get("cores"))), None)
         if chip is None or row.get("memory") not in chip.memory:
             raise RuleError(f"{path}: `listed` names a Mac that is not in `chips`: {row}")
-        found.append(Mac(chip, row["memory"]))
+        found.append(ChipAndMemory(chip, row["memory"]))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mpslint.core.versions import Version
-from mpslint.estimate.chips import Mac
+from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.constants import Compiling, compiling
 from mpslint.estimate.levers import advice
 from mpslint.estimate.step import StepWork
@@ -51,7 +51,7 @@ class Forecast:
     """What compiling one graph takes."""
 
 
-def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[str, Version]) -> Forecast:
+def forecast(work: StepWork, peak: int, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> Forecast:
     """Return the forecast of a run whose memory peaks at `peak` bytes."""
     rows = tuple(_row(work, peak, mac, versions) for mac in macs)
     taken = [mac for mac, row in zip(macs, rows, strict=True) if row.step is not None]
@@ -71,7 +71,7 @@ def forecast(work: StepWork, peak: int, macs: Sequence[Mac], versions: Mapping[s
     )
 
 
-def _row(work: StepWork, peak: int, mac: Mac, versions: Mapping[str, Version]) -> MacTime:
+def _row(work: StepWork, peak: int, mac: ChipAndMemory, versions: Mapping[str, Version]) -> MacTime:
     bounds = limits(mac.memory, versions.get("macos"))
     fits: Fits = "yes" if peak <= bounds.recommended - bounds.reserve else "tight" if peak <= bounds.recommended else "no"
     if fits == "no" or not_known(work, mac.chip):

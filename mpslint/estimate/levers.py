@@ -8,13 +8,13 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
-from mpslint.estimate.chips import Mac
+from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.constants import compiling, constants
 from mpslint.estimate.step import Fallback, StepWork
 from mpslint.estimate.timing import LAUNCHES, StepTime, operator_seconds, step_time
 
 
-def advice(work: StepWork, macs: Sequence[Mac], versions: Mapping[str, Version]) -> tuple[str, ...]:
+def advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version]) -> tuple[str, ...]:
     """Return what to change, one line each; `macs` are those that the run fits. Nothing where no Mac takes it."""
     if not macs:
         return ()
@@ -22,7 +22,7 @@ def advice(work: StepWork, macs: Sequence[Mac], versions: Mapping[str, Version])
     return tuple(_advice(work, macs, versions, table))
 
 
-def _advice(work: StepWork, macs: Sequence[Mac], versions: Mapping[str, Version], table: Mapping[str, Any]) -> Iterator[str]:
+def _advice(work: StepWork, macs: Sequence[ChipAndMemory], versions: Mapping[str, Version], table: Mapping[str, Any]) -> Iterator[str]:
     mac, torch = macs[0], versions.get("torch")
     time = step_time(work, mac.chip, torch)
     shares = {part: seconds / time.seconds for part, seconds in time.parts.items()}
@@ -49,7 +49,7 @@ def _advice(work: StepWork, macs: Sequence[Mac], versions: Mapping[str, Version]
 
 
 def _fused(
-    work: StepWork, mac: Mac, shares: Mapping[str, float], entry: Mapping[str, Any], versions: Mapping[str, Version]
+    work: StepWork, mac: ChipAndMemory, shares: Mapping[str, float], entry: Mapping[str, Any], versions: Mapping[str, Version]
 ) -> Iterator[str]:
     """Yield the advice of a fused optimizer, where the update is written out as many operators."""
     share = shares.get("optimizer", 0.0)
@@ -59,7 +59,7 @@ def _fused(
         yield entry["say"].format(share=share, mac=mac.title, gain=1 / (1 - share * (1 - entry["fused"])))
 
 
-def _half(work: StepWork, macs: Sequence[Mac], torch: Version | None, entry: Mapping[str, Any]) -> Iterator[str]:
+def _half(work: StepWork, macs: Sequence[ChipAndMemory], torch: Version | None, entry: Mapping[str, Any]) -> Iterator[str]:
     """Yield what half precision gains, where some Mac of the list gains from it."""
     operators = tuple(
         dataclasses.replace(one, dtype="float16", moved=one.moved / 2) if one.kind in entry["kinds"] and one.dtype == "float32" else one
@@ -74,7 +74,7 @@ def _half(work: StepWork, macs: Sequence[Mac], torch: Version | None, entry: Map
         yield entry["say"].format(most=gains[best], best=best, least=gains[worst], worst=worst)
 
 
-def _fallback(one: Fallback, mac: Mac, say: str) -> str:
+def _fallback(one: Fallback, mac: ChipAndMemory, say: str) -> str:
     """Return the advice on an operator of the CPU: what is copied, and what that and the waits take at least."""
     model = constants()
     seconds = one.count * (2 * model.wait + one.moved / (mac.chip.bandwidth * model.share))
@@ -89,7 +89,7 @@ def doubled(work: StepWork) -> StepWork:
     return dataclasses.replace(work, operators=operators)
 
 
-def hidden(work: StepWork, mac: Mac, time: StepTime) -> float:
+def hidden(work: StepWork, mac: ChipAndMemory, time: StepTime) -> float:
     """Return the seconds by which launches and the GPU's work overlap when nothing waits."""
     model = constants()
     launching = work.launches * mac.chip.launch * model.launch

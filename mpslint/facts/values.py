@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mpslint.core.record import record
-
-if TYPE_CHECKING:
-    from mpslint.facts.facts import Call
 
 MOST_ALTERNATIVES = 4
 """A value that could be more things than these is Unknown."""
@@ -57,7 +54,7 @@ class Symbol:
 
 
 @record(frozen=True, slots=True, eq=False)
-class Entry:
+class DictEntry:
     """A value in a dict or list, and the expression that wrote it there."""
 
     value: Value
@@ -280,3 +277,129 @@ def weakened(value: Value) -> Value:
     if isinstance(value, OneOf):
         return OneOf(tuple(weakened(alternative) for alternative in value.values))
     return value
+
+
+FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
+
+
+@record(frozen=True, slots=True, eq=False)
+class Guard:
+    """A test that surrounds a statement and that the Target does not decide.
+
+    `default` is the answer when it rests on a default (a command-line flag's, say), else None; `taken` is the answer on this path.
+    """
+
+    test: ast.expr
+    taken: bool
+    default: bool | None = None
+
+    @property
+    def text(self) -> str:
+        """The test as Python."""
+        known = vars(self.test)  # an `elif` stands under all tests before it: each is written out once, and not once for each of them
+        if "written_out" not in known:
+            known["written_out"] = ast.unparse(self.test)
+        return str(known["written_out"])
+
+
+@record(frozen=True, slots=True, eq=False)
+class Context:
+    """What surrounds a statement on the path by which it was reached."""
+
+    functions: tuple[FunctionNode, ...] = ()
+    """The functions it is in, outermost first, by the calls that led there."""
+    loops: tuple[Loop, ...] = ()
+    """The loops of the innermost function, outermost first."""
+    outer_loops: int = 0
+    """How many loops surround the calls that led there."""
+    managers: tuple[Value, ...] = ()
+    """The values of `with` and of decorators in force, outermost first."""
+    guards: tuple[Guard, ...] = ()
+    handlers: tuple[tuple[str, ...], ...] = ()
+    """The exceptions (qualified names; '' for all) that each surrounding `try` catches."""
+    in_handler: bool = False
+    under_main: bool = False
+    """Inside `if __name__ == "__main__"`, or in a function called from there."""
+    called: bool = True
+    """False for the body of a function that nothing in the file calls: its parameters are not known."""
+
+    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool) -> Context:
+        """Return the context of the body of a function that is called from here."""
+        return Context(
+            (*self.functions, function),
+            (),
+            self.outer_loops + len(self.loops),
+            (*self.managers, *decorators),
+            self.guards,
+            self.handlers,
+            self.in_handler,
+            self.under_main,
+            self.called and is_called,
+        )
+
+    def changed(
+        self,
+        *,
+        loops: tuple[Loop, ...] | None = None,
+        managers: tuple[Value, ...] | None = None,
+        guards: tuple[Guard, ...] | None = None,
+        handlers: tuple[tuple[str, ...], ...] | None = None,
+        in_handler: bool | None = None,
+        under_main: bool | None = None,
+    ) -> Context:
+        """Return the context with some parts replaced."""
+        return Context(
+            self.functions,
+            self.loops if loops is None else loops,
+            self.outer_loops,
+            self.managers if managers is None else managers,
+            self.guards if guards is None else guards,
+            self.handlers if handlers is None else handlers,
+            self.in_handler if in_handler is None else in_handler,
+            self.under_main if under_main is None else under_main,
+            self.called,
+        )
+
+
+@record(frozen=True, slots=True, eq=False)
+class Argument:
+    """One argument of a call: its value, and the expression that wrote it for this call."""
+
+    value: Value
+    node: ast.AST | None
+    """The expression of the argument, or of the entry in the dict that was unpacked."""
+    keyword: ast.keyword | None = None
+    unpacked: bool = False
+    """It came by `**mapping`."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Call:
+    """A call of something outside the program, or of a class of the program that derives from something outside."""
+
+    node: ast.Call
+    names: tuple[str, ...]
+    """The qualified names it goes by: its own, then those of the outside classes it derives from. Empty when not known."""
+    method: str
+    """The attribute that was called (`to` in `model.to("mps")`), or ''."""
+    receiver: Value | None
+    arguments: tuple[Argument, ...]
+    keywords: dict[str, Argument]
+    is_open: bool
+    """Other arguments may come from `*args` or `**kwargs` that are not known."""
+    context: Context
+    result: Instance | None = None
+    inherited: dict[str, Argument] = field(default_factory=dict)
+    """Defaults that a class of the program sets for fields of the outside class that it derives from."""
+    unpacked: tuple[Value, ...] = ()
+    """Objects given by `**` whose entries are not known."""
+    is_parsed: bool = False
+    """A parser of the command line makes it: `node` is the parser's call, which takes none of these arguments."""
+
+    @property
+    def name(self) -> str:
+        """The first of `names`, or ''."""
+        return self.names[0] if self.names else ""

@@ -16,8 +16,10 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data, shipped_words
 from mpslint.rule.judge import check_module
-from mpslint.rule.rule import Condition, Rule, load_rules
-from mpslint.settings.dialect import CallPattern, load_dialects
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Condition, Rule
+from mpslint.settings.dialect import CallPattern
+from mpslint.settings.dialects import load_dialects
 from mpslint.source.document import Document, Kind
 from mpslint.source.words import Words, from_parts, words_of
 

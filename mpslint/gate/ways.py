@@ -19,10 +19,11 @@ from mpslint.rule.comparisons import compare_all, default_holds
 from mpslint.rule.judge import check_module
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
-from mpslint.settings.dialect import CallPattern, Dialect, load_dialects
+from mpslint.settings.dialect import CallPattern, Dialect
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 from mpslint.settings.translate import DEVICE_TYPES
-from mpslint.source.words import IN_CELLS, Role, is_exact, quoted
+from mpslint.source.words import IN_CELLS, RoleWords, is_exact, quoted
 
 Group = frozenset[Word]
 """Words of which one has to be there."""
@@ -41,7 +42,7 @@ def ways_of(rule: Rule, rules: Sequence[Rule] = (), is_code: bool = False) -> It
 
     `rules` are all that are asked; `is_code` says that the text is Python alone, without commands.
     """
-    reader = _Reader(tuple(rules), is_code)
+    reader = _ConditionReader(tuple(rules), is_code)
     first, *rest = rule.when
     groups = list(reader.of_condition(first))
     runs = load_roles().runs
@@ -56,7 +57,7 @@ def ways_of(rule: Rule, rules: Sequence[Rule] = (), is_code: bool = False) -> It
 
 
 @record(frozen=True)
-class _Reader:
+class _ConditionReader:
     """Reads conditions for the words that have to stand where they hold."""
 
     rules: tuple[Rule, ...]
@@ -160,7 +161,7 @@ class _Reader:
     def _of_words(self, words: Iterable[str]) -> Iterator[Word]:
         """Yield words by which a name is known, and for a role those of the calls in it."""
         for word in words:
-            if isinstance(word, Role):
+            if isinstance(word, RoleWords):
                 yield from self.of_roles([word])
             elif is_exact(word):
                 yield word, False

@@ -162,9 +162,9 @@ def _check(session: Session, options: Options, only: Ran | None) -> None:
     """Show what is found: in one cell, or in all of them."""
     from mpslint.session.session import check_file
     from mpslint.session.view import view
-    from mpslint.source.files import STANDARD_INPUT, Found
+    from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    file = view(check_file(Found(STANDARD_INPUT), _with_cells(session, options)))
+    file = view(check_file(FoundFile(STANDARD_INPUT), _with_cells(session, options)))
     if only is not None:
         number = session.cells.ran.index(only) + 1
         kept = tuple(finding for finding in file.findings if finding.place.cell == number)
@@ -178,9 +178,9 @@ def _check(session: Session, options: Options, only: Ran | None) -> None:
 def _fix(session: Session, options: Options, number: int | None, this: Ran | None, unsafe: bool) -> None:
     """Show the fix of one cell, and put it into the next cell, or in place of the cell that asked."""
     from mpslint.session.session import fix_file
-    from mpslint.source.files import STANDARD_INPUT, Found
+    from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    fixed = fix_file(Found(STANDARD_INPUT), _with_cells(session, options), unsafe)
+    fixed = fix_file(FoundFile(STANDARD_INPUT), _with_cells(session, options), unsafe)
     after = fixed.after.document
     texts = [after.text[cell.span.start : cell.span.end] for cell in after.cells]
     changed = [(ran, text) for ran, text in zip(session.cells.ran, texts, strict=True) if ran.text != text]
@@ -205,9 +205,9 @@ def _plan(session: Session, options: Options) -> None:
     from mpslint.report.console import console
     from mpslint.report.plan import print_plans
     from mpslint.session.session import check_file
-    from mpslint.source.files import STANDARD_INPUT, Found
+    from mpslint.source.files import STANDARD_INPUT, FoundFile
 
-    result = check_file(Found(STANDARD_INPUT), replace(_with_cells(session, options), with_plans=True))
+    result = check_file(FoundFile(STANDARD_INPUT), replace(_with_cells(session, options), with_plans=True))
     print_plans(console(), [result], with_defaults=False)
 
 

@@ -8,7 +8,7 @@ from mpslint.facts.facts import Accumulation, AttributeWrite
 from mpslint.facts.values import (
     UNKNOWN,
     Class,
-    Entry,
+    DictEntry,
     Instance,
     Items,
     Known,
@@ -20,11 +20,11 @@ from mpslint.facts.values import (
 )
 from mpslint.program import environment
 from mpslint.program.expressions import get_item
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.operators import combine
 
 
-def assign_statement(m: Machine, node: ast.Assign) -> bool:
+def assign_statement(m: Walker, node: ast.Assign) -> bool:
     """Carry out `a = b = value`; like every statement, return whether the path ends here."""
     value = m.value(node.value)
     if isinstance(node.value, ast.BinOp) and len(node.targets) == 1 and not m.is_silent:
@@ -34,7 +34,7 @@ def assign_statement(m: Machine, node: ast.Assign) -> bool:
     return False
 
 
-def _note_sum(m: Machine, node: ast.Assign, target: ast.expr, value: ast.BinOp) -> None:
+def _note_sum(m: Walker, node: ast.Assign, target: ast.expr, value: ast.BinOp) -> None:
     """Record what accumulates in `total = total + value`."""
     if not isinstance(value.op, ast.Add) or not m.context.loops or not isinstance(target, (ast.Name, ast.Attribute)):
         return
@@ -44,14 +44,14 @@ def _note_sum(m: Machine, node: ast.Assign, target: ast.expr, value: ast.BinOp) 
             m.facts.accumulations.append(Accumulation(node, target, m.value(added), added, m.context))
 
 
-def annotated_assignment(m: Machine, node: ast.AnnAssign) -> bool:
+def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
     """Carry out `name: type = value`."""
     if node.value is not None:
         assign(m, node.target, m.value(node.value), node.value, node)
     return False
 
 
-def assign(m: Machine, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     """Write a value to a name, an attribute, an item, or the parts of a tuple."""
     if isinstance(target, ast.Name):
         m.bind(target.id, value)
@@ -68,7 +68,7 @@ def assign(m: Machine, target: ast.expr, value: Value, value_node: ast.expr, sta
             assign(m, element, part, nodes[index] if index < len(nodes) else value_node, statement)
 
 
-def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+def _assign_attribute(m: Walker, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver = m.value(target.value)
     for owner in alternatives_of(receiver):
         if isinstance(owner, (Instance, Class, Module)):
@@ -77,7 +77,7 @@ def _assign_attribute(m: Machine, target: ast.Attribute, value: Value, value_nod
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
 
 
-def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
+def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver, index = m.value(target.value), m.value(target.slice)
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
@@ -85,7 +85,7 @@ def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: as
         environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
-            m.store.write(receiver.slots, index.value, Entry(value, value_node))
+            m.store.write(receiver.slots, index.value, DictEntry(value, value_node))
         else:
             receiver.is_open = True
     elif isinstance(receiver, Items):
@@ -98,7 +98,7 @@ def _assign_item(m: Machine, target: ast.Subscript, value: Value, value_node: as
         m.store.write(receiver.slots, key, value)
 
 
-def augmented_assignment(m: Machine, node: ast.AugAssign) -> bool:
+def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     """Carry out `name += value`, and record what accumulates."""
     load = ast.copy_location(_as_load(node.target), node.target)
     old, new = m.value(load), m.value(node.value)
@@ -106,7 +106,7 @@ def augmented_assignment(m: Machine, node: ast.AugAssign) -> bool:
         m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
         for key, entry in new.slots.items():
-            if isinstance(entry, Entry) and entry.node is not None:
+            if isinstance(entry, DictEntry) and entry.node is not None:
                 environment.write(m, Known(key), entry.value, entry.node, entry.node)
         return False
     assign(m, node.target, combine(old, node.op, new, node), node.value, node)
@@ -122,7 +122,7 @@ def _as_load(target: ast.expr) -> ast.expr:
     return ast.Subscript(target.value, target.slice, ast.Load())
 
 
-def delete_statement(m: Machine, node: ast.Delete) -> bool:
+def delete_statement(m: Walker, node: ast.Delete) -> bool:
     """Carry out `del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):

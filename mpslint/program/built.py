@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import UNKNOWN, Class, Instance, Items, Known, Mapping, Symbol, Value, origin_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Mapping, Symbol, Value, origin_of, weakened
+from mpslint.program.arguments import CallArguments
+from mpslint.program.called import record_call
 from mpslint.program.composed import entries_of, named_by, on_top
 from mpslint.program.config_files import OBJECT
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.started import named
-
-if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
 
 CLASS, ARGUMENTS, FILES = "class_path", "init_args", ("config", "c")
 
 
-def build(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Follow the calls that a library makes for the sections of its configuration; return the object that made them.
 
     What each section makes is a name of outside, or the parameter (`model_class`) that says it.
     """
-    from mpslint.program.calls import Arguments as Given
-    from mpslint.program.calls import call_value, record_call
-
     words = m.project.words() if m.project is not None else None
     sections, is_whole = _sections(m) if words is not None else ({}, False)
     result = m.made(Instance(name))
@@ -45,13 +39,13 @@ def build(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
             values = {key: value if is_whole else weakened(value) for key, value in below.items()}
             given = {key: Argument(value, origin_of(value), unpacked=True) for key, value in values.items()}
             if "." in made and not isinstance(path, Known):
-                record_call(m, (made,), "", None, Given((), given, not is_whole), node, result)
+                record_call(m, (made,), "", None, CallArguments((), given, not is_whole), node, result)
             else:
-                call_value(m, target, None, Given((), given, not is_whole), node)
+                m.calls.call_value(m, target, None, CallArguments((), given, not is_whole), node)
     return result
 
 
-def _sections(m: Machine) -> tuple[dict[str, Value], bool]:
+def _sections(m: Walker) -> tuple[dict[str, Value], bool]:
     """Return what files that the words name, and then the words, say of each section; and whether that is all."""
     assert m.project is not None
     given = dict(named(m.project.words() or ()))

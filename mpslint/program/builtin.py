@@ -11,7 +11,7 @@ from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
-    Entry,
+    DictEntry,
     Instance,
     Items,
     Known,
@@ -22,10 +22,10 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.executed import execute_file
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 
 if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
+    from mpslint.program.arguments import CallArguments
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -60,7 +60,7 @@ STRING_METHODS = frozenset(
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 
 
-def call_builtin(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a builtin returns; None when it is to be treated as something outside."""
     values = [argument.value for argument in arguments.positional]
     if name in PURE:
@@ -109,7 +109,7 @@ def call_builtin(m: Machine, name: str, arguments: Arguments, node: ast.Call) ->
     return None
 
 
-def _super(m: Machine) -> Value:
+def _super(m: Walker) -> Value:
     """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
     own = m.frame.slots.get("self")
     function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
@@ -121,7 +121,7 @@ def _super(m: Machine) -> Value:
     return Instance(base.name, call=own.call, slots=own.slots) if isinstance(base, Symbol) else Instance("")
 
 
-def _pure(name: str, values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
     if name == "len" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
         return Known(len(values[0].slots), node)
     if name == "str" and len(values) == 1 and isinstance(values[0], Known) and values[0].source:
@@ -140,7 +140,7 @@ def _pure(name: str, values: list[Value], arguments: Arguments, node: ast.Call) 
     return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
 
 
-def _container(name: str, values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(name, "list")
     if not values and not arguments.is_open:
         return Items(kind, {}, node)
@@ -150,7 +150,7 @@ def _container(name: str, values: list[Value], arguments: Arguments, node: ast.C
     return Items(kind, {}, node, open=True)
 
 
-def _dict(values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
+def _dict(values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
     result = Mapping({}, node, arguments.is_open)
     for value in values:
         if isinstance(value, Mapping):
@@ -159,11 +159,11 @@ def _dict(values: list[Value], arguments: Arguments, node: ast.Call) -> Value:
         else:
             result.is_open = True
     for name, argument in arguments.keywords.items():
-        result.slots[name] = Entry(argument.value, argument.node)
+        result.slots[name] = DictEntry(argument.value, argument.node)
     return result
 
 
-def _getattr(m: Machine, values: list[Value], node: ast.Call) -> Value:
+def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     name = values[1].value if isinstance(values[1], Known) else ""
     found = m.attribute(values[0], name, node)
     if len(values) == 2 or isinstance(values[0], Symbol):
@@ -177,7 +177,7 @@ def _getattr(m: Machine, values: list[Value], node: ast.Call) -> Value:
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
 
 
-def _hasattr(m: Machine, owner: Value, name: Known, node: ast.Call) -> Value:
+def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
     if isinstance(owner, Symbol) and m.platform.has(m.platform.normalise(f"{owner.name}.{name.value}")):
         return Known(True, node, source="hasattr")
     if isinstance(owner, Instance) and owner.cls is not None and name.value in owner.slots:
@@ -185,7 +185,7 @@ def _hasattr(m: Machine, owner: Value, name: Known, node: ast.Call) -> Value:
     return UNKNOWN
 
 
-def call_method(m: Machine, bound: Bound, arguments: Arguments, node: ast.Call) -> Value:
+def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Call) -> Value:
     """Return what a method of a constant, a list or a dict returns, and do to it what the method does."""
     receiver = bound.receiver
     if isinstance(receiver, Known):
@@ -197,7 +197,7 @@ def call_method(m: Machine, bound: Bound, arguments: Arguments, node: ast.Call) 
     return UNKNOWN
 
 
-def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def _constant_method(receiver: Known, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     values = [argument.value for argument in arguments.positional]
     if name == "join" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
         items = values[0].values()
@@ -225,15 +225,15 @@ def _constant_method(receiver: Known, name: str, arguments: Arguments, node: ast
     return Known(result, receiver.origin if receiver.source else node, receiver.weak, receiver.source)
 
 
-def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def _mapping_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     first = arguments.first()
     if name in ("get", "pop", "setdefault") and isinstance(first, Known):
-        entry: Entry | None = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
+        entry: DictEntry | None = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
         default = arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
         if name == "pop" and entry is not None:
             m.store.delete(receiver.slots, first.value)
         if name == "setdefault" and entry is None and not receiver.is_open:
-            m.store.write(receiver.slots, first.value, Entry(default, arguments.positional[-1].node))
+            m.store.write(receiver.slots, first.value, DictEntry(default, arguments.positional[-1].node))
         if entry is not None:
             return entry.value
         if not receiver.is_open:
@@ -247,7 +247,7 @@ def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Argumen
                     m.store.write(receiver.slots, key, entry)
             _forget(m, receiver, other)
         for key, argument in arguments.keywords.items():
-            m.store.write(receiver.slots, key, Entry(argument.value, argument.node))
+            m.store.write(receiver.slots, key, DictEntry(argument.value, argument.node))
         if arguments.is_open:
             _forget(m, receiver, UNKNOWN)
         return Known(None, node)
@@ -260,18 +260,18 @@ def _mapping_method(m: Machine, receiver: Mapping, name: str, arguments: Argumen
     return UNKNOWN
 
 
-def _forget(m: Machine, receiver: Mapping, other: Value) -> None:
+def _forget(m: Walker, receiver: Mapping, other: Value) -> None:
     """After an update with something not fully known, no entry that it may have replaced is known."""
     if isinstance(other, Mapping) and not other.is_open:
         return
     written = other.slots if isinstance(other, Mapping) else {}
     for key, entry in list(receiver.slots.items()):
         if key not in written:
-            m.store.write(receiver.slots, key, Entry(weakened(entry.value), entry.node))
+            m.store.write(receiver.slots, key, DictEntry(weakened(entry.value), entry.node))
     receiver.is_open = True
 
 
-def _items_method(m: Machine, receiver: Items, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def _items_method(m: Walker, receiver: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     if name in GROWING and arguments.positional:
         argument = arguments.positional[-1]
         if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from mpslint.core.record import record
 from mpslint.core.versions import parse_version
-from mpslint.facts.facts import Argument, Call
 from mpslint.facts.values import (
     UNKNOWN,
+    Argument,
     Bound,
     Class,
-    Entry,
+    DictEntry,
     Frame,
     Function,
     Instance,
@@ -27,7 +26,9 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment
-from mpslint.program.machine import DEEPEST_CALL, Machine
+from mpslint.program.arguments import CallArguments
+from mpslint.program.called import record_call
+from mpslint.program.machine import DEEPEST_CALL, Walker
 
 FEW_STEPS = 20_000
 """Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
@@ -35,28 +36,7 @@ DATACLASS_MAKERS = frozenset({"dataclasses.dataclass", "attr.s", "attr.attrs", "
 FIELD_MAKERS = frozenset({"dataclasses.field", "dataclasses.Field", "attr.ib", "attrs.field"})
 
 
-@record(frozen=True, slots=True)
-class Arguments:
-    """The arguments of a call, evaluated."""
-
-    positional: tuple[Argument, ...]
-    keywords: dict[str, Argument]
-    is_open: bool
-    unpacked: tuple[Value, ...] = ()
-    """Objects whose entries are not known, given by `**`."""
-
-    def first(self) -> Value | None:
-        """The first positional argument's value, or None."""
-        return self.positional[0].value if self.positional else None
-
-    def get(self, index: int, name: str) -> Value | None:
-        """The value of an argument given by position or by name, or None."""
-        if index < len(self.positional):
-            return self.positional[index].value
-        return self.keywords[name].value if name in self.keywords else None
-
-
-def evaluate_call(m: Machine, node: ast.Call) -> Value:
+def evaluate_call(m: Walker, node: ast.Call) -> Value:
     """Return what a call returns, and record it when it calls something outside the program."""
     receiver: Value | None = None
     if isinstance(node.func, ast.Attribute):
@@ -73,7 +53,7 @@ def evaluate_call(m: Machine, node: ast.Call) -> Value:
     return call_value(m, callee, receiver, arguments, node)
 
 
-def _method_of(m: Machine, receiver: Value, node: ast.Attribute) -> Value:
+def _method_of(m: Walker, receiver: Value, node: ast.Attribute) -> Value:
     """Return what `receiver.name(...)` calls; a method of an outside object is not kept as one of its attributes."""
     if (
         isinstance(receiver, Instance)
@@ -84,7 +64,7 @@ def _method_of(m: Machine, receiver: Value, node: ast.Attribute) -> Value:
     return m.attribute(receiver, node.attr, node)
 
 
-def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
+def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
     """Evaluate the arguments of a call, those that `*` and `**` unpack included."""
     positional: list[Argument] = []
     keywords: dict[str, Argument] = {}
@@ -105,16 +85,16 @@ def evaluate_arguments(m: Machine, node: ast.Call) -> Arguments:
             keywords[keyword.arg] = Argument(value, keyword.value, keyword)
         elif isinstance(value, Mapping):
             for name, entry in value.slots.items():
-                if isinstance(name, str) and isinstance(entry, Entry):
+                if isinstance(name, str) and isinstance(entry, DictEntry):
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
         else:
             is_open = True
             unpacked.append(value)
-    return Arguments(tuple(positional), keywords, is_open, tuple(unpacked))
+    return CallArguments(tuple(positional), keywords, is_open, tuple(unpacked))
 
 
-def call_value(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Return what calling `callee` returns."""
     if isinstance(callee, Function):
         return call_function(m, callee, _values(arguments), _keyword_values(arguments), arguments.is_open, node)
@@ -134,11 +114,11 @@ def call_value(m: Machine, callee: Value, receiver: Value | None, arguments: Arg
     return _call_outside(m, callee, receiver, arguments, node)
 
 
-def _values(arguments: Arguments) -> list[Value]:
+def _values(arguments: CallArguments) -> list[Value]:
     return [argument.value for argument in arguments.positional]
 
 
-def _keyword_values(arguments: Arguments) -> dict[str, Value]:
+def _keyword_values(arguments: CallArguments) -> dict[str, Value]:
     return {name: argument.value for name, argument in arguments.keywords.items()}
 
 
@@ -146,7 +126,7 @@ def _is_static(function: Function) -> bool:
     return any(isinstance(d, Symbol) and d.name == "builtins.staticmethod" for d in function.decorators)
 
 
-def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     name, platform = callee.name, m.platform
     if name in platform.results:
         return Known(platform.results[name], node, source=name)
@@ -194,7 +174,7 @@ def _call_symbol(m: Machine, callee: Symbol, receiver: Value | None, arguments: 
     return _call_outside(m, callee, receiver, arguments, node)
 
 
-def _field_default(m: Machine, arguments: Arguments, node: ast.Call) -> Value:
+def _field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
     """Return the default that `dataclasses.field(...)` gives."""
     default = arguments.get(99, "default")
     if default is not None:
@@ -204,23 +184,23 @@ def _field_default(m: Machine, arguments: Arguments, node: ast.Call) -> Value:
         return UNKNOWN
     if isinstance(factory, Symbol) and factory.name in ("builtins.list", "builtins.tuple", "builtins.set"):
         return Items(factory.name.removeprefix("builtins."), {}, node)
-    return call_value(m, factory, None, Arguments((), {}, False), node)
+    return call_value(m, factory, None, CallArguments((), {}, False), node)
 
 
-def _bag(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
     bag = Instance(name, slots={key: argument.value for key, argument in arguments.keywords.items()})
     first = arguments.first()
     entries = first.slots.items() if isinstance(first, Mapping) else ()
     for key, entry in entries:
         value = entry.value
-        bag.slots[key] = _bag(m, name, Arguments((Argument(value, None),), {}, False), node) if isinstance(value, Mapping) else value
+        bag.slots[key] = _bag(m, name, CallArguments((Argument(value, None),), {}, False), node) if isinstance(value, Mapping) else value
     if arguments.is_open or (isinstance(first, Mapping) and first.is_open) or (first is not None and not isinstance(first, Mapping)):
         bag.fallback = "another file"
     return bag
 
 
-def _composed(m: Machine, function: Function) -> Value | None:
+def _composed(m: Walker, function: Function) -> Value | None:
     """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
     for decorator in function.decorators if m.project is not None else ():
         call = decorator.call if isinstance(decorator, Instance) else None
@@ -233,7 +213,7 @@ def _composed(m: Machine, function: Function) -> Value | None:
     return None
 
 
-def _entry_of_bag(bag: Instance, arguments: Arguments, node: ast.Call) -> Value | None:
+def _entry_of_bag(bag: Instance, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what `bag.get(key, default)` gives; None where that is not known."""
     key = arguments.first()
     if not (isinstance(key, Known) and isinstance(key.value, str)):
@@ -245,7 +225,7 @@ def _entry_of_bag(bag: Instance, arguments: Arguments, node: ast.Call) -> Value 
     return arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
 
 
-def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | None) -> Value:
+def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
@@ -278,7 +258,7 @@ def instantiate(m: Machine, cls: Class, arguments: Arguments, node: ast.Call | N
     return instance
 
 
-def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: Arguments, node: ast.Call) -> Value:
+def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
@@ -315,38 +295,7 @@ def _call_outside(m: Machine, callee: Value, receiver: Value | None, arguments: 
     return result
 
 
-def record_call(
-    m: Machine,
-    names: tuple[str, ...],
-    method: str,
-    receiver: Value | None,
-    arguments: Arguments,
-    node: ast.Call,
-    result: Instance | None = None,
-    inherited: dict[str, Argument] | None = None,
-    is_parsed: bool = False,
-) -> Call:
-    """Make the fact of a call, and note it unless the path is walked for its values only."""
-    call = Call(
-        node,
-        names,
-        method,
-        receiver,
-        arguments.positional,
-        arguments.keywords,
-        arguments.is_open,
-        m.context,
-        result,
-        inherited or {},
-        arguments.unpacked,
-        is_parsed,
-    )
-    if not m.is_silent:
-        m.facts.calls.append(call)
-    return call
-
-
-def _follow_callbacks(m: Machine, arguments: Arguments) -> None:
+def _follow_callbacks(m: Walker, arguments: CallArguments) -> None:
     """Walk functions that are handed to something outside: it will call them, with arguments that are not known."""
     for argument in (*arguments.positional, *arguments.keywords.values()):
         value = argument.value
@@ -357,7 +306,7 @@ def _follow_callbacks(m: Machine, arguments: Arguments) -> None:
 
 
 def call_function(
-    m: Machine,
+    m: Walker,
     function: Function,
     positional: Sequence[Value],
     keywords: dict[str, Value],
@@ -403,7 +352,7 @@ def call_function(
     return result
 
 
-def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:
+def _fingerprint(m: Walker, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:
     """Return a key under which a call of the program may be remembered: the function, its arguments and what surrounds it."""
 
     def of(value: Value) -> object:
@@ -419,7 +368,7 @@ def _fingerprint(m: Machine, function: Function, positional: Sequence[Value], ke
 
 
 def _bind_parameters(
-    m: Machine, function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
+    m: Walker, function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
 ) -> None:
     parameters = function.node.args
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
@@ -448,5 +397,5 @@ def _bind_parameters(
     if parameters.vararg is not None:
         bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)
     if parameters.kwarg is not None:
-        bound[parameters.kwarg.arg] = Mapping({name: Entry(value) for name, value in extra.items()}, None, is_open)
+        bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value) for name, value in extra.items()}, None, is_open)
     frame.slots.update(bound)

@@ -7,11 +7,11 @@ from collections.abc import Mapping as TypedMapping
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mpslint.facts.facts import Argument
 from mpslint.facts.values import (
     COMMAND_LINE,
+    Argument,
     Class,
-    Entry,
+    DictEntry,
     Instance,
     Items,
     Known,
@@ -21,11 +21,11 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.started import BOTH_WAYS, CONVERTERS, STORED, Option, named, parse
 
 if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
+    from mpslint.program.arguments import CallArguments
 
 PARSER = "argparse.ArgumentParser"
 DATACLASS_PARSER = "dataclass parser"
@@ -54,7 +54,7 @@ WORDS = "words of"
 """With the name of an option, the key among a parser's options under which lies how it is given."""
 
 
-def call_argparse(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def call_argparse(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return a parser for `argparse.ArgumentParser(...)`; other names of argparse are just objects."""
     if name == PARSER:
         parser = Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
@@ -73,7 +73,7 @@ def _options(parser: Instance) -> Mapping:
     return options if isinstance(options, Mapping) else Mapping({})
 
 
-def call_method(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def call_method(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a method of a parser returns; None when the object is no parser."""
     if parser.name == DATACLASS_PARSER:
         return _parse_dataclasses(m, parser, method, arguments, node)
@@ -86,14 +86,14 @@ def call_method(m: Machine, parser: Instance, method: str, arguments: Arguments,
         return Instance(PARSER, slots={OPTIONS: _options(parser)})
     if method == "set_defaults":
         for name, argument in arguments.keywords.items():
-            m.store.write(_options(parser).slots, name, Entry(weakened(argument.value), argument.node))
+            m.store.write(_options(parser).slots, name, DictEntry(weakened(argument.value), argument.node))
         return Known(None, node)
     if method in ("parse_args", "parse_known_args", "parse_known_intermixed_args"):
         return _parse(m, parser, method, arguments, node)
     return None
 
 
-def _add_argument(m: Machine, parser: Instance, arguments: Arguments, node: ast.Call) -> None:
+def _add_argument(m: Walker, parser: Instance, arguments: CallArguments, node: ast.Call) -> None:
     """Note an option: its destination, and the value it has when it is not given."""
     flags = [a.value.value for a in arguments.positional if isinstance(a.value, Known) and isinstance(a.value.value, str)]
     if not flags:
@@ -115,7 +115,7 @@ def _add_argument(m: Machine, parser: Instance, arguments: Arguments, node: ast.
         value = Known(not STORED[way], node)
     elif way == "count":
         value = Known(0, node)
-    m.store.write(_options(parser).slots, name, Entry(weakened(value), written))
+    m.store.write(_options(parser).slots, name, DictEntry(weakened(value), written))
     kind, count, constant = (arguments.keywords.get(key) for key in ("type", "nargs", "const"))
     dashed = tuple(flag for flag in flags if flag.startswith("-"))
     off = tuple(f"--no-{flag[2:]}" for flag in dashed if flag.startswith("--")) if way == BOTH_WAYS else ()
@@ -131,7 +131,7 @@ def _add_argument(m: Machine, parser: Instance, arguments: Arguments, node: ast.
     )
 
 
-def _typed(value: Value, arguments: Arguments) -> Value:
+def _typed(value: Value, arguments: CallArguments) -> Value:
     """Return a default as argparse gives it: a string default goes through `type`."""
     kind = arguments.keywords.get("type")
     if not (isinstance(value, Known) and isinstance(value.value, str) and kind is not None and isinstance(kind.value, Symbol)):
@@ -145,9 +145,9 @@ def _typed(value: Value, arguments: Arguments) -> Value:
         return COMMAND_LINE
 
 
-def _parse(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return the namespace of a command line: options given in the program itself, else their defaults."""
-    slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, Entry)}
+    slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, DictEntry)}
     given = arguments.get(0, "args")
     if isinstance(given, Items) and not given.open:
         slots.update(_read([Argument(word, origin_of(word)) for word in given.values()], parser, slots))
@@ -173,14 +173,14 @@ def _read(words: Sequence[Argument], parser: Instance, defaults: TypedMapping[ob
     return found
 
 
-def dataclass_parser(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value:
+def dataclass_parser(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return a parser that makes instances of the classes it is given."""
     first = arguments.get(0, "dataclass_types")
     classes = first.values() if isinstance(first, Items) else [first] if first is not None else []
     return Instance(DATACLASS_PARSER, slots={OPTIONS: Items("tuple", dict(enumerate(classes)), node)})
 
 
-def _parse_dataclasses(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     if not method.startswith("parse"):
         return Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
     found = parser.slots[OPTIONS]
@@ -191,7 +191,7 @@ def _parse_dataclasses(m: Machine, parser: Instance, method: str, arguments: Arg
     return Items("tuple", dict(enumerate(made)), node)
 
 
-def _given(m: Machine, method: str, arguments: Arguments, node: ast.Call) -> dict[str, Value] | None:
+def _given(m: Walker, method: str, arguments: CallArguments, node: ast.Call) -> dict[str, Value] | None:
     """Return the values by name that a parser of classes gets: words, those of a file, or those of a dict; None where that is not known."""
     if method in FILES:
         first = arguments.positional[0].value if arguments.positional else next((a.value for a in arguments.keywords.values()), None)
@@ -216,16 +216,16 @@ def switched_off(values: dict[str, Value]) -> dict[str, Value]:
     return {**off, **values}
 
 
-def _in_file(m: Machine, path: str) -> dict[str, Value] | None:
+def _in_file(m: Walker, path: str) -> dict[str, Value] | None:
     found = m.project.load_config(m, path, False) if m.project is not None else None
     return _entries(found) if isinstance(found, Mapping) else None
 
 
 def _entries(mapping: Mapping) -> dict[str, Value]:
-    return {str(name): entry.value for name, entry in mapping.slots.items() if isinstance(entry, Entry)}
+    return {str(name): entry.value for name, entry in mapping.slots.items() if isinstance(entry, DictEntry)}
 
 
-def call_parsed(m: Machine, cls: Value, node: ast.Call) -> Value:
+def call_parsed(m: Walker, cls: Value, node: ast.Call) -> Value:
     """Return the object of a class that the words of the command line make, those for the objects in it included."""
     words = m.project.words() if m.project is not None else None
     values = switched_off(dict(named(words))) if words is not None else None
@@ -241,9 +241,10 @@ def call_parsed(m: Machine, cls: Value, node: ast.Call) -> Value:
     return made
 
 
-def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
+def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
-    from mpslint.program.calls import Arguments, record_call
+    from mpslint.program.arguments import CallArguments
+    from mpslint.program.called import record_call
 
     if isinstance(cls, Symbol) and flags is None:
         return Instance(cls.name, fallback="command line")
@@ -268,6 +269,6 @@ def _parsed(m: Machine, cls: Value, classes: list[Value], flags: dict[str, Argum
         kept = {str(name): value for name, value in slots.items() if name not in keywords}
         inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
         is_open = flags is None or m.project is None or not m.project.is_told_all()
-        arguments = Arguments((), keywords, is_open)
+        arguments = CallArguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import COMMAND_LINE, Bound, Class, Function, Instance, Known, Value, weakened
+from mpslint.facts.values import COMMAND_LINE, Argument, Bound, Class, Function, Instance, Known, Value, weakened
+from mpslint.program.arguments import CallArguments
 from mpslint.program.commandline import call_parsed, settled, switched_off
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.started import Option, named, parse, unnamed
 
-if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
 
-
-def start(m: Machine, arguments: Arguments, node: ast.Call) -> Value | None:
+def start(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a call gives that starts its first argument with the command line; None where that is no code of the program."""
     target = arguments.first()
     if isinstance(target, Class):
@@ -27,12 +23,10 @@ def start(m: Machine, arguments: Arguments, node: ast.Call) -> Value | None:
     return start_function(m, function, [target.receiver] if isinstance(target, Bound) else [], m.project.words() if m.project else None)
 
 
-def start_function(m: Machine, function: Function, receiver: Sequence[Value], words: Sequence[Argument] | None) -> Value:
+def start_function(m: Walker, function: Function, receiver: Sequence[Value], words: Sequence[Argument] | None) -> Value:
     """Walk a function with what some words give its parameters; None for words that are not known."""
-    from mpslint.program.calls import call_function
-
     if words is None:
-        return call_function(m, function, receiver, {}, True, None)
+        return m.calls.call_function(m, function, receiver, {}, True, None)
     signature = function.node.args
     names = [one.arg for one in (*signature.posonlyargs, *signature.args)][len(receiver) :]
     every = [*names, *(one.arg for one in signature.kwonlyargs)]
@@ -43,7 +37,7 @@ def start_function(m: Machine, function: Function, receiver: Sequence[Value], wo
     free = [name for name in names if name not in given]
     given.update({name: word.value for name, word in zip(free, unnamed(words), strict=False)})
     is_open = m.project is None or not m.project.is_told_all()
-    return call_function(m, function, receiver, given, is_open, None)
+    return m.calls.call_function(m, function, receiver, given, is_open, None)
 
 
 def _own_flags(function: Function) -> Iterator[tuple[str, str]]:
@@ -57,7 +51,7 @@ def _own_flags(function: Function) -> Iterator[tuple[str, str]]:
                     yield parameter.arg, flag
 
 
-def start_group(m: Machine, group: Instance) -> None:
+def start_group(m: Walker, group: Instance) -> None:
     """Walk the functions that are commands of a group (`app = typer.Typer()`): the one that the first word names, else all of them."""
     commands = [function for function in list(m.functions.values()) if any(_belongs(m, one, group) for one in function.decorators)]
     words = m.project.words() if m.project is not None else None
@@ -69,7 +63,7 @@ def start_group(m: Machine, group: Instance) -> None:
         start_function(m, function, [], words if len(commands) == 1 else None)
 
 
-def _belongs(m: Machine, decorator: Value, group: Instance) -> bool:
+def _belongs(m: Walker, decorator: Value, group: Instance) -> bool:
     return isinstance(decorator, Instance) and decorator.name in m.platform.commands and _owner(decorator) is group
 
 
@@ -78,7 +72,7 @@ def _owner(decorator: Instance) -> Value | None:
     return call.receiver if call is not None and call.receiver is not None else decorator.owner
 
 
-def option_values(m: Machine, function: Function) -> dict[str, Value]:
+def option_values(m: Walker, function: Function) -> dict[str, Value]:
     """Return what option decorators (`@click.option("--bs", default=8)`) give a function's parameters: what is said, else defaults."""
     found: dict[str, Value] = {}
     options: dict[str, Option] = {}

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import UNKNOWN, Class, Entry, Instance, Items, Known, Mapping, Module, Symbol, Value, origin_of, weakened
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Class,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    Symbol,
+    Value,
+    origin_of,
+    weakened,
+)
+from mpslint.program.arguments import CallArguments
 from mpslint.program.config_files import OBJECT, as_object, said_by
-from mpslint.program.machine import Machine
-
-if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
+from mpslint.program.machine import Walker
 
 TARGET, PARTIAL = "_target_", "_partial_"
 FOLDER = ("folder of", "composition")
 """The slot of the module under which lies the folder that a program composes configurations of."""
 
 
-def call_config(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def call_config(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function does that composes, merges or converts configurations, or makes objects of them; None for any other."""
     platform = m.platform
     if name in platform.instantiators:
@@ -53,13 +63,13 @@ def call_config(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> 
 def entries_of(value: Value) -> dict[str, Value] | None:
     """Return the keys of a configuration with their values; None for what is none."""
     if isinstance(value, Mapping):
-        return {str(key): entry.value for key, entry in value.slots.items() if isinstance(entry, Entry)}
+        return {str(key): entry.value for key, entry in value.slots.items() if isinstance(entry, DictEntry)}
     if isinstance(value, Instance) and not value.fallback and (value.name == OBJECT or value.cls is not None):
         return {key: inner for key, inner in value.slots.items() if isinstance(key, str)}
     return None
 
 
-def _merged(arguments: Arguments) -> Value:
+def _merged(arguments: CallArguments) -> Value:
     """Return a configuration with all that others say on top of it; where one of them is not known, any value may be another."""
     result: dict[str, Value] = {}
     is_whole = not arguments.is_open
@@ -88,7 +98,7 @@ def _weak(value: Value) -> Value:
     return weakened(value) if inner is None else Instance(OBJECT, slots={key: _weak(one) for key, one in inner.items()})
 
 
-def _of_words(m: Machine) -> Value:
+def _of_words(m: Walker) -> Value:
     """Return the configuration that the words of the command line make: `train.batch_size=4`."""
     words = m.project.words() if m.project is not None else None
     root = Instance(OBJECT, fallback="" if words is not None and m.project is not None and m.project.is_told_all() else "command line")
@@ -112,7 +122,7 @@ def _plain(config: Instance) -> Mapping:
     """Return a configuration as a dict."""
     return Mapping(
         {
-            key: Entry(_plain(value) if isinstance(value, Instance) and value.name == OBJECT else value, origin_of(value))
+            key: DictEntry(_plain(value) if isinstance(value, Instance) and value.name == OBJECT else value, origin_of(value))
             for key, value in config.slots.items()
             if isinstance(key, str)
         },
@@ -120,24 +130,18 @@ def _plain(config: Instance) -> Mapping:
     )
 
 
-def _structured(m: Machine, arguments: Arguments, node: ast.Call) -> Value | None:
+def _structured(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return the configuration of a dataclass."""
-    from mpslint.program.calls import Arguments as Given
-    from mpslint.program.calls import instantiate
-
     first = arguments.first()
-    made = instantiate(m, first, Given((), {}, False), None) if isinstance(first, Class) else first
+    made = m.calls.instantiate(m, first, CallArguments((), {}, False), None) if isinstance(first, Class) else first
     if not (isinstance(made, Instance) and made.cls is not None):
         return None
     named = {name: made.slots.get(name) or made.cls.lookup(name) for name in made.cls.all_fields()}
     return Instance(OBJECT, slots={name: value for name, value in named.items() if value is not None})
 
 
-def instantiated(m: Machine, config: Value, arguments: Arguments, node: ast.Call) -> Value | None:
+def instantiated(m: Walker, config: Value, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a configuration says to call (`_target_`) gives; None where it does not say, or that is not known."""
-    from mpslint.program.calls import Arguments as Given
-    from mpslint.program.calls import call_value
-
     entries = entries_of(config)
     target = entries.get(TARGET) if entries is not None else None
     if entries is None or not (isinstance(target, Known) and isinstance(target.value, str)):
@@ -146,16 +150,16 @@ def instantiated(m: Machine, config: Value, arguments: Arguments, node: ast.Call
     for key, value in entries.items():
         if not key.startswith("_"):
             inner = entries_of(value)
-            made = instantiated(m, value, Given((), {}, False), node) if inner is not None and TARGET in inner else value
+            made = instantiated(m, value, CallArguments((), {}, False), node) if inner is not None and TARGET in inner else value
             given[key] = Argument(made if made is not None else UNKNOWN, origin_of(value), unpacked=True)
     given.update({name: one for name, one in arguments.keywords.items() if not name.startswith("_")})
     partial = entries.get(PARTIAL)
     if isinstance(partial, Known) and partial.value is True:
         return Instance("functools.partial")
-    return call_value(m, named_by(m, target.value), None, Given(arguments.positional[1:], given, arguments.is_open), node)
+    return m.calls.call_value(m, named_by(m, target.value), None, CallArguments(arguments.positional[1:], given, arguments.is_open), node)
 
 
-def named_by(m: Machine, name: str) -> Value:
+def named_by(m: Walker, name: str) -> Value:
     """Return what a dotted name means: a class or function of the project, else one of outside."""
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1) if m.project is not None else ():

@@ -13,8 +13,7 @@ from mpslint.config.shell import MISSING
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import UNKNOWN, Entry, Instance, Items, Known, Mapping, Symbol, Value, join_all, weakened
+from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, join_all, weakened
 from mpslint.program.started import as_written, converted
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
@@ -22,8 +21,8 @@ from mpslint.project.run import Run
 from mpslint.source.document import Document
 
 if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
-    from mpslint.program.machine import Machine
+    from mpslint.program.arguments import CallArguments
+    from mpslint.program.machine import Walker
 
 OBJECT = "omegaconf.DictConfig"
 """What such an object is: one of the `bags` of the platform."""
@@ -116,13 +115,13 @@ def _value(tree: Tree, root: Tree, is_weak: bool, above: tuple[Tree, ...] = ()) 
     result = Mapping({})
     for key, below in tree.items():
         if isinstance(below, dict):
-            result.slots[key] = Entry(_value(below, root, is_weak, (*above, tree)))
+            result.slots[key] = DictEntry(_value(below, root, is_weak, (*above, tree)))
             continue
         value = _referred(below, root, (*above, tree), MOST_REFERENCES) if isinstance(below, Template) else below
         if isinstance(value, dict):
             value = _value(value, {}, is_weak)
         origin = value.origin if isinstance(value, Known) else None
-        result.slots[key] = Entry(weakened(value) if is_weak else value, origin)
+        result.slots[key] = DictEntry(weakened(value) if is_weak else value, origin)
     return result
 
 
@@ -209,7 +208,7 @@ def _merge(whole: Tree, more: Tree) -> None:
             whole[key] = below
 
 
-def opened(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def opened(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return a file that is opened by a path that is known, or that its call writes; None for any other."""
     if m.project is None or not (arguments.positional or "file" in arguments.keywords):
         return None
@@ -217,7 +216,7 @@ def opened(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value
     return Instance(name, slots={PATH: path}) if path is not None else None
 
 
-def read(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function that reads a configuration file gives; None where the file is not known."""
     if m.project is None or not (arguments.positional or arguments.keywords):
         return None
@@ -232,7 +231,7 @@ _KINDS = {"getint": "builtins.int", "getfloat": "builtins.float", "get": "builti
 _SWITCHES = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
 
 
-def ask_sections(m: Machine, parser: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+def ask_sections(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return what a method of an object that reads files of sections gives (`parser.getint("train", "batch")`); `read` notes the file."""
     values = [argument.value for argument in arguments.positional]
     if method == "read" and values:
@@ -248,7 +247,7 @@ def ask_sections(m: Machine, parser: Instance, method: str, arguments: Arguments
     section, key = (str(value.value) for value in values if isinstance(value, Known))
     held = parser.slots.get(section)
     entry = held.slots.get(key.lower()) if isinstance(held, Mapping) else None
-    text = entry.value if isinstance(entry, Entry) else None
+    text = entry.value if isinstance(entry, DictEntry) else None
     if not isinstance(text, Known):
         return UNKNOWN
     if method == "getboolean":
@@ -264,7 +263,7 @@ def as_object(config: Mapping) -> Instance:
     return Instance(OBJECT, slots={key: as_object(value) if isinstance(value, Mapping) else value for key, value in below.items()})
 
 
-def _path_of(m: Machine, value: Value, node: ast.Call) -> Known | None:
+def _path_of(m: Walker, value: Value, node: ast.Call) -> Known | None:
     """Return the path that a value is, or was opened by; else the only path of a configuration file that stands in the call."""
     if isinstance(value, Known) and isinstance(value.value, str):
         return value if value.value.endswith(ENDINGS) else None

@@ -6,18 +6,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.facts import EnvironmentWrite
-from mpslint.facts.values import UNKNOWN, Entry, Instance, Known, Mapping, Unknown, Value, weakened
-from mpslint.program.machine import Machine
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, weakened
+from mpslint.program.machine import Walker
 
 if TYPE_CHECKING:
-    from mpslint.program.calls import Arguments
+    from mpslint.program.arguments import CallArguments
 
 ENVIRONMENT = "os.environ"
 SETTERS = frozenset({"dotenv.set_key"})
 NOT_HERE = Unknown("environment")
 
 
-def write(m: Machine, name: Value, value: Value, node: ast.AST, value_node: ast.AST, style: str = "python") -> None:
+def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.AST, style: str = "python") -> None:
     """Record that an environment variable is set; in a copy (style `child`) it is set for processes that are started with that."""
     if not (isinstance(name, Known) and isinstance(name.value, str)):
         return
@@ -29,7 +29,7 @@ def write(m: Machine, name: Value, value: Value, node: ast.AST, value_node: ast.
         m.facts.environment.append(EnvironmentWrite(name.value, value, start, end, value_start, value_end, m.context, style))
 
 
-def read(m: Machine, name: Value | None, default: Value | None) -> Value:
+def read(m: Walker, name: Value | None, default: Value | None) -> Value:
     """Return what an environment variable holds: what the program set, else the default that the program gives."""
     if isinstance(name, Known):
         value = m.module.slots.get(("environment", name.value))
@@ -40,7 +40,7 @@ def read(m: Machine, name: Value | None, default: Value | None) -> Value:
     return NOT_HERE
 
 
-def call_os(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Value | None:
+def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function of `os` or of `os.environ` returns; None for those that say nothing about the environment."""
     positional = arguments.positional
     if name in ("os.putenv", "os.environ.setdefault", "os.environ.__setitem__") and len(positional) >= 2:
@@ -65,19 +65,19 @@ def call_os(m: Machine, name: str, arguments: Arguments, node: ast.Call) -> Valu
     return None
 
 
-def update(m: Machine, arguments: Arguments, node: ast.Call) -> None:
+def update(m: Walker, arguments: CallArguments, node: ast.Call) -> None:
     """Record `os.environ.update({...}, NAME="value")`."""
     for argument in arguments.positional:
         entries = argument.value.slots.items() if isinstance(argument.value, Mapping) else ()
         for key, entry in entries:
-            if isinstance(entry, Entry) and entry.node is not None:
+            if isinstance(entry, DictEntry) and entry.node is not None:
                 write(m, Known(key), entry.value, entry.node, entry.node)
     for name, argument in arguments.keywords.items():
         if argument.keyword is not None:
             write(m, Known(name), argument.value, argument.keyword, argument.keyword.value)
 
 
-def call_outside(m: Machine, names: tuple[str, ...], arguments: Arguments, node: ast.Call) -> Value | None:
+def call_outside(m: Walker, names: tuple[str, ...], arguments: CallArguments, node: ast.Call) -> Value | None:
     """Record the outside functions that set a variable; None for any other."""
     if names and names[0] in SETTERS and len(arguments.positional) >= 3 and (value_node := arguments.positional[2].node) is not None:
         write(m, arguments.positional[1].value, arguments.positional[2].value, node, value_node)

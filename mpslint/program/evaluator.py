@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Argument, Context, Facts
-from mpslint.facts.values import Function, Instance, Known, Symbol, Value
-from mpslint.program.calls import Arguments, call_function, instantiate
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import Argument, Context, Function, Instance, Known, Symbol, Value
+from mpslint.program import calls
+from mpslint.program.arguments import CallArguments
+from mpslint.program.calls import call_function, instantiate
 from mpslint.program.expressions import evaluate, get_attribute
 from mpslint.program.flow import asks_for_main
-from mpslint.program.machine import Loader, Machine
+from mpslint.program.machine import Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
@@ -43,7 +45,7 @@ def evaluate_program(
     functions that nothing calls are taken to be called on the Mac's GPU.
     """
     relevance = Relevance(document, words)
-    machine = Machine(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, known_roots, relevance)
+    machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, calls, known_roots, relevance)
     machine.project, machine.has_premises = project, has_premises
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
@@ -70,7 +72,7 @@ def evaluate_program(
     return machine.facts
 
 
-def _is_passed_over(machine: Machine, function: Function) -> bool:
+def _is_passed_over(machine: Walker, function: Function) -> bool:
     """Return whether no rule can be about a word of a function that nothing calls."""
     if machine.relevance.of(function):
         return False
@@ -80,7 +82,7 @@ def _is_passed_over(machine: Machine, function: Function) -> bool:
     return not machine.relevance.of(function)
 
 
-def _walk(machine: Machine, step: Callable[[], object]) -> bool:
+def _walk(machine: Walker, step: Callable[[], object]) -> bool:
     """Do one step, and return whether the program ends there; one that nests too deeply costs itself only."""
     frame, context, journals = machine.frame, machine.context, len(machine.store.journals)
     try:
@@ -93,7 +95,7 @@ def _walk(machine: Machine, step: Callable[[], object]) -> bool:
     return False
 
 
-def _walk_uncalled(machine: Machine, function: Function) -> None:
+def _walk_uncalled(machine: Walker, function: Function) -> None:
     """Walk the body of a function that nothing in the file calls, unless by the command line; what it writes is forgotten."""
     if id(function.node) in machine.analysed:
         return
@@ -115,7 +117,7 @@ def _walk_uncalled(machine: Machine, function: Function) -> None:
         machine.context = Context()
 
 
-def _premises(machine: Machine, function: Function) -> dict[str, Value]:
+def _premises(machine: Walker, function: Function) -> dict[str, Value]:
     """Return what parameters are taken for that nothing in the file gives a value: a device is the Mac's GPU."""
     given = function.node.args
     names = [one.arg for one in (*given.posonlyargs, *given.args)]
@@ -124,7 +126,7 @@ def _premises(machine: Machine, function: Function) -> dict[str, Value]:
     return {name: Known(premises[name], None, weak=True) for name in names if name in premises}
 
 
-def _object_of(machine: Machine, function: Function) -> Instance:
+def _object_of(machine: Walker, function: Function) -> Instance:
     """Return an object of a method's class: one that the program makes, else one made with nothing known."""
     cls = function.cls
     assert cls is not None
@@ -133,7 +135,7 @@ def _object_of(machine: Machine, function: Function) -> Instance:
         try:
             maker = cls.lookup("__init__")
             given = _premises(machine, maker) if isinstance(maker, Function) else {}
-            instantiate(machine, cls, Arguments((), {name: Argument(value, None) for name, value in given.items()}, True), None)
+            instantiate(machine, cls, CallArguments((), {name: Argument(value, None) for name, value in given.items()}, True), None)
         finally:
             machine.context = Context()
     return machine.instances[id(cls)]

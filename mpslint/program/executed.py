@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import Known, Value, weakened
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.started import as_written
 from mpslint.program.walk import walk
 
 ENDING = ".py"
 
 
-def execute_file(m: Machine, node: ast.Call) -> Value:
+def execute_file(m: Walker, node: ast.Call) -> Value:
     """Walk the file whose text `exec` is given, in the frame of the call; of a text that is not known, every constant may be set again.
 
     A file that sets names of the program by the words of the command line (`globals()[key] = ...`) is known by its text.
@@ -29,13 +29,13 @@ def execute_file(m: Machine, node: ast.Call) -> Value:
     return Known(None, node)
 
 
-def _forget(m: Machine) -> None:
+def _forget(m: Walker) -> None:
     for name, value in list(m.frame.slots.items()):
         if isinstance(value, Known):
             m.store.write(m.frame.slots, name, weakened(value))
 
 
-def _override(m: Machine) -> None:
+def _override(m: Walker) -> None:
     """Carry out the words of the command line: the names of files to execute, and `--name=value` for names that the program has."""
     words = m.project.words() if m.project is not None else None
     if words is None or m.project is None or not m.project.is_told_all():

@@ -11,7 +11,7 @@ from mpslint.facts.values import (
     UNKNOWN,
     Bound,
     Class,
-    Entry,
+    DictEntry,
     Function,
     Instance,
     Items,
@@ -29,33 +29,33 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.calls import call_function, evaluate_call
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
 
 WORDS = "sys.argv"
 """The words that a program is started with."""
 
 
-def evaluate(m: Machine, node: ast.expr) -> Value:
+def evaluate(m: Walker, node: ast.expr) -> Value:
     """Return what an expression is known to be, and record what it does on the way."""
     m.steps += 1
     handler = _HANDLERS.get(type(node))
     return handler(m, node) if handler is not None else UNKNOWN
 
 
-def _constant(m: Machine, node: ast.Constant) -> Value:
+def _constant(m: Walker, node: ast.Constant) -> Value:
     return Known(node.value, node)
 
 
-def _name(m: Machine, node: ast.Name) -> Value:
+def _name(m: Walker, node: ast.Name) -> Value:
     return m.lookup(node.id)
 
 
-def _attribute(m: Machine, node: ast.Attribute) -> Value:
+def _attribute(m: Walker, node: ast.Attribute) -> Value:
     return get_attribute(m, evaluate(m, node.value), node.attr, node)
 
 
-def get_attribute(m: Machine, base: Value, name: str, node: ast.expr | None) -> Value:
+def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> Value:
     """Return the attribute of a value."""
     if isinstance(base, Symbol):
         return _attribute_of_symbol(m, base, name, node)
@@ -77,7 +77,7 @@ def get_attribute(m: Machine, base: Value, name: str, node: ast.expr | None) -> 
     return base if isinstance(base, Unknown) else UNKNOWN
 
 
-def _attribute_of_module(m: Machine, base: Module, name: str) -> Value:
+def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
     """Return what a name of a module of the project is: what it binds, a module in it, or what its star imports bring."""
     if name in base.slots:
         return base.slots[name]
@@ -89,7 +89,7 @@ def _attribute_of_module(m: Machine, base: Module, name: str) -> Value:
     return Symbol(best) if best and m.how_known(best) else UNKNOWN
 
 
-def _attribute_of_symbol(m: Machine, base: Symbol, name: str, node: ast.expr | None) -> Value:
+def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | None) -> Value:
     full = m.platform.normalise(f"{base.name}.{name}")
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
@@ -102,7 +102,7 @@ def _attribute_of_symbol(m: Machine, base: Symbol, name: str, node: ast.expr | N
     return Symbol(full, node)
 
 
-def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr | None) -> Value:
+def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
     if name in base.slots:
         return base.slots[name]
     if base.cls is not None:
@@ -118,7 +118,7 @@ def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr
     if base.call is not None and name in base.call.inherited:
         return base.call.inherited[name].value
     if name == "__dict__":
-        return Mapping({key: Entry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, is_open=True)
+        return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, is_open=True)
     if base.fallback:
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():
@@ -132,14 +132,14 @@ def _attribute_of_instance(m: Machine, base: Instance, name: str, node: ast.expr
     return child
 
 
-def _subscript(m: Machine, node: ast.Subscript) -> Value:
+def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = evaluate(m, node.value), evaluate(m, node.slice)
     if isinstance(node.slice, ast.Slice) and isinstance(base, Items):
         return _part(m, base, node.slice, node)
     return get_item(m, base, index)
 
 
-def _part(m: Machine, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
+def _part(m: Walker, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
     """Return the items from one number on: `words[1:]`."""
     first = evaluate(m, cut.lower) if cut.lower is not None else UNKNOWN
     is_tail = cut.upper is None and cut.step is None and isinstance(first, Known) and isinstance(first.value, int) and first.value >= 0
@@ -148,7 +148,7 @@ def _part(m: Machine, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value
     return Items(base.kind, dict(enumerate(base.values()[first.value :])), node, base.open)
 
 
-def get_item(m: Machine, base: Value, index: Value) -> Value:
+def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
         return join_all([get_item(m, value, index) for value in base.values])
@@ -175,7 +175,7 @@ def get_item(m: Machine, base: Value, index: Value) -> Value:
     return UNKNOWN
 
 
-def _slice(m: Machine, node: ast.Slice) -> Value:
+def _slice(m: Walker, node: ast.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             evaluate(m, part)
@@ -192,11 +192,11 @@ def _terms(node: ast.expr) -> list[ast.expr]:
     return [*_terms(node.left), *_terms(node.right)] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else [node]
 
 
-def _binary(m: Machine, node: ast.BinOp) -> Value:
+def _binary(m: Walker, node: ast.BinOp) -> Value:
     return combine(evaluate(m, node.left), node.op, evaluate(m, node.right), node)
 
 
-def _unary(m: Machine, node: ast.UnaryOp) -> Value:
+def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = evaluate(m, node.operand)
     if isinstance(node.op, ast.Not):
         answer = truth(value)
@@ -215,7 +215,7 @@ def _unary(m: Machine, node: ast.UnaryOp) -> Value:
     return UNKNOWN
 
 
-def _boolean(m: Machine, node: ast.BoolOp) -> Value:
+def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     """`and`, `or`: one operand that decides is enough, wherever it stands."""
     decisive = isinstance(node.op, ast.Or)
     weak: Value | None = None
@@ -235,7 +235,7 @@ def _boolean(m: Machine, node: ast.BoolOp) -> Value:
     return UNKNOWN if unknown else last
 
 
-def _compare(m: Machine, node: ast.Compare) -> Value:
+def _compare(m: Walker, node: ast.Compare) -> Value:
     left = evaluate(m, node.left)
     results = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
@@ -250,7 +250,7 @@ def _compare(m: Machine, node: ast.Compare) -> Value:
     return UNKNOWN if None in answers else Known(True, node, any(map(is_weak, results)))
 
 
-def _conditional(m: Machine, node: ast.IfExp) -> Value:
+def _conditional(m: Walker, node: ast.IfExp) -> Value:
     test = evaluate(m, node.test)
     answer = truth(test)
     if answer is None:
@@ -273,7 +273,7 @@ def _conditional(m: Machine, node: ast.IfExp) -> Value:
     return value
 
 
-def _f_string(m: Machine, node: ast.JoinedStr) -> Value:
+def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
     parts: list[str] = []
     weak = False
     for part in node.values:
@@ -302,7 +302,7 @@ def _is_short(constant: Any) -> bool:
     return not isinstance(constant, (str, bytes)) or len(constant) <= LARGEST_RESULT
 
 
-def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set) -> Value:
+def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
     values: list[Value] = []
     is_open = False
@@ -319,7 +319,7 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple | ast.Set) -> Value:
     return Items(kind, dict(enumerate(values[:MOST_ITEMS])), node, is_open or len(values) > MOST_ITEMS)
 
 
-def _dict(m: Machine, node: ast.Dict) -> Value:
+def _dict(m: Walker, node: ast.Dict) -> Value:
     result = Mapping({}, node)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         value = evaluate(m, value_node)
@@ -330,20 +330,20 @@ def _dict(m: Machine, node: ast.Dict) -> Value:
             continue
         key = evaluate(m, key_node)
         if isinstance(key, Known) and is_hashable(key.value):
-            result.slots[key.value] = Entry(value, value_node)
+            result.slots[key.value] = DictEntry(value, value_node)
         else:
             result.is_open = True
     return result
 
 
-def _lambda(m: Machine, node: ast.Lambda) -> Value:
+def _lambda(m: Walker, node: ast.Lambda) -> Value:
     defaults = tuple(evaluate(m, default) for default in node.args.defaults)
     function = Function(node, m.frame, (), defaults)
     m.functions.setdefault(id(node), function)
     return function
 
 
-def _comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+def _comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     before = m.frame
     m.frame = m.new_frame(before)
     loops = m.context.loops
@@ -366,7 +366,7 @@ def _comprehension(m: Machine, node: ast.ListComp | ast.SetComp | ast.GeneratorE
     return Items("list", {}, node, open=True)
 
 
-def assign_loop_target(m: Machine, target: ast.expr, iterated: Value) -> None:
+def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     """Bind a loop's variables: to what every element has in common, else to Unknown."""
     element: Value = UNKNOWN
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
@@ -376,7 +376,7 @@ def assign_loop_target(m: Machine, target: ast.expr, iterated: Value) -> None:
     _bind_names(m, target, element)
 
 
-def _bind_names(m: Machine, target: ast.expr, value: Value) -> None:
+def _bind_names(m: Walker, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         m.bind(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -386,17 +386,17 @@ def _bind_names(m: Machine, target: ast.expr, value: Value) -> None:
             _bind_names(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
 
 
-def _named(m: Machine, node: ast.NamedExpr) -> Value:
+def _named(m: Walker, node: ast.NamedExpr) -> Value:
     value = evaluate(m, node.value)
     m.bind(node.target.id, value)
     return value
 
 
-def _wrapped(m: Machine, node: ast.Await | ast.Starred) -> Value:
+def _wrapped(m: Walker, node: ast.Await | ast.Starred) -> Value:
     return evaluate(m, node.value)
 
 
-def _yielded(m: Machine, node: ast.Yield | ast.YieldFrom) -> Value:
+def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if m.context.functions:
         m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
@@ -404,7 +404,7 @@ def _yielded(m: Machine, node: ast.Yield | ast.YieldFrom) -> Value:
     return UNKNOWN
 
 
-_HANDLERS: dict[type[ast.expr], Callable[[Machine, Any], Value]] = {
+_HANDLERS: dict[type[ast.expr], Callable[[Walker, Any], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.facts.facts import Choice, Guard, Handler
+from mpslint.facts.facts import Choice, Handler
 from mpslint.facts.values import (
     LOOP,
     UNKNOWN,
     Class,
+    Guard,
     Items,
     Known,
     Symbol,
@@ -20,7 +21,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program.assignments import assign
 from mpslint.program.expressions import assign_loop_target
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
 
@@ -29,12 +30,12 @@ ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-def if_statement(m: Machine, node: ast.If) -> bool:
+def if_statement(m: Walker, node: ast.If) -> bool:
     """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
     return _after_test(m, node, m.value(node.test))
 
 
-def _after_test(m: Machine, node: ast.If, test: Value) -> bool:
+def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
     """Walk the rest of an `if` whose test was evaluated."""
     answer = truth(test)
     if asks_for_main(node):
@@ -63,7 +64,7 @@ def asks_for_main(node: ast.stmt) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
-def _undecided(m: Machine, node: ast.If) -> bool:
+def _undecided(m: Walker, node: ast.If) -> bool:
     """Walk both ways, each as if the other were not there, and keep what holds either way."""
     paths = _branches(m, node)
     (first_leaves, _), *others = paths
@@ -78,7 +79,7 @@ def _undecided(m: Machine, node: ast.If) -> bool:
     return False
 
 
-def _branches(m: Machine, node: ast.If) -> list[tuple[bool, Writes]]:
+def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
     """Walk the branches of a chain of `elif` under undecided tests, and return whether each leaves, and what it wrote.
 
     They are walked side by side: one inside the other, each would write anew what all those below it wrote. From a test that writes
@@ -111,7 +112,7 @@ def _branches(m: Machine, node: ast.If) -> list[tuple[bool, Writes]]:
         m.context = before
 
 
-def _path(m: Machine, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
+def _path(m: Walker, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
     """Walk something as a path of its own; return whether it leaves, and what it wrote, which is undone."""
     m.store.begin()
     try:
@@ -129,12 +130,12 @@ def _last_else_leaves(orelse: Sequence[ast.stmt]) -> bool:
     return is_chain and bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
-def _guard_rest(m: Machine, guard: Guard) -> None:
+def _guard_rest(m: Walker, guard: Guard) -> None:
     """The statements after an `if` that left run under its other answer (`execute` puts the context back at its end)."""
     m.context = m.context.changed(guards=(*m.context.guards, guard))
 
 
-def _by_default(m: Machine, node: ast.If, answer: bool) -> bool:
+def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     """Walk the path that no option takes for its facts only, then the default one."""
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     m.store.begin()
@@ -157,7 +158,7 @@ def _by_default(m: Machine, node: ast.If, answer: bool) -> bool:
     return leaves
 
 
-def for_loop(m: Machine, node: ast.For | ast.AsyncFor) -> bool:
+def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     """Walk the body of a `for` once, as any round of it."""
     iterated = m.value(node.iter)
     if not m.is_silent:
@@ -166,7 +167,7 @@ def for_loop(m: Machine, node: ast.For | ast.AsyncFor) -> bool:
     return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
 
 
-def while_loop(m: Machine, node: ast.While) -> bool:
+def while_loop(m: Walker, node: ast.While) -> bool:
     """Walk the body of a `while` once, as any round of it; not at all where its test is false."""
     test = m.value(node.test)
     answer = truth(test)
@@ -177,7 +178,7 @@ def while_loop(m: Machine, node: ast.While) -> bool:
     return _loop(m, node, lambda: None, answer is True)
 
 
-def _loop(m: Machine, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None], runs: bool) -> bool:
+def _loop(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None], runs: bool) -> bool:
     """Walk a loop's body once, knowing nothing of the names it assigns, as it may be any round but the first."""
     m.store.begin()
     try:
@@ -197,7 +198,7 @@ def _loop(m: Machine, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[
     return False
 
 
-def _assigned_in(m: Machine, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """Return the names that a loop's body assigns, those in nested functions left out."""
     if id(node) not in m.written:
         below = children if ":=" in m.relevance.document.code else _assigning
@@ -227,7 +228,7 @@ def _assigning(node: ast.AST) -> list[ast.AST]:
     return [inner for inner in children(node) if inner is target or not isinstance(inner, ast.expr)]
 
 
-def with_statement(m: Machine, node: ast.With | ast.AsyncWith) -> bool:
+def with_statement(m: Walker, node: ast.With | ast.AsyncWith) -> bool:
     """Walk a `with` block under its managers."""
     managers = m.context.managers
     for item in node.items:
@@ -240,7 +241,7 @@ def with_statement(m: Machine, node: ast.With | ast.AsyncWith) -> bool:
         return m.execute_block(m, node.body)
 
 
-def try_statement(m: Machine, node: Any) -> bool:
+def try_statement(m: Walker, node: Any) -> bool:
     """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
     caught = tuple(name for handler in node.handlers for name in _exceptions(m, handler))
     m.store.begin()
@@ -283,7 +284,7 @@ def try_statement(m: Machine, node: Any) -> bool:
     return finally_leaves or not paths
 
 
-def _exceptions(m: Machine, handler: ast.ExceptHandler) -> tuple[str, ...]:
+def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:
     """Return the qualified names that an `except` clause catches; '' for one that catches everything."""
     if handler.type is None:
         return ("",)
@@ -292,7 +293,7 @@ def _exceptions(m: Machine, handler: ast.ExceptHandler) -> tuple[str, ...]:
     return tuple(v.name if isinstance(v, Symbol) else v.node.name if isinstance(v, Class) else "?" for v in values)
 
 
-def match_statement(m: Machine, node: Any) -> bool:
+def match_statement(m: Walker, node: Any) -> bool:
     """Walk every case of a `match`, as if the others were not there."""
     m.value(node.subject)
     paths = []

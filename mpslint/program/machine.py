@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Argument, Context, Facts, Guard
-from mpslint.facts.values import UNKNOWN, Frame, Function, Instance, Known, Module, Names, Symbol, Value
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import UNKNOWN, Argument, Class, Context, Frame, Function, Guard, Instance, Known, Module, Names, Symbol, Value
+from mpslint.program.arguments import CallArguments
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store
@@ -20,13 +21,13 @@ from mpslint.program.store import Store
 class Loader(Protocol):
     """What gives the modules of the project that a run imports."""
 
-    def load(self, m: Machine, name: str, level: int) -> Module | None:
+    def load(self, m: Walker, name: str, level: int) -> Module | None:
         """Return the module that an import means, walked; None for one outside the project."""
 
-    def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
+    def submodule(self, m: Walker, module: Module, name: str) -> Module | None:
         """Return a module in a package, walked; None where there is none."""
 
-    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+    def load_config(self, m: Walker, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
         """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
 
         Where references (`${model.width}`) are `is_resolved`, they are followed.
@@ -38,10 +39,10 @@ class Loader(Protocol):
     def is_told_all(self) -> bool:
         """Return whether these are all words, so that what they leave open has its default."""
 
-    def body(self, m: Machine, path: str) -> Sequence[ast.stmt] | None:
+    def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
         """Return the statements of a Python file of the run that a path means; None for one that is none of its files."""
 
-    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
 
         Where the program calls for it, it gives the overrides (`written`), else the command line does.
@@ -53,8 +54,29 @@ MOST_STEPS = 300_000
 DEEPEST_CALL = 12
 
 
+class Calls(Protocol):
+    """What follows calls (`mpslint.program.calls`), for the parts of the evaluator that it rests on itself."""
+
+    def call_function(
+        self,
+        m: Walker,
+        function: Function,
+        positional: Sequence[Value],
+        keywords: dict[str, Value],
+        is_open: bool,
+        node: ast.AST | None,
+    ) -> Value:
+        """Walk a function with these arguments; what it returns."""
+
+    def call_value(self, m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
+        """Call whatever a value is; what that gives."""
+
+    def instantiate(self, m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
+        """Make an object of a class of the program."""
+
+
 @record()
-class Machine:
+class Walker:
     """Everything the evaluator knows while it walks a program."""
 
     platform: Platform
@@ -63,10 +85,11 @@ class Machine:
     """How well rules know a qualified name (0 for not at all): what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
-    evaluate_expression: Callable[[Machine, ast.expr], Value]
-    execute_block: Callable[[Machine, Sequence[ast.stmt]], bool]
+    evaluate_expression: Callable[[Walker, ast.expr], Value]
+    execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
-    read_attribute: Callable[[Machine, Value, str, ast.expr | None], Value]
+    read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
+    calls: Calls
     known_roots: frozenset[str]
     """The outside packages that dialects and rules know something of."""
     relevance: Relevance
@@ -189,7 +212,7 @@ class Within:
 
     __slots__ = ("before", "context", "machine")
 
-    def __init__(self, machine: Machine, context: Context) -> None:
+    def __init__(self, machine: Walker, context: Context) -> None:
         self.machine, self.context, self.before = machine, context, machine.context
 
     def __enter__(self) -> None:

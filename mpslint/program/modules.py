@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from mpslint.core.record import record
-from mpslint.facts.facts import Argument, Context
-from mpslint.facts.values import UNKNOWN, Frame, Known, Module, Names, Value
+from mpslint.facts.values import UNKNOWN, Argument, Context, Frame, Known, Module, Names, Value
 from mpslint.program.config_files import ConfigFiles, node_at
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 from mpslint.project.loaded import find_file
 from mpslint.project.resolve import Located, submodule
 from mpslint.project.run import Run
@@ -36,14 +35,14 @@ class Modules:
         """The configuration files of the run."""
         return ConfigFiles(self.run)
 
-    def load_config(self, m: Machine, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
+    def load_config(self, m: Walker, path: str, is_weak: bool, is_resolved: bool = False) -> Value | None:
         """Return what a configuration file of the run holds; None for any other. Where the path is weak, so are the values.
 
         Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
         return self.files.load(path, self._importer(m), is_weak, is_resolved)
 
-    def compose_config(self, m: Machine, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
+    def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.
 
         Where the program calls for it, it gives the overrides (`written`), else the command line does.
@@ -78,17 +77,17 @@ class Modules:
             before = str(word.value.value) if isinstance(word.value, Known) else ""
         return True
 
-    def body(self, m: Machine, path: str) -> Sequence[ast.stmt] | None:
+    def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
         """Return the statements of a file of the run that a path means; None for one that is none of its files."""
         found = find_file(path, self._importer(m), self.run.script)
         return self.body_of(found) if found in self.run.parts and found is not None else None
 
-    def _importer(self, m: Machine) -> str:
+    def _importer(self, m: Walker) -> str:
         """Return the file whose code is walked."""
         home = m.home
         return home.path or f"{home.folder}/" if home is not None else self.run.script
 
-    def load(self, m: Machine, name: str, level: int) -> Module | None:
+    def load(self, m: Walker, name: str, level: int) -> Module | None:
         """Return the module that an import means, with the packages that it lies in; None for one outside the project."""
         importer = self._importer(m)
         if not name:
@@ -104,7 +103,7 @@ class Modules:
             module = self.submodule(m, module, part) if module is not None else None
         return module if module is not None else self._walked(m, located, name)
 
-    def submodule(self, m: Machine, module: Module, name: str) -> Module | None:
+    def submodule(self, m: Walker, module: Module, name: str) -> Module | None:
         """Return a module in a package, bound to its name there."""
         located = submodule(Located(module.path, module.folder), name)
         if located is None or (located.file and located.file not in self.run.parts):
@@ -113,7 +112,7 @@ class Modules:
         module.slots.setdefault(name, found)
         return found
 
-    def _walked(self, m: Machine, located: Located, name: str) -> Module:
+    def _walked(self, m: Walker, located: Located, name: str) -> Module:
         key = located.file or located.folder
         if key not in self.loaded:
             module = self.loaded[key] = Module(name, located.file, Names(), located.folder)
@@ -123,7 +122,7 @@ class Modules:
                 module.slots = m.module.slots  # the script itself, imported again by what it imports
         return self.loaded[key]
 
-    def _walk(self, m: Machine, module: Module) -> None:
+    def _walk(self, m: Walker, module: Module) -> None:
         """Walk the code of a module apart from where it is imported: whatever path led there, it runs as a whole, and once."""
         before = m.frame, m.context, m.store.journals, m.is_silent
         frame = Frame(module.slots, None, home=module)

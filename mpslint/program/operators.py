@@ -24,7 +24,7 @@ from mpslint.facts.values import (
     join_all,
     same,
 )
-from mpslint.program.machine import Machine
+from mpslint.program.machine import Walker
 
 LARGEST_RESULT = 1 << 16
 """Characters or bits of a computed constant; beyond, the value is Unknown."""
@@ -97,7 +97,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 }
 
 
-def compare(m: Machine, left: Value, op: ast.cmpop, right: Value, node: ast.expr) -> Value:
+def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr) -> Value:
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)
@@ -123,7 +123,7 @@ def compare(m: Machine, left: Value, op: ast.cmpop, right: Value, node: ast.expr
         return UNKNOWN
 
 
-def _comparable(value: Known, m: Machine) -> Any:
+def _comparable(value: Known, m: Walker) -> Any:
     """Return a constant as it compares: a package's version as numbers, a device without its index."""
     if value.source in m.platform.versions and isinstance(value.value, str):
         return parse_version(value.value)
@@ -145,7 +145,7 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
     return UNKNOWN
 
 
-def _membership(m: Machine, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
+def _membership(m: Walker, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(item, Known) and m.platform.is_absent_device(item.value):
         values = container.values() if isinstance(container, Items) else [container]
         if any(isinstance(value, Known) and m.platform.is_absent_device(value.value) for value in values):

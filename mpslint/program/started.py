@@ -6,8 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mpslint.core.record import record
-from mpslint.facts.facts import Argument
-from mpslint.facts.values import COMMAND_LINE, Class, Function, Items, Known, Symbol, Unknown, Value
+from mpslint.facts.values import COMMAND_LINE, Argument, Class, Function, Items, Known, Symbol, Unknown, Value
 
 CONVERTERS: dict[str, Callable[[str], object]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
 STORED = {"store_true": True, "store_false": False}

@@ -21,10 +21,10 @@ from mpslint.facts.values import (
 )
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
 from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
-from mpslint.program.machine import Loader, Machine
+from mpslint.program.machine import Loader, Walker
 
 
-def execute(m: Machine, body: Sequence[ast.stmt]) -> bool:
+def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
     """Walk statements in order; return whether the path leaves them early (return, raise, break, continue)."""
     before = m.context
     try:
@@ -40,12 +40,12 @@ def execute(m: Machine, body: Sequence[ast.stmt]) -> bool:
         m.context = before
 
 
-def _expression(m: Machine, node: ast.Expr) -> bool:
+def _expression(m: Walker, node: ast.Expr) -> bool:
     value = m.value(node.value)
     return isinstance(value, Instance) and value.name in ENDS
 
 
-def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     decorators = tuple(_decorator(m, decorator) for decorator in node.decorator_list)
     defaults = tuple(m.value(default) for default in node.args.defaults)
     keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
@@ -55,7 +55,7 @@ def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return False
 
 
-def _decorator(m: Machine, node: ast.expr) -> Value:
+def _decorator(m: Walker, node: ast.expr) -> Value:
     """Return what a decorator is; one that counts as a call without parentheses is recorded as that call."""
     value = m.value(node)
     if isinstance(value, Symbol) and value.name in m.platform.bare_decorators:
@@ -63,7 +63,7 @@ def _decorator(m: Machine, node: ast.expr) -> Value:
     return value
 
 
-def _class(m: Machine, node: ast.ClassDef) -> bool:
+def _class(m: Walker, node: ast.ClassDef) -> bool:
     bases = tuple(m.value(base) for base in node.bases)
     decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
     before = m.frame
@@ -83,24 +83,24 @@ def _class(m: Machine, node: ast.ClassDef) -> bool:
     return False
 
 
-def _return(m: Machine, node: ast.Return) -> bool:
+def _return(m: Walker, node: ast.Return) -> bool:
     value = m.value(node.value) if node.value is not None else Known(None, node)
     if m.returns:
         m.returns[-1].append(value)
     return True
 
 
-def _raise(m: Machine, node: ast.Raise) -> bool:
+def _raise(m: Walker, node: ast.Raise) -> bool:
     if node.exc is not None:
         m.value(node.exc)
     return True
 
 
-def _leave(m: Machine, node: ast.stmt) -> bool:
+def _leave(m: Walker, node: ast.stmt) -> bool:
     return True
 
 
-def _assert(m: Machine, node: ast.Assert) -> bool:
+def _assert(m: Walker, node: ast.Assert) -> bool:
     test = m.value(node.test)
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
@@ -108,7 +108,7 @@ def _assert(m: Machine, node: ast.Assert) -> bool:
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)
 
 
-def _import(m: Machine, node: ast.Import) -> bool:
+def _import(m: Walker, node: ast.Import) -> bool:
     for alias in node.names:
         if m.project is not None and (module := m.project.load(m, alias.name, 0)) is not None:
             top = module if alias.asname or "." not in alias.name else m.project.load(m, alias.name.split(".")[0], 0)
@@ -120,7 +120,7 @@ def _import(m: Machine, node: ast.Import) -> bool:
     return False
 
 
-def _import_from(m: Machine, node: ast.ImportFrom) -> bool:
+def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
     if m.project is not None and (module := m.project.load(m, node.module or "", node.level)) is not None:
         return _import_from_project(m, m.project, module, node)
     if node.level or node.module is None:
@@ -138,7 +138,7 @@ def _import_from(m: Machine, node: ast.ImportFrom) -> bool:
     return False
 
 
-def _import_from_project(m: Machine, project: Loader, module: Module, node: ast.ImportFrom) -> bool:
+def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.ImportFrom) -> bool:
     """Carry out `from module import ...` of a module of the project; a name that it does not have may be an outside one's."""
     for alias in node.names:
         if alias.name == "*":
@@ -153,17 +153,17 @@ def _import_from_project(m: Machine, project: Loader, module: Module, node: ast.
     return False
 
 
-def _note_import(m: Machine, name: str, node: ast.stmt) -> None:
+def _note_import(m: Walker, name: str, node: ast.stmt) -> None:
     if not m.is_silent:
         m.facts.imports.append(Import(name, node, m.context))
 
 
-def _global(m: Machine, node: ast.Global) -> bool:
+def _global(m: Walker, node: ast.Global) -> bool:
     m.frame.declared_global.update(node.names)
     return False
 
 
-_HANDLERS: dict[type[ast.stmt], Callable[[Machine, Any], bool]] = {
+_HANDLERS: dict[type[ast.stmt], Callable[[Walker, Any], bool]] = {
     ast.Expr: _expression,
     ast.Assign: assign_statement,
     ast.AnnAssign: annotated_assignment,

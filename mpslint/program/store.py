@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, Entry, Names, Value, join
+from mpslint.facts.values import UNKNOWN, DictEntry, Names, Value, join
 
 Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 """(id of the slots, key) -> (the slots, key, value)."""
@@ -77,7 +77,7 @@ class Store:
             for value in present[1:]:
                 merged = _join(merged, value)
             if len(present) < len(values) and not isinstance(slots, Names):
-                merged = Entry(UNKNOWN, merged.node) if isinstance(merged, Entry) else UNKNOWN
+                merged = DictEntry(UNKNOWN, merged.node) if isinstance(merged, DictEntry) else UNKNOWN
             self.write(slots, key, merged)
 
     def merge_nested(self, paths: Sequence[Writes]) -> None:
@@ -113,13 +113,13 @@ def _either(a: Any, b: Any, slots: dict[Any, Any]) -> Any:
         return a
     if a is MISSING or b is MISSING:
         only = b if a is MISSING else a
-        return only if isinstance(slots, Names) else Entry(UNKNOWN, only.node) if isinstance(only, Entry) else UNKNOWN
+        return only if isinstance(slots, Names) else DictEntry(UNKNOWN, only.node) if isinstance(only, DictEntry) else UNKNOWN
     return _join(a, b)
 
 
-def _join(a: Value | Entry, b: Value | Entry) -> Value | Entry:
-    if isinstance(a, Entry) and isinstance(b, Entry):
-        return a if a is b else Entry(join(a.value, b.value), a.node)
-    if isinstance(a, Entry) or isinstance(b, Entry):
+def _join(a: Value | DictEntry, b: Value | DictEntry) -> Value | DictEntry:
+    if isinstance(a, DictEntry) and isinstance(b, DictEntry):
+        return a if a is b else DictEntry(join(a.value, b.value), a.node)
+    if isinstance(a, DictEntry) or isinstance(b, DictEntry):
         raise TypeError("a dict entry cannot be merged with a plain value")
     return join(a, b)

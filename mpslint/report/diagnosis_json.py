@@ -22,8 +22,8 @@ from typing import Any
 from mpslint.core.versions import format_version
 from mpslint.diagnose.catalogue import Explanation
 from mpslint.diagnose.diagnosis import Diagnosis, Symptom
-from mpslint.diagnose.frames import Frame
-from mpslint.diagnose.log import Place
+from mpslint.diagnose.frames import UserLine
+from mpslint.diagnose.log import LogPlace
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.memory_points import Point
 from mpslint.diagnose.memory_words import evidence
@@ -119,11 +119,11 @@ def _point(point: Point) -> dict[str, Any]:
     return {"step": point.step, "live": point.live, "driver": point.driver}
 
 
-def _place(place: Place) -> dict[str, Any]:
+def _place(place: LogPlace) -> dict[str, Any]:
     return {"line": place.line, "cell": place.cell}
 
 
-def _frame(frame: Frame | None) -> dict[str, Any] | None:
+def _frame(frame: UserLine | None) -> dict[str, Any] | None:
     if frame is None:
         return None
     return {"file": frame.file or None, "cell": frame.cell, "execution": frame.execution, "line": frame.line}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.diagnose.catalogue import Change, Role, Value
-from mpslint.diagnose.diagnosis import Diagnosis, Outcome, Symptom
+from mpslint.diagnose.catalogue import Change, TextRole, Value
+from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.sizes import format_bytes
 
@@ -14,12 +14,12 @@ _QUOTED = 400
 
 def summary(diagnosis: Diagnosis) -> str:
     """Return the one line that says how much is explained."""
-    if diagnosis.outcome is Outcome.UNKNOWN:
+    if diagnosis.outcome is Explained.UNKNOWN:
         return "Not known."
     explanation = diagnosis.cause.explanation if diagnosis.cause else diagnosis.memory_explanation
     if explanation is None:
         return "Nothing that stopped or changed the run was recognised."
-    if diagnosis.outcome is Outcome.EXPLAINED:
+    if diagnosis.outcome is Explained.EXPLAINED:
         return f"Explained: {explanation.title}."
     return f"Recognised, but that does not settle it: {explanation.title}."
 
@@ -72,12 +72,12 @@ def rest(diagnosis: Diagnosis) -> Iterator[str]:
     for symptom in diagnosis.symptoms:
         if symptom.follows:
             yield f"{symptom.place}: {symptom.message.id} follows from {symptom.follows}."
-        elif symptom.message.role is Role.NOISE:
+        elif symptom.message.role is TextRole.NOISE:
             yield f"{symptom.place}: noise ({symptom.message.id}): {symptom.explanation.means}"
     for error in diagnosis.unknown:
         frame = f", from {error.frame}" if error.frame else ""
         yield f"{error.place}{frame}: not known: {shortened(error.text)}"
-    if diagnosis.outcome is Outcome.UNKNOWN:
+    if diagnosis.outcome is Explained.UNKNOWN:
         yield (
             f"Looked for in {diagnosis.lines} lines: a memory log, and {diagnosis.looked_for} messages of PyTorch on "
             "MPS, of the libraries that train with it and of frameworks it is mistaken for. None is there, and mpslint "

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from mpslint.core.versions import format_version
-from mpslint.doctor import Examination, Machine, Problem, TorchProbe
+from mpslint.doctor import Examination, Problem, ThisMachine, TorchProbe
 from mpslint.estimate.calibration import Calibration
 from mpslint.report.console import print_rows, print_wrapped
 from mpslint.verify.calibrations import FILE, MeasuredSteps
@@ -127,7 +127,7 @@ def _calibration_json(rates: Calibration) -> dict[str, Any]:
     }
 
 
-def machine_rows(machine: Machine) -> Iterator[tuple[str, str]]:
+def machine_rows(machine: ThisMachine) -> Iterator[tuple[str, str]]:
     """Yield the rows of the machine, without what this system cannot say."""
     yield "system", f"macOS {format_version(machine.macos)}" if machine.macos else machine.system
     yield "chip", machine.chip

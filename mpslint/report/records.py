@@ -21,7 +21,7 @@ LEVELS = ("error", "warning", "note")
 
 
 @record(frozen=True)
-class Report:
+class CheckReport:
     """One run of mpslint, as the formats get it."""
 
     files: Sequence[FileView]
@@ -55,7 +55,7 @@ class Notice:
     is_whole_file: bool
 
 
-def records(report: Report) -> Iterator[Record]:
+def records(report: CheckReport) -> Iterator[Record]:
     """Yield every finding, in the order of the files."""
     from mpslint.session.fingerprint import fingerprints
 
@@ -65,7 +65,7 @@ def records(report: Report) -> Iterator[Record]:
             yield Record(path, file, finding, fingerprint)
 
 
-def notices(report: Report) -> Iterator[Notice]:
+def notices(report: CheckReport) -> Iterator[Notice]:
     """Yield everything that could not be read."""
     for file in report.files:
         path = path_from(report.root, file.path)

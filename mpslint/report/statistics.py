@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from mpslint.core.record import record
-from mpslint.report.records import Report
+from mpslint.report.records import CheckReport
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS, counted
 from mpslint.session.view import FileView, FindingView
@@ -45,7 +45,7 @@ def print_statistics(out: Terminal, files: Sequence[FileView]) -> None:
         out.line(f"{row.count:>6}  ", (row.severity.ljust(8), COLOURS[row.severity]), (row.rule, "bold"), f" {row.name}")
 
 
-def statistics_text(name: str, report: Report) -> str:
+def statistics_text(name: str, report: CheckReport) -> str:
     """Return the statistics in a format: a list of rows in JSON, a table in Markdown, elsewhere one entry a rule at its first place."""
     rows = rows_of(report.files)
     if name == "json":

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Edit, Span
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import Written, import_edits
+from mpslint.settings.spell import import_edits
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Kind
 
 MODULE = "torch"
@@ -17,7 +18,7 @@ MODULE = "torch"
 _USE = re.compile(rf"(?<![\w.\"']){MODULE}(?=\.)")
 
 
-def with_bound_names(written: Written, evidence: Evidence) -> Written:
+def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSetting:
     """Return a rewrite in which every use of the module is by a name that the file binds before the place, or that the rewrite imports."""
     used = [edit for edit in written.edits if _USE.search(edit.text) and not edit.text.lstrip().startswith(("import ", "from "))]
     if not used or evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
@@ -29,11 +30,11 @@ def with_bound_names(written: Written, evidence: Evidence) -> Written:
         return written
     if names:
         edits = [Edit(edit.span, _USE.sub(names[0], edit.text)) for edit in written.edits if edit.text.strip() != f"import {MODULE}"]
-        return Written(tuple(edits), _USE.sub(names[0], written.shown), written.added, written.reason)
+        return WrittenSetting(tuple(edits), _USE.sub(names[0], written.shown), written.added, written.reason)
     has_import = any(re.search(rf"\bimport {MODULE}\b(?!\.)", edit.text) for edit in written.edits)
     if has_import or _is_used_unseen(evidence):
         return written
-    return Written((*written.edits, *import_edits(evidence, MODULE, first)), written.shown, written.added, written.reason)
+    return WrittenSetting((*written.edits, *import_edits(evidence, MODULE, first)), written.shown, written.added, written.reason)
 
 
 def _names_before(place: Span, evidence: Evidence) -> Sequence[str]:

@@ -10,7 +10,7 @@ from mpslint.rewrite.recipes import FOR_ALL_REASON, fill
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import UNSPELLABLE, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, spelling_of
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Kind
 

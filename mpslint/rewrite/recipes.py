@@ -13,8 +13,7 @@ from typing import Any
 from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Known
+from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
@@ -22,9 +21,10 @@ from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import Written, add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.spell import add_argument, additions, import_edits, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
+from mpslint.settings.spelling import WrittenSetting
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document, Kind
@@ -59,7 +59,7 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     return fallback
 
 
-def _judged(recipe: FixRecipe, written: Written, match: Match, evidence: Evidence) -> Fix:
+def _judged(recipe: FixRecipe, written: WrittenSetting, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
     if _loses_comment(written.edits, evidence):
@@ -89,9 +89,9 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
     return any(comment not in kept for text in old for comment in comments_in(text))
 
 
-def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | None:
+def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edits of a recipe, all of them or none."""
-    parts: list[Written] = []
+    parts: list[WrittenSetting] = []
     wanted = {name: _wanted(value, match) for name, value in recipe.set.items()}
     if UNKNOWN_VALUE in wanted.values():
         return None
@@ -123,7 +123,7 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> Written | N
     if _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")
-    return with_bound_names(Written(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
+    return with_bound_names(WrittenSetting(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
 
 
 def _wanted(value: Any, match: Match) -> Any:
@@ -137,12 +137,12 @@ def _wanted(value: Any, match: Match) -> Any:
     return UNKNOWN_VALUE if found is None else found
 
 
-def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+def _rewritten(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
     """Return what a Python function of `mpslint/checks/` writes for a match."""
     if not recipe.rewrite:
         return []
     module = importlib.import_module(f"mpslint.checks.{recipe.rewrite}")
-    written: Written | None = module.rewrite(match, evidence)
+    written: WrittenSetting | None = module.rewrite(match, evidence)
     return None if written is None else [written]
 
 
@@ -153,9 +153,9 @@ def _computed(name: str, match: Match, evidence: Evidence) -> Mapping[str, Any] 
     return values
 
 
-def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
     """Return what a recipe does to the arguments of the call."""
-    parts: list[Written] = []
+    parts: list[WrittenSetting] = []
     call = match.call
     if recipe.remove_argument:
         part = _removed(match, evidence)
@@ -167,7 +167,7 @@ def _argument_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list
         if not isinstance(match.node, ast.keyword) or match.node.arg is None:
             return None
         start = evidence.span_of(match.node).start
-        parts.append(Written((Edit(Span(start, start + len(match.node.arg)), new),), f"{new}="))
+        parts.append(WrittenSetting((Edit(Span(start, start + len(match.node.arg)), new),), f"{new}="))
     setting = match.setting
     for name, text in recipe.argument.items():
         if call is None and setting is not None and setting.mapping is not None:
@@ -189,7 +189,7 @@ def _constant(text: str) -> Known | None:
         return None
 
 
-def _removed(match: Match, evidence: Evidence) -> Written | None:
+def _removed(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return what takes away the argument, or the key of a file, that says the matched setting."""
     setting = match.setting
     if setting is not None and setting.config is not None and setting.mapping is not None:
@@ -199,7 +199,7 @@ def _removed(match: Match, evidence: Evidence) -> Written | None:
     return remove_argument(evidence, match.call, match.node) if match.call is not None and match.node is not None else None
 
 
-def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Written | None:
+def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> WrittenSetting | None:
     """Give a call's argument this text, whether it has the argument or not."""
     assert match.call is not None
     matched = next((matched for matched in evidence.file_plans.matched if matched.call is match.call), None)
@@ -210,26 +210,26 @@ def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Wri
     if existing.node is None:
         return None
     span = evidence.span_of(existing.node)
-    return Written((Edit(span, text),), f"{name}={text}")
+    return WrittenSetting((Edit(span, text),), f"{name}={text}")
 
 
-def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
     """Return what a recipe does to the text of the match itself, or to its statement."""
-    parts: list[Written] = []
+    parts: list[WrittenSetting] = []
     if recipe.replace:
         text = fill(recipe.replace, match, evidence)
-        parts.append(Written((Edit(match.span, text),), text))
+        parts.append(WrittenSetting((Edit(match.span, text),), text))
     if recipe.remove_statement:
         edit = _statement_removal(match, evidence)
         if edit is None:
             return None
-        parts.append(Written((edit,), "removed"))
+        parts.append(WrittenSetting((edit,), "removed"))
     return parts
 
 
-def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[Written] | None:
+def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
     """Return the lines that a recipe puts before the statements of other calls of the run."""
-    parts: list[Written] = []
+    parts: list[WrittenSetting] = []
     for role, template in recipe.statement.items():
         call = next(iter(match.plan.calls.get(role, ())), None) if match.plan is not None else None
         found = _statement_at(evidence.parsed.body, evidence.span_of(call.node), evidence) if call is not None else None
@@ -244,7 +244,7 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
         if indent.strip():
             return None
         start = _above_comments(start, indent, evidence.document)
-        parts.append(Written((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+        parts.append(WrittenSetting((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
     return parts
 
 

@@ -8,8 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.facts import Argument, Call
-from mpslint.facts.values import Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting

@@ -16,8 +16,7 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Call, Context, Guard
-from mpslint.facts.values import Known
+from mpslint.facts.values import Call, Context, Guard, Known
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.facts.facts import Context, Loop
+from mpslint.facts.values import Context, Loop
 from mpslint.program.walk import children
 
 BACKWARD = frozenset({"backward", "manual_backward", "grad"})

@@ -34,7 +34,7 @@ class Values:
 
 
 @dataclass(slots=True)
-class Fallback:
+class CpuOperator:
     """An operator that ran on the CPU: the file and line that called it first, and what it took in the one step that was timed."""
 
     operator: str
@@ -61,7 +61,7 @@ class Observed:
     computed: dict[str, int] = field(default_factory=dict)
     """In one step, how many layers computed in which dtype."""
     steps: list[Step] = field(default_factory=list)
-    fallbacks: dict[str, Fallback] = field(default_factory=dict)
+    fallbacks: dict[str, CpuOperator] = field(default_factory=dict)
     values: list[Values] = field(default_factory=list)
     """Looked at every 50th step."""
     marks: dict[int, str] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Observed:
             self.device, self.has_mps, self.recommended, self.torch = rest[:4]
             self.dtypes, self.script = tuple(rest[4]), rest[5]
         elif kind == "fallback":
-            self.fallbacks.setdefault(rest[0], Fallback(*rest))
+            self.fallbacks.setdefault(rest[0], CpuOperator(*rest))
         elif kind == "cost":
             self.fallbacks[rest[0]].calls, self.fallbacks[rest[0]].seconds = rest[1:]
         elif kind == "values":

@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandEnd:
     """How the command ended: its exit code as a shell gives it (128 + the signal's number), the signal, and what was observed."""
 
     exit_code: int
@@ -71,7 +71,7 @@ def environment(events: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "MPSLINT_RUN_PROBE": str(HERE / "probe.py"), "MPSLINT_RUN_EVENTS": events}
 
 
-def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Callable[[Observed], None]) -> Ended:
+def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Callable[[Observed], None]) -> CommandEnd:
     """Run a command to its end; `keep` is called with what was observed whenever there is more of it.
 
     Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on,
@@ -91,7 +91,7 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
         observed = events.poll()
         keep(observed)
     code = process.returncode
-    return Ended(code, observed) if code >= 0 else Ended(128 - code, observed, -code)
+    return CommandEnd(code, observed) if code >= 0 else CommandEnd(128 - code, observed, -code)
 
 
 def _watch(

@@ -10,7 +10,7 @@ from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.run.events import Observed, Step
 from mpslint.run.watcher import limit_of
-from mpslint.verify.chart import Line, Mark, Unit, unit_for
+from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
 from mpslint.verify.figure import figure, scrolled
 from mpslint.verify.page import page
 from mpslint.verify.page_reading import badge
@@ -56,13 +56,13 @@ def _charts(observed: Observed) -> Iterator[str]:
         yield figure("Memory after each step", [driver, live], unit_for(max(value for _, value in driver.points)), bounds, marks)
     times = _highest([(later.number, _seconds(earlier, later)) for earlier, later in itertools.pairwise(steps)])
     if len(times) > 1:
-        yield figure("Time of a step", [Line("seconds", times)], Unit("s"))
+        yield figure("Time of a step", [Line("seconds", times)], AxisUnit("s"))
     shapes = _highest([(step.number, float(step.shapes)) for step in steps if step.shapes is not None])
     if len(shapes) > 1:
-        yield figure("Batch shapes so far", [Line("shapes", shapes)], Unit())
+        yield figure("Batch shapes so far", [Line("shapes", shapes)], AxisUnit())
     losses = tuple((float(one.step), one.loss) for one in observed.values if one.loss is not None)
     if len(losses) > 1:
-        yield figure("Loss, where it was looked at", [Line("loss", losses)], Unit())
+        yield figure("Loss, where it was looked at", [Line("loss", losses)], AxisUnit())
 
 
 def _seconds(earlier: Step, later: Step) -> float:

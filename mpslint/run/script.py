@@ -16,7 +16,7 @@ from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import DTYPES
 from mpslint.source.document import Kind
-from mpslint.source.files import STANDARD_INPUT, Found, find_files
+from mpslint.source.files import STANDARD_INPUT, FoundFile, find_files
 
 
 def script_of(words: Sequence[str]) -> str | None:
@@ -62,7 +62,7 @@ class Script:
                 options = Options(observed=target, with_plans=True)
                 if self.notebook is not None:
                     options = replace(options, stdin=self.notebook, stdin_filename=path, stdin_kind=Kind.NOTEBOOK)
-                found = Found(STANDARD_INPUT) if self.notebook is not None else next(iter(find_files([path])))
+                found = FoundFile(STANDARD_INPUT) if self.notebook is not None else next(iter(find_files([path])))
                 self._results[path] = check_file(found, options)
             except (MpslintError, StopIteration):
                 self._results[path] = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from mpslint.server.part import Part, lines_of
+from mpslint.server.part import TextPart, lines_of
 from mpslint.server.snapshot import Snapshot
 
 
@@ -27,7 +27,7 @@ def workspace_edit(snapshot: Snapshot, data: bytes, with_versions: bool) -> type
     )
 
 
-def edits_between(part: Part, new: str) -> list[types.TextEdit]:
+def edits_between(part: TextPart, new: str) -> list[types.TextEdit]:
     """Return the edits that make a text another one, in order."""
     before, after = lines_of(part.text), lines_of(new)
     first = _alike(before, after)
@@ -43,7 +43,7 @@ def edits_between(part: Part, new: str) -> list[types.TextEdit]:
     return edits
 
 
-def _edit(part: Part, start: int, old: str, new: str) -> types.TextEdit:
+def _edit(part: TextPart, start: int, old: str, new: str) -> types.TextEdit:
     """Return the edit of some lines, without what they begin and end with in common; the two halves of a line end stay together."""
     head = _alike(old, new)
     head -= old[:head].endswith("\r")

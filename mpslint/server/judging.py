@@ -15,9 +15,9 @@ from mpslint.server.surroundings import Surroundings
 from mpslint.session.running import mistake_in
 from mpslint.session.session import Options, add_ignores_to, check_file, configuration_for, fix_file, open_document, rules_for
 from mpslint.source.document import Document, Kind, Unread
-from mpslint.source.files import LARGEST_JSON, STANDARD_INPUT, Found, is_excluded
+from mpslint.source.files import LARGEST_JSON, STANDARD_INPUT, FoundFile, is_excluded
 
-BUFFER = Found(STANDARD_INPUT, is_named=False)
+BUFFER = FoundFile(STANDARD_INPUT, is_named=False)
 """The text of an editor, for what reads files: nobody asked for this very one, it was only opened."""
 
 

@@ -8,7 +8,7 @@ from lsprotocol import types
 from pygls.uris import to_fs_path, uri_scheme
 from pygls.workspace import TextDocument, Workspace
 
-from mpslint.server.part import Buffer, Part
+from mpslint.server.part import EditorText, TextPart
 from mpslint.server.snapshot import CODE, OTHER, FileSnapshot, NotebookSnapshot, Snapshot, path_for, tags_of
 from mpslint.source.document import Kind
 from mpslint.source.reader import kind_of
@@ -32,7 +32,7 @@ def keep_lines(workspace: Workspace, uri: str) -> None:
     """Let a text that was just opened have the lines of the protocol from now on."""
     known = workspace.text_documents.get(unquote(uri))
     if known is not None:
-        workspace.text_documents[unquote(uri)] = Buffer(
+        workspace.text_documents[unquote(uri)] = EditorText(
             known.uri, known.source, known.version, known.language_id, position_codec=workspace.position_codec
         )
 
@@ -58,10 +58,10 @@ def _kind(uri: str, path: str, language: str) -> Kind | None:
     return by_language or by_name if uri_scheme(uri) != "file" or is_joined else by_name or by_language
 
 
-def _part(workspace: Workspace, text: TextDocument) -> Part:
+def _part(workspace: Workspace, text: TextDocument) -> TextPart:
     encoding = workspace.position_encoding
     name = next((name for name in ("utf-8", "utf-32") if encoding == name), "utf-16")
-    return Part(text.uri, text.version, text.source, name)
+    return TextPart(text.uri, text.version, text.source, name)
 
 
 def _notebook(workspace: Workspace, notebook: types.NotebookDocument, path: str) -> NotebookSnapshot:
@@ -69,7 +69,7 @@ def _notebook(workspace: Workspace, notebook: types.NotebookDocument, path: str)
     parts, kinds, tags = [], [], []
     for cell in notebook.cells:
         text = workspace.text_documents.get(unquote(cell.document))
-        parts.append(_part(workspace, text) if text is not None else Part(cell.document, None, ""))
+        parts.append(_part(workspace, text) if text is not None else TextPart(cell.document, None, ""))
         kinds.append(CODE if cell.kind == types.NotebookCellKind.Code and _is_python(text) else OTHER)
         tags.append(tags_of(cell.metadata))
     return NotebookSnapshot(notebook.uri, path, tuple(parts), tuple(kinds), tuple(tags))

@@ -21,7 +21,7 @@ def lines_of(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-class Buffer(TextDocument):
+class EditorText(TextDocument):
     """A text as pygls keeps it up to date, but with the lines of the protocol instead of those of `str.splitlines`."""
 
     @property
@@ -31,7 +31,7 @@ class Buffer(TextDocument):
 
 
 @record(frozen=True, eq=False)
-class Part:
+class TextPart:
     """One text at one moment: a file, or a cell of a notebook."""
 
     uri: str

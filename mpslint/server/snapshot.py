@@ -9,7 +9,7 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
-from mpslint.server.part import Part
+from mpslint.server.part import TextPart
 from mpslint.source.document import Document, Kind, Place
 from mpslint.source.reader import encoded, read
 
@@ -24,13 +24,13 @@ class FileSnapshot:
     uri: str
     path: str
     kind: Kind
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
 
     def data(self) -> bytes:
         """Return the file as it would be saved. Raises ReadError where it cannot be."""
         return encoded(self.path, self.parts[0].text, self.kind)
 
-    def place(self, document: Document, span: Span) -> tuple[Part, int, int]:
+    def place(self, document: Document, span: Span) -> tuple[TextPart, int, int]:
         """Return in which text of the editor a span of the Document lies, and where it begins and ends there."""
         part = self.parts[0]
         if document.cells:
@@ -52,7 +52,7 @@ class NotebookSnapshot:
 
     uri: str
     path: str
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
     kinds: tuple[str, ...]
     """What each cell is: code, or something that is not checked."""
     tags: tuple[tuple[str, ...], ...]
@@ -66,7 +66,7 @@ class NotebookSnapshot:
         ]
         return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
-    def place(self, document: Document, span: Span) -> tuple[Part, int, int]:
+    def place(self, document: Document, span: Span) -> tuple[TextPart, int, int]:
         """Return in which cell a span of the Document lies, and where it begins and ends there."""
         cell = document.cell_at(span.start)
         assert cell is not None, "every character of a notebook is in a cell"

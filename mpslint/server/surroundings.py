@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
 from mpslint.project.run import full_path
-from mpslint.session.runs import Runs, Unit, graph_of
+from mpslint.session.runs import FilesTogether, Runs, graph_of
 from mpslint.session.session import FileResult, Options
 from mpslint.source.document import Document
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
@@ -54,9 +54,9 @@ class Surroundings:
 
     def _runs_of(self, path: str) -> Runs | None:
         texts = {one: (document.python or document.text).encode("utf-8", "surrogatepass") for one, document in self.texts.items()}
-        graph = graph_of([Found(path)], self.options, texts)
+        graph = graph_of([FoundFile(path)], self.options, texts)
         entries = graph.entries_around([path])
-        return Runs(Unit(((0, Found(path)),), entries, {0: graph.files_around(path)}), self.options) if entries else None
+        return Runs(FilesTogether(((0, FoundFile(path)),), entries, {0: graph.files_around(path)}), self.options) if entries else None
 
     def within(self, path: str, alone: Checked | None, is_quick: bool = False) -> tuple[Checked | None, bool]:
         """Return what a file gives within the runs around it, and whether some of them were left out to be quick.
@@ -70,7 +70,7 @@ class Surroundings:
             self.texts[full_path(path)] = alone.document
         runs.most_steps = QUICK_STEPS if is_quick else None
         runs.judge({one: self.texts[one] for one in runs.unit.reads[0] if one in self.texts})
-        return runs.result(Found(path), FileResult(path, alone)).checked, is_quick and bool(runs.left_out)
+        return runs.result(FoundFile(path), FileResult(path, alone)).checked, is_quick and bool(runs.left_out)
 
     def readers_of(self, path: str) -> list[str]:
         """Return the other open files within whose runs a file is read."""

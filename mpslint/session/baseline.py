@@ -23,7 +23,7 @@ SCHEMA = 1
 
 
 @record(frozen=True, slots=True)
-class Entry:
+class BaselineEntry:
     """One finding of a baseline."""
 
     path: str
@@ -42,17 +42,17 @@ class Compared:
     """For each file: which of its findings are not in the baseline."""
     known: int
     """How many findings are in the baseline."""
-    gone: tuple[Entry, ...]
+    gone: tuple[BaselineEntry, ...]
     """Entries that no longer occur, though their file was checked for their rule, or is no more."""
 
 
-def load_baseline(path: Path) -> tuple[Entry, ...]:
+def load_baseline(path: Path) -> tuple[BaselineEntry, ...]:
     """Return the entries of a baseline file. Raises UsageError when it cannot be read or is none."""
     try:
         data = parse_json(read_text(path, LARGEST_FILE))
         if data["schema"] != SCHEMA:
             raise UsageError(f"{path}: a baseline of another version of mpslint; write it again with --write-baseline")
-        return tuple(Entry(*(str(row[name]) for name in Entry.__slots__)) for row in data["findings"])
+        return tuple(BaselineEntry(*(str(row[name]) for name in BaselineEntry.__slots__)) for row in data["findings"])
     except ReadError as error:
         raise UsageError(f"{error}; --write-baseline writes a baseline") from None
     except (ValueError, KeyError, TypeError):
@@ -62,15 +62,15 @@ def load_baseline(path: Path) -> tuple[Entry, ...]:
 def baseline_text(path: Path, files: Sequence[FileView]) -> str:
     """Return the text of a baseline file at `path` that holds every finding of some files."""
     entries = sorted((entry for file in files for entry, _ in _entries(path, file)), key=lambda e: (e.path, e.rule, e.text, e.fingerprint))
-    rows = [{name: getattr(entry, name) for name in Entry.__slots__} for entry in entries]
+    rows = [{name: getattr(entry, name) for name in BaselineEntry.__slots__} for entry in entries]
     return json.dumps({"schema": SCHEMA, "findings": rows}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _entries(path: Path, file: FileView) -> Iterator[tuple[Entry, FindingView]]:
+def _entries(path: Path, file: FileView) -> Iterator[tuple[BaselineEntry, FindingView]]:
     where = _relative(path, file.path)
     for finding, fingerprint in zip(file.findings, fingerprints(where, file.findings), strict=True):
         text = finding.frame[-1][1].strip()
-        yield Entry(where, finding.rule, finding.severity, text, fingerprint), finding
+        yield BaselineEntry(where, finding.rule, finding.severity, text, fingerprint), finding
 
 
 def _relative(path: Path, file: str) -> str:
@@ -78,7 +78,7 @@ def _relative(path: Path, file: str) -> str:
     return Path(os.path.relpath(os.path.abspath(file), os.path.abspath(path.parent))).as_posix()
 
 
-def compare(path: Path, entries: Sequence[Entry], files: Sequence[FileView], options: Options) -> Compared:
+def compare(path: Path, entries: Sequence[BaselineEntry], files: Sequence[FileView], options: Options) -> Compared:
     """Return which findings of files the baseline at `path` does not hold, and what of it no longer occurs."""
     held = {entry.fingerprint for entry in entries}
     met: set[str] = set()
@@ -93,7 +93,7 @@ def compare(path: Path, entries: Sequence[Entry], files: Sequence[FileView], opt
     return Compared(tuple(new), known, gone)
 
 
-def _is_gone(path: Path, entry: Entry, checked: dict[str, FileView], options: Options) -> bool:
+def _is_gone(path: Path, entry: BaselineEntry, checked: dict[str, FileView], options: Options) -> bool:
     """Return whether an entry that was not met would have been, if it were still true."""
     file = checked.get(entry.path)
     if file is None:

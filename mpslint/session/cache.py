@@ -23,7 +23,7 @@ from mpslint.core.outside import parse_json, read_file
 from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.core.record import record
 from mpslint.session.view import FileView, from_data, to_data
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 
 FOLDER = "findings"
 MOST_ENTRIES = 100_000
@@ -35,11 +35,11 @@ _CACHE_FILE = re.compile(r"(?:findings|reports)-[\w.+-]+\.json")
 
 
 @record()
-class Cache:
+class FindingsCache:
     """The findings of earlier runs. `key_of` gives, for a file, a digest of everything but the content that findings depend on."""
 
     folder: OwnFolder
-    key_of: Callable[[Found], str]
+    key_of: Callable[[FoundFile], str]
     what: str = "findings"
     """What is kept of each file, if it is more than the findings: that is another cache."""
     entries: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Cache:
     seen: dict[str, tuple[list[int], str]] = field(default_factory=dict)
     """The stamp and the content of other files that findings rest on, as they are now."""
 
-    def note_files(self, files: Sequence[Found]) -> None:
+    def note_files(self, files: Sequence[FoundFile]) -> None:
         """Note which files are checked together."""
         paths = sorted(self._absolute(found.path) for found in files if found.path.endswith(OF_RUNS))
         self.files = _digest("\n".join(paths).encode("utf-8", "surrogatepass"))
@@ -80,7 +80,7 @@ class Cache:
             return unpacked(read_file(self.folder.path / self._file, LARGEST_CACHE)) if self.folder.is_ours() else {}
         return {}
 
-    def lookup(self, found: Found) -> FileView | None:
+    def lookup(self, found: FoundFile) -> FileView | None:
         """Return what a file gave before, if neither it nor what it depends on has changed."""
         if found.problem or found.path == STANDARD_INPUT:
             return None
@@ -103,7 +103,7 @@ class Cache:
         except (OSError, ReadError, LookupError, TypeError, ValueError, AttributeError):
             return None  # gone, or an entry that is none: the file is checked anew
 
-    def rests_on(self, found: Found, others: Iterable[str]) -> bool:
+    def rests_on(self, found: FoundFile, others: Iterable[str]) -> bool:
         """Return whether what is known of a file rests on these other files, and on no more."""
         path = self._absolute(found.path)
         entry = self.entries[_name(path, self.key_of(found))]
@@ -122,7 +122,7 @@ class Cache:
             self.seen[path] = _stamp(path), _digest(read_file(path))
         return self.seen[path]
 
-    def store(self, found: Found, view: FileView, around: Iterable[str] = ()) -> None:
+    def store(self, found: FoundFile, view: FileView, around: Iterable[str] = ()) -> None:
         """Remember what a file gave; not of a file that could not be read, nor of one that changed since it was looked up.
 
         `around` are the other files that its findings rest on.

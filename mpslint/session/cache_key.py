@@ -14,12 +14,12 @@ from mpslint.core.record import record
 from mpslint.session.configuration import Configuration
 from mpslint.session.session import Options, configuration_in, ignored_in
 from mpslint.session.targeting import base_target
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.target.target import Target
 
 
 @record(eq=False)
-class Keys:
+class FileKeys:
     """Gives a file's key: worked out once a folder, as configuration and Target are the same for all of it."""
 
     options: Options
@@ -27,7 +27,7 @@ class Keys:
     digests: dict[tuple[int, int], tuple[Configuration, Target, str]] = field(default_factory=dict)
     """By the ids of the configuration and the Target, which are the same objects for a whole project; and these, so that they stay."""
 
-    def of(self, found: Found) -> str:
+    def of(self, found: FoundFile) -> str:
         """Return a digest of everything but the content. Raises UsageError when the configuration is wrong."""
         folder = folder_of(found.path)
         if folder not in self.folders:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.record import record
-from mpslint.rule.rule import Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Rule
 from mpslint.session.configuration import KEYS, Configuration
 from mpslint.session.session import Options, configuration_for, open_document, read_bytes, rules_for, select_rules
 from mpslint.session.targeting import CONFIGURATION, OPTIONS, THIS_MAC, target_for
 from mpslint.source.document import Document, Kind
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.target.target import Target
 
 DEFAULT = "default"
@@ -60,7 +61,7 @@ def _document(path: str, options: Options) -> Document:
     """Return a file's Document, for the versions that a notebook installs itself; a folder is an empty one."""
     if path != STANDARD_INPUT and os.path.isdir(path):
         return Document(path, Kind.PYTHON, "")
-    found = Found(path) if path == STANDARD_INPUT or os.path.exists(path) else Found(path, "no such file or folder")
+    found = FoundFile(path) if path == STANDARD_INPUT or os.path.exists(path) else FoundFile(path, "no such file or folder")
     return open_document(found, read_bytes(found, options), options)
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.core.finding import Finding, MpslintError, UsageError
 from mpslint.core.record import record
 from mpslint.project.run import full_path
-from mpslint.session.runs import Runs, Unit
+from mpslint.session.runs import FilesTogether, Runs
 from mpslint.session.session import FileResult, Options, configuration_for, fix_file, prepared_fix, refuse_unread
 from mpslint.source.document import Document
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 if TYPE_CHECKING:
     from mpslint.engine import Checked
@@ -31,7 +31,7 @@ class _Member:
     """A file of a unit that is to be fixed."""
 
     index: int
-    found: Found
+    found: FoundFile
     document: Document
     target: Target
     rules: tuple[Rule, ...]
@@ -49,7 +49,7 @@ class _Member:
         return self.known[document]
 
 
-def fix_unit(unit: Unit, options: Options, unsafe: bool) -> Iterator[Outcome]:
+def fix_unit(unit: FilesTogether, options: Options, unsafe: bool) -> Iterator[Outcome]:
     """Yield what fixing each file of a unit gave, in memory. Raises UsageError when options or configuration are wrong."""
     if not unit.entries:
         for index, found in unit.files:
@@ -71,7 +71,7 @@ def fix_unit(unit: Unit, options: Options, unsafe: bool) -> Iterator[Outcome]:
         yield member.index, one if isinstance(one, MpslintError) else _outcome(partial(_whole, member, one[path], options))
 
 
-def _prepared(index: int, found: Found, options: Options) -> _Member:
+def _prepared(index: int, found: FoundFile, options: Options) -> _Member:
     """Return a file that is to be fixed. Raises ReadError."""
     return _Member(index, found, *prepared_fix(found, options))
 

@@ -19,7 +19,7 @@ from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import kind_of, read
 
 LARGEST_PROJECT_FILE = 1_000_000
@@ -43,7 +43,7 @@ class Graph:
     """Scripts that ask whether they were started."""
     speaking: set[str] = field(default_factory=set)
     """Files that name something that rules are about."""
-    files: dict[str, Found] = field(default_factory=dict)
+    files: dict[str, FoundFile] = field(default_factory=dict)
     runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files that each run reads, by what starts it."""
     sizes: dict[str, int] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Graph:
     groups: dict[str, str] = field(default_factory=dict)
     """A file of each group stands for it: the file that stands for each file, or leads there."""
 
-    def add_around(self, files: Sequence[Found]) -> None:
+    def add_around(self, files: Sequence[FoundFile]) -> None:
         """Note the files of the project that may import, read or start those that somebody named: by the names in their texts."""
         named = [full_path(found.path) for found in files if found.is_named and found.path != STANDARD_INPUT and not found.problem]
         if not named or len(named) > MOST_NAMED:
@@ -65,7 +65,7 @@ class Graph:
             found = [path for path, text in texts.items() if any(name in text for name in names)]
             names = {name for path in found for name in _names_of(path)}
             for path in found:
-                self._note(Found(path, is_named=False), path, texts.pop(path))
+                self._note(FoundFile(path, is_named=False), path, texts.pop(path))
 
     def _text_of(self, path: str) -> bytes:
         if path in self.texts:
@@ -75,7 +75,7 @@ class Graph:
         except ReadError:
             return b""
 
-    def add(self, found: Found) -> None:
+    def add(self, found: FoundFile) -> None:
         """Note what a file imports, by its text alone."""
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
         if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
@@ -88,7 +88,7 @@ class Graph:
         if len(data) <= LARGEST_PROJECT_FILE:
             self._note(found, path, data)
 
-    def _note(self, found: Found, path: str, data: bytes) -> None:
+    def _note(self, found: FoundFile, path: str, data: bytes) -> None:
         """Note what a text imports and starts; of a text that was noted before, what it does now."""
         kind = kind_of(path)
         self.files[path] = found

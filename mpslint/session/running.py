@@ -16,15 +16,15 @@ from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
 from mpslint.project.run import full_path
-from mpslint.session.runs import Unit, check_unit, graph_of, units_of
+from mpslint.session.runs import FilesTogether, check_unit, graph_of, units_of
 from mpslint.session.session import FileResult, Options, check_file
 from mpslint.session.view import FileView, view
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
-    from mpslint.session.cache import Cache
+    from mpslint.session.cache import FindingsCache
 
 ENOUGH_BYTES = 5_000_000
 """Below this much text a pool of processes costs more than it saves."""
@@ -39,7 +39,7 @@ MOST_NAMED = 3
 POLL_SECONDS = 0.25
 """How often whoever waits for other processes is told that time has passed."""
 
-Chunk = list[Unit]
+Chunk = list[FilesTogether]
 View = Callable[[FileResult], FileView]
 """What is taken of the result of a file."""
 Advance = Callable[[int], None]
@@ -47,10 +47,10 @@ Advance = Callable[[int], None]
 
 
 def check_files(
-    files: Sequence[Found],
+    files: Sequence[FoundFile],
     options: Options,
     jobs: int | None = None,
-    cache: Cache | None = None,
+    cache: FindingsCache | None = None,
     take: View = view,
     advance: Advance = lambda count: None,
     tell: Callable[[str], None] = lambda line: None,
@@ -67,7 +67,7 @@ def check_files(
             hit = cache.lookup(found)
             if hit is not None:
                 known[index] = hit
-    units: list[Unit] = []
+    units: list[FilesTogether] = []
     if len(known) < len(files):
         graph = graph_of(files, options)
         if cache is not None:  # of a file that a changed one imports now, other runs speak than before
@@ -115,7 +115,7 @@ def _without(full: str, repeated: Set[tuple[str, str]]) -> str:
 
 
 def _one_by_one(
-    units: Iterable[Unit], options: Options, take: View, advance: Advance = lambda count: None
+    units: Iterable[FilesTogether], options: Options, take: View, advance: Advance = lambda count: None
 ) -> Iterator[tuple[int, FileView]]:
     """Yield what is taken of the result of each file, one unit after the other; of the result itself nothing may be kept.
 
@@ -135,7 +135,7 @@ def _one_by_one(
             gc.enable()
 
 
-def _checked(unit: Unit, options: Options, take: View) -> Iterator[tuple[int, FileView]]:
+def _checked(unit: FilesTogether, options: Options, take: View) -> Iterator[tuple[int, FileView]]:
     """Yield what is taken of the results of the files of a unit.
 
     A mistake of mpslint itself in a run is said on standard error, and costs what the run says of its files; one in a file costs that file.
@@ -172,7 +172,7 @@ def _taken(result: FileResult, take: View) -> FileView:
     return taken
 
 
-def _checked_alone(found: Found, options: Options) -> FileResult:
+def _checked_alone(found: FoundFile, options: Options) -> FileResult:
     """Return what came out of a file; a mistake of mpslint itself costs that file, and no other."""
     try:
         return check_file(found, options)
@@ -199,13 +199,13 @@ def mistake(error: Exception) -> str:
     return f"{what}; {Path(last.filename).name}:{last.lineno}"
 
 
-def _is_much(waiting: Sequence[tuple[int, Found]], jobs: int | None) -> bool:
+def _is_much(waiting: Sequence[tuple[int, FoundFile]], jobs: int | None) -> bool:
     if jobs == 1 or (jobs is None and (os.cpu_count() or 1) < 2):
         return False
     return sum(_size(found) for _, found in waiting) > (0 if jobs is not None else ENOUGH_BYTES) and len(waiting) > 1
 
 
-def _size(found: Found) -> int:
+def _size(found: FoundFile) -> int:
     try:
         return os.stat(found.path).st_size if not found.problem and found.path != STANDARD_INPUT else 0
     except OSError:
@@ -213,7 +213,7 @@ def _size(found: Found) -> int:
 
 
 def _in_parallel(
-    units: Sequence[Unit], options: Options, jobs: int | None, take: View, advance: Advance, tell: Callable[[str], None]
+    units: Sequence[FilesTogether], options: Options, jobs: int | None, take: View, advance: Advance, tell: Callable[[str], None]
 ) -> Iterator[tuple[int, FileView]]:
     """Yield results as they come."""
     chunks = _chunks(units)
@@ -223,7 +223,7 @@ def _in_parallel(
     from concurrent.futures.process import BrokenProcessPool
 
     others = set(multiprocessing.active_children())
-    left = {index: Unit(((index, found),)) for unit in units for index, found in unit.files}
+    left = {index: FilesTogether(((index, found),)) for unit in units for index, found in unit.files}
     try:
         pool, pending = _started(min(jobs or os.cpu_count() or 1, len(chunks)), chunks, light, take)
     except (OSError, ImportError, RuntimeError) as error:  # no process, thread, file handle or semaphore is to be had
@@ -248,7 +248,7 @@ def _in_parallel(
         pool.shutdown(cancel_futures=True)
 
 
-def _chunks(units: Sequence[Unit]) -> list[Chunk]:
+def _chunks(units: Sequence[FilesTogether]) -> list[Chunk]:
     """Return units in chunks of about the same size, the largest units first."""
     sizes = {id(unit): sum(_size(found) for _, found in unit.files) for unit in units}
     chunks: list[Chunk] = []

@@ -19,7 +19,7 @@ from mpslint.project.run import Project, full_path, run_of
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
-from mpslint.source.files import STANDARD_INPUT, Found
+from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import read
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ MOST_STEPS = 100_000
 
 
 @record(frozen=True, slots=True)
-class Unit:
+class FilesTogether:
     """Files that are checked together: those asked for, by their number, and what starts the runs that read them."""
 
-    files: tuple[tuple[int, Found], ...]
+    files: tuple[tuple[int, FoundFile], ...]
     entries: tuple[Entry, ...] = ()
     """What starts the runs that read them; nothing where a file is checked by itself."""
     reads: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Unit:
     """The files of the runs that are too much to read."""
 
 
-def graph_of(files: Sequence[Found], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
+def graph_of(files: Sequence[FoundFile], options: Options, texts: Mapping[str, bytes] = MappingProxyType({})) -> Graph:
     """Return which runs there are among some files, and around those of them that somebody named.
 
     `texts`, by absolute path, count for what lies on the disk.
@@ -60,29 +60,29 @@ def graph_of(files: Sequence[Found], options: Options, texts: Mapping[str, bytes
     return graph
 
 
-def units_of(graph: Graph, waiting: Sequence[tuple[int, Found]]) -> list[Unit]:
+def units_of(graph: Graph, waiting: Sequence[tuple[int, FoundFile]]) -> list[FilesTogether]:
     """Return the units of the files that wait to be checked; those that no run ties together stand alone."""
-    groups: dict[str, list[tuple[int, Found]]] = {}
-    alone: list[Unit] = []
+    groups: dict[str, list[tuple[int, FoundFile]]] = {}
+    alone: list[FilesTogether] = []
     for index, found in waiting:
         group = graph.group_of(full_path(found.path)) if found.path != STANDARD_INPUT else None
         if group is None:
-            alone.append(Unit(((index, found),)))
+            alone.append(FilesTogether(((index, found),)))
         else:
             groups.setdefault(group, []).append((index, found))
     return sorted([*alone, *(_unit(graph, tuple(members)) for members in groups.values())], key=lambda unit: unit.files[0][0])
 
 
-def _unit(graph: Graph, members: tuple[tuple[int, Found], ...]) -> Unit:
+def _unit(graph: Graph, members: tuple[tuple[int, FoundFile], ...]) -> FilesTogether:
     """Return the unit of those of a group's files that wait: with what starts the runs that read one of them."""
     paths = {index: full_path(found.path) for index, found in members}
     around = {index: graph.files_around(path) for index, path in paths.items()}
-    return Unit(members, graph.entries_around(paths.values()), around, graph.left_out)
+    return FilesTogether(members, graph.entries_around(paths.values()), around, graph.left_out)
 
 
 def _unlisted(options: Options, path: str) -> Document | None:
     """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
-    found = Found(path, is_named=False)
+    found = FoundFile(path, is_named=False)
     if os.path.basename(path) == COMMAND_LINE_FILE:
         return None
     try:
@@ -101,7 +101,7 @@ def check_paths(paths: Sequence[str], options: Options) -> Iterator[FileResult]:
     yield from (results[index] for index in range(len(files)))
 
 
-def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]:
+def check_unit(unit: FilesTogether, options: Options) -> Iterator[tuple[int, FileResult]]:
     """Yield what came out of each file of a unit. Raises UsageError when options or configuration are wrong."""
     checked = Runs(unit, options)
     checked.judge()
@@ -112,14 +112,14 @@ def check_unit(unit: Unit, options: Options) -> Iterator[tuple[int, FileResult]]
     del checked.project  # which refers back: the collector doesn't look at what it set aside before
 
 
-def files_of_runs(files: Sequence[Found], options: Options) -> list[Found]:
+def files_of_runs(files: Sequence[FoundFile], options: Options) -> list[FoundFile]:
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     known = {full_path(found.path) for found in files}
     known |= {one.launch for unit in units for one in unit.entries if os.path.basename(one.launch) == COMMAND_LINE_FILE}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
-    return [*files, *(Found(_shown(path, is_absolute), is_named=False) for path in others)]
+    return [*files, *(FoundFile(_shown(path, is_absolute), is_named=False) for path in others)]
 
 
 def _shown(path: str, is_absolute: bool) -> str:
@@ -132,11 +132,11 @@ def _shown(path: str, is_absolute: bool) -> str:
 class Runs:
     """The runs of a unit, and what they gave: judged as often as files change."""
 
-    unit: Unit
+    unit: FilesTogether
     options: Options
     most_steps: int | None = None
     """Where somebody waits, fewer than MOST_STEPS."""
-    opened: dict[str, Found] = field(default_factory=dict)
+    opened: dict[str, FoundFile] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
     """The evidence of the runs that each file starts, where plans are asked for."""
@@ -167,7 +167,7 @@ class Runs:
             collect_if_due()
 
     def _prepare(self) -> None:
-        from mpslint.settings.dialect import load_dialects
+        from mpslint.settings.dialects import load_dialects
 
         self.opened = {full_path(found.path): found for _, found in self.unit.files}
         self.project.known = load_dialects().roots
@@ -182,7 +182,7 @@ class Runs:
         if os.path.basename(path) == COMMAND_LINE_FILE:
             script = next(one.script for one in self.unit.entries if one.launch == path)
             return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode(), Kind.SHELL)
-        found = self.opened.get(path) or Found(self._shown(path), is_named=False)
+        found = self.opened.get(path) or FoundFile(self._shown(path), is_named=False)
         try:
             data = read_bytes(found, self.options)
             document = read(found.path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, self.options)
@@ -219,7 +219,7 @@ class Runs:
         """Return what the runs say of a file, by its absolute path."""
         return tuple(self.findings.get(path, ()))
 
-    def result(self, found: Found, alone: FileResult) -> FileResult:
+    def result(self, found: FoundFile, alone: FileResult) -> FileResult:
         """Return what came out of one file: what it says by itself, and what its runs say of it beside that."""
         path = full_path(found.path)
         document = self.project.document(path)

@@ -19,7 +19,7 @@ from mpslint.core.record import record
 from mpslint.program.parse import parse_program
 from mpslint.session.configuration import Configuration, find_configuration, load_configuration, overridden
 from mpslint.source.document import Document, Kind, Unread
-from mpslint.source.files import STANDARD_INPUT, Found, each_once, find_files, is_excluded
+from mpslint.source.files import STANDARD_INPUT, FoundFile, each_once, find_files, is_excluded
 from mpslint.source.glance import cannot_parse
 from mpslint.source.reader import MARKDOWN, is_text_notebook, kind_of, read
 
@@ -107,7 +107,7 @@ def configuration_in(folder: str, options: Options) -> Configuration:
     return overridden(found, options.overrides) if options.overrides else found
 
 
-def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
+def files_of(paths: Sequence[str], options: Options) -> Iterator[FoundFile]:
     """Yield the files to check below some paths, without those that options and configuration exclude.
 
     What the configuration of the path excludes is left out, and of what lies deeper also what the nearest configuration there excludes.
@@ -117,7 +117,7 @@ def files_of(paths: Sequence[str], options: Options) -> Iterator[Found]:
     return each_once(found) if len(paths) > 1 else found
 
 
-def _below(path: str, options: Options) -> Iterator[Found]:
+def _below(path: str, options: Options) -> Iterator[FoundFile]:
     configuration = configuration_for(path, options)
     exclude = (*configuration.exclude, *options.exclude)
     folder, own = "", configuration
@@ -129,7 +129,7 @@ def _below(path: str, options: Options) -> Iterator[Found]:
             yield found
 
 
-def read_bytes(found: Found, options: Options) -> bytes:
+def read_bytes(found: FoundFile, options: Options) -> bytes:
     """Return the bytes of a file, or of standard input. Raises ReadError with the one line to show."""
     if found.problem:
         raise ReadError(f"{found.path}: {found.problem}")
@@ -138,7 +138,7 @@ def read_bytes(found: Found, options: Options) -> bytes:
     return read_file(found.path)
 
 
-def open_document(found: Found, data: bytes, options: Options) -> Document:
+def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
     """Return the Document of a file's bytes. Raises ReadError with the one line to show."""
     is_input = found.path == STANDARD_INPUT
     name = (options.stdin_filename or STANDARD_INPUT) if is_input else found.path
@@ -154,7 +154,7 @@ def _guessed(data: bytes) -> Kind:
     return Kind.NOTEBOOK if data.lstrip()[:1] == b"{" and b'"cells"' in data else Kind.PYTHON
 
 
-def check_file(found: Found, options: Options, is_reached: bool = False, document: Document | None = None) -> FileResult:
+def check_file(found: FoundFile, options: Options, is_reached: bool = False, document: Document | None = None) -> FileResult:
     """Check one file; `is_reached` says that runs read it, which are judged beside it. `document` is its Document, if it is known.
 
     Raises UsageError when options or configuration are wrong, never for what the file holds.
@@ -190,7 +190,7 @@ def _broken_at_a_glance(document: Document) -> str:
     return _problem(document, unread[0]) if unread else ""
 
 
-def names_framework_in(data: bytes, found: Found, options: Options) -> bool:
+def names_framework_in(data: bytes, found: FoundFile, options: Options) -> bool:
     """Return whether a file names anything that the rules for it are about."""
     return _names_framework(data, configuration_for(found.path, options), options)
 
@@ -203,13 +203,13 @@ def _names_framework(data: bytes, configuration: Configuration, options: Options
     if words:
         return any(word in data for word in words)
     from mpslint.gate.gate import names_framework
-    from mpslint.rule.rule import load_rules
+    from mpslint.rule.loading import load_rules
 
     chosen = rules_for("", configuration, options)
     return names_framework(data, load_rules(configuration.rules)) if chosen else False
 
 
-def _unread_only(found: Found, data: bytes, configuration: Configuration, options: Options) -> FileResult:
+def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, options: Options) -> FileResult:
     """Return what cannot be read of a file that rules have nothing to say about, if the user named it, and of a notebook always."""
     if not found.is_named and kind_of(found.path) is not Kind.NOTEBOOK:
         return FileResult(found.path)
@@ -222,7 +222,7 @@ def _unread_only(found: Found, data: bytes, configuration: Configuration, option
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
 
 
-def _checked(found: Found, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:
+def _checked(found: FoundFile, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:
     from mpslint.engine import Checked, check
     from mpslint.session.targeting import target_for
 
@@ -244,7 +244,7 @@ def _problem(document: Document, part: Unread) -> str:
     return f"{document.path}:{place.line}:{place.column}: {part.reason}"
 
 
-def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Checked], Checked] = lambda checked: checked) -> Fixed:
+def fix_file(found: FoundFile, options: Options, unsafe: bool, within: Callable[[Checked], Checked] = lambda checked: checked) -> Fixed:
     """Fix one file in memory; `within` adds what the runs around it say of it.
 
     Raises ReadError for one that cannot be read, FixError when a fix goes wrong, UsageError.
@@ -258,19 +258,19 @@ def fix_file(found: Found, options: Options, unsafe: bool, within: Callable[[Che
     return fixed
 
 
-def prepared_fix(found: Found, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+def prepared_fix(found: FoundFile, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return what fixing a file takes: its Document, its Target, its rules, and whether a finding is asked for. Raises ReadError."""
     return _prepared(found, read_bytes(found, options), options)
 
 
-def refuse_unread(found: Found, checked: Checked, data: bytes, options: Options) -> None:
+def refuse_unread(found: FoundFile, checked: Checked, data: bytes, options: Options) -> None:
     """Raise ReadError for a script that could not be parsed, where somebody wants to know."""
     problem = syntax_problem(checked) if _is_worth_reading(found, data, options) else ""
     if problem:
         raise ReadError(problem)
 
 
-def _is_worth_reading(found: Found, data: bytes, options: Options) -> bool:
+def _is_worth_reading(found: FoundFile, data: bytes, options: Options) -> bool:
     """Return whether a file may hold something to say: it was named, or names what rules are about, or looks broken."""
     configuration = configuration_for(options.stdin_filename or found.path, options)
     broken = looks_broken(data, kind_of(found.path) is Kind.NOTEBOOK and not is_text_notebook(found.path, data))
@@ -283,7 +283,7 @@ def syntax_problem(checked: Checked) -> str:
     return _problem(checked.document, checked.unread[0]) if is_script else ""
 
 
-def add_ignores_to(found: Found, options: Options, reason: str, wanted: Callable[[Finding], bool] = lambda finding: True) -> Ignored:
+def add_ignores_to(found: FoundFile, options: Options, reason: str, wanted: Callable[[Finding], bool] = lambda finding: True) -> Ignored:
     """Write comments that silence those of a file's findings that are wanted, in memory. Raises ReadError, FixError and UsageError."""
     from mpslint.rewrite.ignores import add_ignores
 
@@ -291,7 +291,7 @@ def add_ignores_to(found: Found, options: Options, reason: str, wanted: Callable
     return add_ignores(document, target, rules, reason, lambda finding: is_asked(finding) and wanted(finding))
 
 
-def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
+def _prepared(found: FoundFile, data: bytes, options: Options) -> tuple[Document, Target, tuple[Rule, ...], Callable[[Finding], bool]]:
     """Return a file's Document, its Target, its rules, and whether a finding is severe enough to be asked for."""
     from mpslint.session.targeting import target_for
 
@@ -303,7 +303,7 @@ def _prepared(found: Found, data: bytes, options: Options) -> tuple[Document, Ta
     return document, target, rules, lambda finding: finding.severity.rank <= threshold.rank
 
 
-def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
+def rules_of(files: Iterable[FoundFile], options: Options) -> tuple[Rule, ...]:
     """Return every rule that some of the files are judged by."""
     rules = {rule.id: rule for found in files for rule in rules_for(found.path, configuration_for(found.path, options), options)}
     return tuple(sorted(rules.values(), key=lambda rule: rule.id))
@@ -311,7 +311,7 @@ def rules_of(files: Iterable[Found], options: Options) -> tuple[Rule, ...]:
 
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
     """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
-    from mpslint.rule.rule import load_rules
+    from mpslint.rule.loading import load_rules
 
     for folder in configuration.rules:
         if not os.path.isdir(folder):

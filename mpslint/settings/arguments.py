@@ -33,7 +33,7 @@ class ArgumentFact:
 
 
 @record(frozen=True, slots=True, eq=False)
-class Family:
+class ArgumentFamily:
     """Whose facts hold for the calls of a dialect's role, besides those under a call's own name."""
 
     owner: str
@@ -42,20 +42,20 @@ class Family:
 
 
 @record(frozen=True, slots=True, eq=False)
-class Arguments:
+class ArgumentFacts:
     """The facts by the call's name, then by argument; and the families, by role."""
 
     facts: Mapping[str, Mapping[str, ArgumentFact]]
-    families: Mapping[str, Family]
+    families: Mapping[str, ArgumentFamily]
 
 
 @functools.lru_cache(maxsize=1)
-def load_arguments() -> Arguments:
+def load_arguments() -> ArgumentFacts:
     """Return everything that is known of arguments. Raises RuleError naming the file and the key."""
     path = rules_folder() / "platform" / "arguments.yaml"
     data = dict(read_yaml(path))
     families = {
-        role: Family(row["owner"], tuple(row.get("names", ["*"])), tuple(row.get("not_names", ())))
+        role: ArgumentFamily(row["owner"], tuple(row.get("names", ["*"])), tuple(row.get("not_names", ())))
         for role, row in data.pop("families").items()
     }
     found: dict[str, dict[str, ArgumentFact]] = {}
@@ -74,7 +74,7 @@ def load_arguments() -> Arguments:
                 fact.get("note", ""),
                 fact.get("rewrite", {}),
             )
-    return Arguments(found, families)
+    return ArgumentFacts(found, families)
 
 
 def fact_of(role: str, names: tuple[str, ...], argument: str) -> ArgumentFact | None:
@@ -90,7 +90,7 @@ def fact_of(role: str, names: tuple[str, ...], argument: str) -> ArgumentFact | 
     return known.facts.get(family.owner, {}).get(argument)
 
 
-def _is_of(family: Family, name: str) -> bool:
+def _is_of(family: ArgumentFamily, name: str) -> bool:
     fits = any(fnmatch.fnmatchcase(name, glob) for glob in family.names)
     return fits and not any(fnmatch.fnmatchcase(name, glob) for glob in family.not_names)
 

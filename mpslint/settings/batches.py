@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Call, Facts
-from mpslint.facts.values import Instance, Items, Known, Value
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import Call, Instance, Items, Known, Value
 from mpslint.program.walk import walk
 from mpslint.settings.roles import RoleKind
 from mpslint.settings.setting import Setting

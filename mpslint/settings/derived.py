@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mpslint.core.checkpoints import configuration_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Call
-from mpslint.facts.values import UNKNOWN, Class, Instance, Known, Value, alternatives_of
-from mpslint.settings.families import Family, load_families
+from mpslint.facts.values import UNKNOWN, Call, Class, Instance, Known, Value, alternatives_of
+from mpslint.settings.families import ModelFamily, load_families
+from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.settings.sliced import cut_by_hand
-
-if TYPE_CHECKING:
-    from mpslint.settings.plan import TrainingPlan
 
 MOST_SHAPES = 64
 """Batches of no more different lengths than these count as bounded."""
@@ -84,7 +81,7 @@ def _embedding(plan: TrainingPlan) -> Iterator[Setting]:
             yield _inferred(f"embedding.{key}", value, name.call, str(name.constant))
 
 
-def family_of(plan: TrainingPlan) -> Family | None:
+def family_of(plan: TrainingPlan) -> ModelFamily | None:
     """Return the family of the model that a run trains, by the name of its checkpoint or by the class that makes it."""
     families = load_families()
     for name in ("model.name", "tokenizer.name"):
@@ -135,7 +132,7 @@ def _is_own(value: Value) -> bool:
     return adapted and value.call is not None and any(_is_own(one) for one in alternatives_of(value.call.arguments[0].value))
 
 
-def _limit(plan: TrainingPlan, family: Family | None) -> Setting | None:
+def _limit(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the tokens that the model takes, or was trained on."""
     if family is None or family.length is None:
         return None
@@ -143,7 +140,7 @@ def _limit(plan: TrainingPlan, family: Family | None) -> Setting | None:
     return _inferred("length.limit", family.length, call, family.name)
 
 
-def _dropout(plan: TrainingPlan, family: Family | None) -> Setting | None:
+def _dropout(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the largest dropout inside the model's layers: what is written for each parameter, else the family's default."""
     rates: dict[str, Any] = dict(family.dropout) if family is not None else {}
     call = next(iter(plan.calls.get("model", ())), None)
@@ -168,7 +165,7 @@ def _dropout_names(setting: Setting) -> list[str]:
     return [name for name, _ in setting.pattern.table.spellings_of("model.dropout")]
 
 
-def _bound(plan: TrainingPlan, family: Family | None) -> Setting | None:
+def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
     cut = [
         setting
@@ -198,7 +195,7 @@ def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
     return _role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call)
 
 
-def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
+def _reached(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the length that batches come up to: the one that is written, or the model's own where every sample is padded to it."""
     bound = _bound(plan, family)
     if bound is None or (bound.entry is not None and bound.entry.setting == "length.truncation" and not _is_padded(plan)):
@@ -206,7 +203,7 @@ def _reached(plan: TrainingPlan, family: Family | None) -> Setting | None:
     return dataclasses.replace(bound, name="length.reached")
 
 
-def _padding_limits(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
+def _padding_limits(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]:
     """Yield what `max_length` padding pads to where no length is given: the tokenizer's own limit, or None for none."""
     own = plan.get("length.tokenizer")
     if own is None and (family is None or (family.length is None and family.tokenizer_length is None)):
@@ -237,7 +234,7 @@ def _is_cut(plan: TrainingPlan, call: Call | None) -> bool:
     return any(setting.is_known and setting.constant != "none" for setting in mine)
 
 
-def _shapes(plan: TrainingPlan, family: Family | None) -> Iterator[Setting]:
+def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]:
     """Yield whether the lengths of a Trainer's batches vary, at each place that decides it."""
     if plan.constant("padding.packing") not in (None, NOT_PACKED) or plan.constant("padding.free"):
         return

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from mpslint.core.knowledge import knowledge_files
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -301,11 +300,3 @@ class Dialects:
 
 def _any_of(globs: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{fnmatch.translate(glob)})" for glob in globs))
-
-
-@functools.lru_cache(maxsize=1)
-def load_dialects() -> Dialects:
-    """Return every dialect. Raises RuleError naming the file and the key that is wrong."""
-    from mpslint.settings.dialect_reader import read_dialect
-
-    return Dialects(tuple(read_dialect(path) for path in knowledge_files("dialects")))

@@ -11,14 +11,17 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
-from mpslint.facts.facts import Call, Facts
+from mpslint.facts.facts import Facts
+from mpslint.facts.values import Call
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.modules import Modules
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import Parents, children, first_line, walk
 from mpslint.project.run import Run
-from mpslint.settings.dialect import Dialects, load_dialects
-from mpslint.settings.plan import FilePlans, TrainingPlan, gather
+from mpslint.settings.dialect import Dialects
+from mpslint.settings.dialects import load_dialects
+from mpslint.settings.gather import gather
+from mpslint.settings.plan import FilePlans, TrainingPlan
 from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Kind, Part, Unread

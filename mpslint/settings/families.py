@@ -18,7 +18,7 @@ NO_LIMIT = "none"
 
 
 @record(frozen=True, slots=True, eq=False)
-class Family:
+class ModelFamily:
     """Models that share an architecture and its defaults."""
 
     name: str
@@ -36,14 +36,14 @@ class Family:
 class Families:
     """Every family, and the heads by the patterns of their classes."""
 
-    families: tuple[Family, ...]
+    families: tuple[ModelFamily, ...]
     heads: tuple[tuple[str, str], ...]
 
-    def of_name(self, checkpoint: str) -> Family | None:
+    def of_name(self, checkpoint: str) -> ModelFamily | None:
         """Return the family of a checkpoint, or None."""
         return next((family for family in self.families if re.search(family.names, checkpoint.lower())), None)
 
-    def of_class(self, qualified: str) -> Family | None:
+    def of_class(self, qualified: str) -> ModelFamily | None:
         """Return the family of a class such as `transformers.T5ForConditionalGeneration`, or None."""
         name = _class_name(qualified)
         return next((family for family in self.families if name.startswith(family.classes)), None) if name else None
@@ -70,7 +70,7 @@ def load_families() -> Families:
         length = row.get("length")
         padded = row.get("tokenizer", length)
         families.append(
-            Family(
+            ModelFamily(
                 row["family"],
                 row["names"],
                 tuple(row.get("classes", ())),

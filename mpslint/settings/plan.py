@@ -1,34 +1,22 @@
-"""The training runs of a file: for each Trainer, training loop or set of arguments, everything that is known of it."""
+"""A training run as mpslint understands it."""
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
-from mpslint.core.versions import Version
-from mpslint.facts.facts import Call, Facts
-from mpslint.facts.values import Instance, Items, Value, alternatives_of
-from mpslint.settings.batches import given_loaders, of_loader, of_program
-from mpslint.settings.derived import derived_settings, with_derived
-from mpslint.settings.dialect import CallPattern, Dialects, load_dialects
-from mpslint.settings.roles import load_roles
+from mpslint.facts.values import Call
+from mpslint.settings.dialect import CallPattern
 from mpslint.settings.setting import Setting
-from mpslint.settings.translate import Translator, bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
 
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
     from mpslint.settings.translate_shell import CommandPart
-
-
-MOST_LOOPS = 100
-"""Training loops of a file that are looked at: each shares all loaders and models, so that both together cost their product."""
 
 
 @record(frozen=True, eq=False)
@@ -113,213 +101,3 @@ class FilePlans:
     def by_result(self) -> Mapping[int, Matched]:
         """The calls that some dialect reads, by the id of the object that each makes."""
         return {id(m.call.result): m for m in self.matched if m.call.result is not None}
-
-
-def gather(
-    facts: Facts, versions: Mapping[str, Version], span_of: Callable[[ast.AST], Span], dialects: Dialects | None = None
-) -> FilePlans:
-    """Return the training runs of a file, and every call that some dialect reads."""
-    dialects = dialects or load_dialects()
-    translator = Translator(dialects, versions, span_of)
-    matched = tuple(_match_all(facts.calls, translator))
-    loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
-    loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
-    gatherer = _Gatherer(facts, matched, loose, translator, span_of)
-    return FilePlans(tuple(gatherer.plans()), matched)
-
-
-def _match_all(calls: Sequence[Call], translator: Translator) -> Iterator[Matched]:
-    for call in calls:
-        pattern = translator.pattern_of(call)
-        if pattern is not None:
-            yield Matched(call, pattern, tuple(translator.settings_of(call, pattern)))
-
-
-@record(frozen=True, eq=False)
-class _Gatherer:
-    """What is shared while the plans of one file are put together."""
-
-    facts: Facts
-    matched: tuple[Matched, ...]
-    loose: list[Setting]
-    translator: Translator
-    span_of: Callable[[ast.AST], Span]
-    used: set[int] = field(default_factory=set)
-
-    def plans(self) -> Iterator[TrainingPlan]:
-        """Yield one plan a run, then one for what belongs to none."""
-        for m in self.matched:
-            if m.pattern.role in load_roles().runs and m.pattern.role != "arguments":
-                yield self._of_run(m)
-        for m in self.matched:
-            if m.pattern.role == "arguments" and id(m) not in self.used:
-                yield self._plan("arguments", [*self._shared, m], _called(m.call), m.call.node)
-        yield from self._of_loops()
-        yield from self._of_commands()
-        yield from self._of_configs()
-        rest = [m for m in self.matched if m.pattern.role not in load_roles().runs]
-        if rest or self.loose:
-            yield self._plan("file", rest, "file", None)
-
-    def _of_commands(self) -> Iterator[TrainingPlan]:
-        """Yield a plan for each command of a shell text that some dialect knows, with the script that it launches."""
-        if not self.facts.commands:
-            return
-        from mpslint.settings.translate_shell import command_settings, parts_of_command
-
-        for command in self.facts.commands:
-            parts = tuple(parts_of_command(command, self.translator.dialects))
-            if parts:
-                said = [setting for part in parts for setting in command_settings(part)]
-                title = " ".join(command.words[:3])
-                plan = TrainingPlan("command", title, command.span, _by_name((*self.loose, *said)), commands=parts)
-                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
-
-    def _of_configs(self) -> Iterator[TrainingPlan]:
-        """Yield a plan for each mapping of a configuration file that some dialect knows."""
-        if not self.facts.configs:
-            return
-        from mpslint.settings.translate_config import config_settings, parts_of
-
-        for mapping in self.facts.configs:
-            for parts in _runs_of(parts_of(mapping, self.translator.dialects)):
-                said = [setting for part in parts for setting in config_settings(part, self.translator.versions, self.translator.dialects)]
-                title, place = parts[0].pattern.title, parts[0].place
-                plan = TrainingPlan("config", title, place, _by_name((*self.loose, *said)), configs=tuple(parts))
-                yield dataclasses.replace(plan, settings=with_derived(plan.settings, derived_settings(plan)))
-
-    @functools.cached_property
-    def _by_result(self) -> dict[int, Matched]:
-        return {id(m.call.result): m for m in self.matched if m.call.result is not None}
-
-    @functools.cached_property
-    def _shared(self) -> list[Matched]:
-        shared = load_roles().shared
-        return [m for m in self.matched if m.pattern.role in shared and id(m) not in self._generated]
-
-    @functools.cached_property
-    def _collators(self) -> list[Matched]:
-        return [m for m in self.matched if m.pattern.role == "collator"]
-
-    @functools.cached_property
-    def _generated(self) -> frozenset[int]:
-        """The tokenizer's calls whose texts a model is to go on from: they are no part of a training."""
-        found: set[int] = set()
-        if any(m.pattern.role == "tokenizer" for m in self.matched):
-            for call in self.facts.calls:
-                if call.method == "generate":
-                    given = [argument.value for argument in (*call.arguments, *call.keywords.values())]
-                    prompts = (part for value in (*given, *call.unpacked) for part in behind(value, self._by_result))
-                    found.update(id(part) for part in prompts if part.pattern.role == "tokenizer")
-        return frozenset(found)
-
-    @functools.cached_property
-    def _given_to_runs(self) -> frozenset[int]:
-        """The models and adapters that some Trainer is given: they are no part of a Trainer that isn't."""
-        declared = load_roles()
-        runs = [m for m in self.matched if m.pattern.role in declared.runs and m.pattern.role != "arguments"]
-        given = (argument.value for run in runs for argument in bound_arguments(run.call, run.pattern).values())
-        return frozenset(id(part) for value in given for part in behind(value, self._by_result) if part.pattern.role in declared.own)
-
-    def _of_run(self, run: Matched) -> TrainingPlan:
-        """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
-        given = bound_arguments(run.call, run.pattern)
-        parts = [part for argument in given.values() for part in behind(argument.value, self._by_result) if part is not run]
-        roles = {part.pattern.role for part in parts}
-        self.used.update(id(part) for part in (*parts, run))
-        collators = self._collators
-        if "collator" not in roles and "data_collator" in given and len(collators) == 1:
-            parts += collators
-        declared = load_roles()
-        taken = {role for role in declared.own if role in roles}
-        others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
-        loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
-        batches = [setting for part in loaders for setting in of_loader(part)]
-        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
-
-    def _of_loops(self) -> Iterator[TrainingPlan]:
-        """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
-        seen: set[int] = set()
-        for call in self.facts.calls:
-            loops = [loop for loop in call.context.loops if isinstance(loop, (ast.For, ast.AsyncFor, ast.While))]
-            if call.method != "backward" or not loops or id(loops[0]) in seen or len(seen) >= MOST_LOOPS:
-                continue
-            seen.add(id(loops[0]))
-            parts = [
-                m for m in self.matched if m.pattern.role in load_roles().shared | load_roles().in_loop and id(m) not in self._generated
-            ]
-            batches = [
-                setting
-                for loop, iterated, _ in self.facts.loops
-                if loop in loops
-                for part in behind(iterated, self._by_result)
-                if part.pattern.role == "loader"
-                for setting in of_loader(part)
-            ]
-            yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)
-
-    @functools.cached_property
-    def _own_batches(self) -> tuple[Setting, ...]:
-        return of_program(self.facts, self.matched)
-
-    def _plan(self, kind: str, parts: Sequence[Matched], title: str, where: ast.AST | None, more: Sequence[Setting] = ()) -> TrainingPlan:
-        settings: dict[str, list[Setting]] = {}
-        calls: dict[str, list[Call]] = {}
-        own = {id(part): part for part in parts}.values()
-        rested_on = {part.pattern.rests_on for part in own}
-        undecided = {name for name in rested_on if _is_undecided(name, parts)}
-        for part in own:
-            calls.setdefault(part.pattern.role, []).append(part.call)
-            for setting in () if part.pattern.rests_on in undecided else part.settings:
-                settings.setdefault(setting.name, []).append(setting)
-        for setting in (*self.loose, *more):
-            settings.setdefault(setting.name, []).append(setting)
-        frozen = {name: tuple(values) for name, values in settings.items()}
-        span = self.span_of(where) if where is not None else None
-        plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
-        return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
-
-
-def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
-    """Return whether a setting that something rests on is written for a run, and is off or not known everywhere."""
-    found = [setting for part in parts for setting in part.settings if setting.name == name and setting.is_written]
-    return bool(found) and not any(setting.is_known and setting.constant is not None for setting in found)
-
-
-def _runs_of(parts: Sequence[ConfigPart]) -> Iterator[list[ConfigPart]]:
-    """Yield the parts of each run that a configuration file describes: what is part of none belongs to all of them."""
-    runs = list(dict.fromkeys(id(part.mapping) for part in parts if part.pattern.call.role in load_roles().runs))
-    for run in runs or [0] if parts else ():
-        shared = [part for part in parts if id(part.mapping) not in runs]
-        yield [*(part for part in parts if id(part.mapping) == run), *shared]
-
-
-def _by_name(settings: Sequence[Setting]) -> dict[str, tuple[Setting, ...]]:
-    found: dict[str, list[Setting]] = {}
-    for setting in settings:
-        found.setdefault(setting.name, []).append(setting)
-    return {name: tuple(values) for name, values in found.items()}
-
-
-def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> Iterator[Matched]:
-    """Yield the matched calls that made an object, and those that made what it was made of."""
-    for one in alternatives_of(value):
-        if isinstance(one, Items):
-            for item in one.values():
-                yield from behind(item, by_result, depth - 1)
-        if not isinstance(one, Instance) or depth <= 0:
-            continue
-        found = by_result.get(id(one))
-        if found is not None:
-            yield found
-        if one.owner is not None:
-            yield from behind(one.owner, by_result, depth - 1)
-        if one.call is not None and (found is None or found.pattern.role != "trainer"):
-            for argument in (*one.call.arguments, *one.call.keywords.values()):
-                yield from behind(argument.value, by_result, depth - 1)
-
-
-def _called(call: Call) -> str:
-    """Return the last name of what is called, as it is written."""
-    called = call.node.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else call.name

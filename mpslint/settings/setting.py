@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Argument, Call, Command, Context, Flag
-from mpslint.facts.values import Known, OneOf, Value
+from mpslint.facts.facts import Command, Flag
+from mpslint.facts.values import Argument, Call, Context, Known, OneOf, Value
 from mpslint.settings.dialect import CallPattern, Spelling
 
 if TYPE_CHECKING:

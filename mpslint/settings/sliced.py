@@ -6,8 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Bound, Frame, Function, Known, Value
+from mpslint.facts.values import Bound, Call, Frame, Function, Known, Value
 from mpslint.program.walk import walk
 
 TOKENS = re.compile(r"input_?ids|tokens|labels|attention_mask", re.IGNORECASE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -11,10 +10,7 @@ from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, MissingLibraryError, Span
-from mpslint.core.record import record
-from mpslint.facts.entries import ConfigMapping
-from mpslint.facts.facts import Call, Command
-from mpslint.facts.values import is_weak
+from mpslint.facts.values import Call, is_weak
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
 from mpslint.program.walk import first_line
 from mpslint.settings.arguments import exists
@@ -22,51 +18,12 @@ from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
+from mpslint.settings.spelling import UNSPELLABLE, Addition, ConfigAddition, FlagAddition, WrittenSetting, render, spelling_of
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
 
-UNSPELLABLE: Any = object()
 
-
-@record(frozen=True, slots=True, eq=False)
-class Addition:
-    """An argument that a call is to get; `after` names the keyword argument that it belongs beside, if any."""
-
-    call: Call
-    name: str
-    text: str
-    after: str = ""
-
-
-@record(frozen=True, slots=True, eq=False)
-class ConfigAddition:
-    """A key that a mapping of a configuration file is to get."""
-
-    mapping: ConfigMapping
-    key: str
-    text: str
-
-
-@record(frozen=True, slots=True, eq=False)
-class FlagAddition:
-    """A flag that a command of a shell text is to get."""
-
-    command: Command
-    text: str
-
-
-@record(frozen=True, slots=True, eq=False)
-class Written:
-    """Edits that write something, arguments and keys to add, and how a report shows them (`fp16=False`)."""
-
-    edits: tuple[Edit, ...]
-    shown: str
-    added: tuple[Addition | ConfigAddition | FlagAddition, ...] = ()
-    reason: str = ""
-    """Why they are not safe, though the recipe is."""
-
-
-def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> Written | None:
+def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a run has a setting; None when the dialect has no way to say it there.
 
     The setting of `call` is meant where it has one, else that of the run. It is changed where it is written; where nobody wrote it,
@@ -96,7 +53,7 @@ def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, nam
     replaced = _replace_value(evidence, setting, silent)
     if replaced is None:
         return None
-    return Written((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", (*replaced.added, *added.added))
+    return WrittenSetting((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", (*replaced.added, *added.added))
 
 
 def _spelled(setting: Setting, value: Any, evidence: Evidence) -> str | None:
@@ -125,45 +82,14 @@ def _silent_text(setting: Setting) -> str | None:
     return repr(silent[0]) if silent else None
 
 
-def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> Any:
-    """Return the argument's own value that says a canonical one; UNSPELLABLE when it has none.
-
-    A value that says nothing (`fp16=False`) will do where nothing said means `default`.
-    """
-    if spelling.values is None:
-        return value
-    for key, canonical in spelling.values.items():
-        if canonical == value and canonical is not None and key != ANYTHING:
-            return key
-    for key, canonical in spelling.values.items():
-        if canonical is None and key != ANYTHING and value == default:
-            return key
-    takes_words = ANYTHING not in spelling.values and any(isinstance(key, str) for key in spelling.values)
-    return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
-
-
-@functools.lru_cache(maxsize=4)  # of the same text for every edit in it
-def quote_of(source: str) -> str:
-    """Return the quotation mark that Python text uses more."""
-    return "'" if source.count("'") > source.count('"') else '"'
-
-
-def render(value: Any, source: str) -> str:
-    """Return a constant as Python text, with the quotes that the file uses."""
-    if isinstance(value, str):
-        quote = quote_of(source)
-        return quote + value.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
-    return repr(value)
-
-
-def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written | None:
+def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
     """Write a new value: at the constant when it is there for this setting only, else at the argument."""
     span = setting.value_span
     if span is None:
         return None
     if text == "False" and _asks_the_machine(evidence, setting):
         text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
-        return Written((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
+        return WrittenSetting((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
     narrower = _only_with_cuda(evidence, setting, text)
     if narrower is not None:
         return narrower
@@ -177,7 +103,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> Written |
         return None
     if setting.style == "python":
         text = for_mac_only(setting.name, old, text, evidence)
-    return Written((Edit(span, text), *_imports_of(text, evidence, span)), f"{setting.spelling}={text}{where}")
+    return WrittenSetting((Edit(span, text), *_imports_of(text, evidence, span)), f"{setting.spelling}={text}{where}")
 
 
 def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
@@ -204,7 +130,7 @@ def _imports_of(text: str, evidence: Evidence, place: Span) -> list[Edit]:
     return import_edits(evidence, "sys", place) if "sys.platform" in text else []
 
 
-def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> Written | None:
+def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
     """Return the edit after which `x if test else text` is x only where there is CUDA, so that nothing changes there."""
     node = setting.argument.node if setting.argument is not None else None
     if not isinstance(node, ast.IfExp) or setting.value_span != evidence.span_of(node):
@@ -213,7 +139,7 @@ def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> Written 
         return None
     span = evidence.span_of(node.test)
     test = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
-    return Written((Edit(span, test), *import_edits(evidence, "torch", span)), f"{setting.spelling}=... if {test} else {text}")
+    return WrittenSetting((Edit(span, test), *import_edits(evidence, "torch", span)), f"{setting.spelling}=... if {test} else {text}")
 
 
 def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
@@ -256,7 +182,7 @@ def _is_constant(evidence: Evidence, span: Span | None) -> bool:
     return True
 
 
-def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: str = "") -> Written | None:
+def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: str = "") -> WrittenSetting | None:
     """Add an argument to the call that takes a setting."""
     call, pattern = setting.call, setting.pattern
     if call is None or pattern is None:
@@ -271,13 +197,13 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         node = existing.node
         if node is None or not hasattr(node, "lineno"):
             return None
-        return Written((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
+        return WrittenSetting((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
     default = spelling_of(spelling, setting.constant) if not setting.is_written and setting.is_known else UNSPELLABLE
     if default is not UNSPELLABLE and spelling.reads != "dtype":
         text = for_mac_only(name, render(default, evidence.text), text, evidence)
     place = evidence.span_of(call.node)
     added = (Addition(call, parameter, text, _neighbour(evidence, call, name)),)
-    return Written(tuple(_imports_of(text, evidence, place)), f"{parameter}={text}", added)
+    return WrittenSetting(tuple(_imports_of(text, evidence, place)), f"{parameter}={text}", added)
 
 
 def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
@@ -302,9 +228,9 @@ def _choose(
     return None
 
 
-def add_argument(call: Call, name: str, text: str) -> Written:
+def add_argument(call: Call, name: str, text: str) -> WrittenSetting:
     """Return what gives a call another argument, in the style in which it is written."""
-    return Written((), f"{name}={text}", (Addition(call, name, text),))
+    return WrittenSetting((), f"{name}={text}", (Addition(call, name, text),))
 
 
 def additions(evidence: Evidence, wanted: Sequence[Addition | ConfigAddition | FlagAddition]) -> list[Edit] | None:
@@ -368,7 +294,7 @@ def _lossless() -> ModuleType:
     return lossless
 
 
-def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | None:
+def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSetting | None:
     """Return the edit that takes an argument away from a call, its comma and its line included."""
     arguments: list[ast.AST] = sorted([*call.node.args, *call.node.keywords], key=lambda a: (a.lineno, a.col_offset))  # type: ignore[attr-defined]
     index = next((i for i, argument in enumerate(arguments) if argument is node), None)
@@ -378,7 +304,7 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> Written | 
     old = evidence.document.text[span.start : span.end]
     new = without_argument(old, index)
     removed = " ".join(evidence.text_of(node).split())
-    return None if new is None else Written((narrowed(span, old, new),), f"without {removed}")
+    return None if new is None else WrittenSetting((narrowed(span, old, new),), f"without {removed}")
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:

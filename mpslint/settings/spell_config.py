@@ -14,7 +14,7 @@ from mpslint.settings.dialect import ANYTHING
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spell import UNSPELLABLE, ConfigAddition, Written, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, ConfigAddition, WrittenSetting, spelling_of
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class _File:
         return scalar_text(value, old, self.text, self.is_json)
 
 
-def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> Written | None:
+def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a configuration file says a setting; None when it has no way to say it."""
     file = _File(evidence.document.text, evidence.document.path.endswith(".json"))
     if setting is None or setting.config is None or setting.entry is None or setting.mapping is None:
@@ -45,37 +45,37 @@ def write_config_setting(evidence: Evidence, plan: TrainingPlan, setting: Settin
     replaced = _set(file, setting.mapping, setting.spelling, silent[0])
     if replaced is None:
         return None
-    return Written((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", added=(*replaced.added, *added.added))
+    return WrittenSetting((*replaced.edits, *added.edits), f"{replaced.shown}, {added.shown}", added=(*replaced.added, *added.added))
 
 
-def _set(file: _File, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
+def _set(file: _File, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Give a key that is there another value; one that is merged from elsewhere gets a key of its own."""
     entry, holder = mapping.get(path), mapping.holder(path)
     if entry is None or holder is None or holder.uses:
         return None
     if entry.is_merged:
         new = file.spelled(value, "")
-        return Written((), f"{path}: {new}", added=(ConfigAddition(holder, _last_key(mapping, path), new),))
+        return WrittenSetting((), f"{path}: {new}", added=(ConfigAddition(holder, _last_key(mapping, path), new),))
     is_here = entry.value_span is not None and entry.pair.alias is None
     old = file.text[entry.value_span.start : entry.value_span.end] if entry.value_span is not None and is_here else ""
     new = file.spelled(value, old)
     edit = value_edit(file.text, entry, new)
-    return Written((edit,), f"{path}: {new}") if edit is not None and new != old else None
+    return WrittenSetting((edit,), f"{path}: {new}") if edit is not None and new != old else None
 
 
-def write_entry(evidence: Evidence, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
+def write_entry(evidence: Evidence, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a mapping has a value for a key, which it may have already; None where that cannot be written."""
     file = _File(evidence.document.text, evidence.document.path.endswith(".json"))
     return _set(file, mapping, path, value) if mapping.get(path) is not None else _added(file, mapping, path, value)
 
 
-def _added(file: _File, mapping: ConfigMapping, path: str, value: Any) -> Written | None:
+def _added(file: _File, mapping: ConfigMapping, path: str, value: Any) -> WrittenSetting | None:
     """Give a mapping a key that it does not have."""
     holder = mapping.holder(path)
     if holder is None:
         return None
     text = file.spelled(value, "")
-    return Written((), f"{path}: {text}", added=(ConfigAddition(holder, _last_key(mapping, path), text),))
+    return WrittenSetting((), f"{path}: {text}", added=(ConfigAddition(holder, _last_key(mapping, path), text),))
 
 
 def _last_key(mapping: ConfigMapping, path: str) -> str:
@@ -83,7 +83,7 @@ def _last_key(mapping: ConfigMapping, path: str) -> str:
     return path if mapping.holder(path) is mapping else path.rpartition(".")[2]
 
 
-def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> Written | None:
+def _add(evidence: Evidence, file: _File, plan: TrainingPlan, name: str, value: Any, besides: str = "") -> WrittenSetting | None:
     """Say a setting by a key that the file does not use yet."""
     for part in plan.configs:
         table, role = part.pattern.call.table, part.pattern.call.role
@@ -114,10 +114,10 @@ def config_additions(evidence: Evidence, wanted: Sequence[ConfigAddition]) -> li
     return edits
 
 
-def remove_entry(evidence: Evidence, mapping: ConfigMapping, path: str) -> Written | None:
+def remove_entry(evidence: Evidence, mapping: ConfigMapping, path: str) -> WrittenSetting | None:
     """Return the edit that takes a key away; None where others use its value, or it is not written here."""
     entry, holder = mapping.get(path), mapping.holder(path)
     edit = removal_edit(evidence.document.text, holder, entry) if entry is not None and holder is not None else None
     if edit is None or entry is None:
         return None
-    return Written((edit,), f"without {evidence.document.text[entry.span.start : entry.span.end]}")
+    return WrittenSetting((edit,), f"without {evidence.document.text[entry.span.start : entry.span.end]}")

@@ -14,14 +14,14 @@ from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.settings.spell import UNSPELLABLE, FlagAddition, Written, spelling_of
+from mpslint.settings.spelling import UNSPELLABLE, FlagAddition, WrittenSetting, spelling_of
 from mpslint.settings.translate_shell import CommandPart
 
 SWITCHED = frozenset({"launcher"})
 """Roles whose options are on when they are there, and take no `True`."""
 
 
-def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> Written | None:
+def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, name: str, value: Any) -> WrittenSetting | None:
     """Return the edits after which a command says a setting; None when it has no way to say it."""
     if setting is None:
         return _add(evidence, plan, name, value)
@@ -45,15 +45,15 @@ def write_flag(evidence: Evidence, plan: TrainingPlan, setting: Setting | None, 
     shown = f"{setting.spelling} {new}"
     if flag.origin is not None and flag.origin not in flag.span:
         shown = f"{new} in line {evidence.document.line_at(span.start)}"
-    return Written((Edit(span, text),), shown)
+    return WrittenSetting((Edit(span, text),), shown)
 
 
-def remove_flag(flag: Flag, spelling: str) -> Written:
+def remove_flag(flag: Flag, spelling: str) -> WrittenSetting:
     """Return the edit that takes a flag away, with the blanks and the line end before it."""
-    return Written((Edit(Span(flag.before, flag.span.end), ""),), f"without {spelling}")
+    return WrittenSetting((Edit(Span(flag.before, flag.span.end), ""),), f"without {spelling}")
 
 
-def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> Written | None:
+def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> WrittenSetting | None:
     """Say a setting by a flag that a command does not have yet."""
     for part in plan.commands:
         for parameter, spelling in part.pattern.table.spellings_of(name):
@@ -64,7 +64,7 @@ def _add(evidence: Evidence, plan: TrainingPlan, name: str, value: Any) -> Writt
             if new is UNSPELLABLE or new is None or (new is False and part.pattern.role in SWITCHED):
                 continue
             text = _flag(evidence.document.text, part, parameter, new)
-            return Written((), text, (FlagAddition(part.command, text),))
+            return WrittenSetting((), text, (FlagAddition(part.command, text),))
     return None
 
 

@@ -11,8 +11,23 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Argument, AttributeWrite, Call, EnvironmentWrite
-from mpslint.facts.values import UNKNOWN, Class, Entry, Function, Instance, Items, Known, OneOf, Symbol, Value, join_all, origin_of
+from mpslint.facts.facts import AttributeWrite, EnvironmentWrite
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Call,
+    Class,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Known,
+    OneOf,
+    Symbol,
+    Value,
+    join_all,
+    origin_of,
+)
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.dialect import ANYTHING, CallPattern, Dialects, Spelling
 from mpslint.settings.setting import ENVIRONMENT, Setting
@@ -221,7 +236,7 @@ def _with_entries(arguments: dict[str, Argument], overrides: Mapping[Any, Value]
     for name in pattern.table.mappings:
         given = overrides[name] if name in overrides else arguments[name].value if name in arguments else None
         if isinstance(given, DictValue):
-            entries = {f"{name}.{key}": entry for key, entry in given.slots.items() if isinstance(entry, Entry)}
+            entries = {f"{name}.{key}": entry for key, entry in given.slots.items() if isinstance(entry, DictEntry)}
             arguments.update({key: Argument(entry.value, entry.node) for key, entry in entries.items()})
     return arguments
 
@@ -282,7 +297,7 @@ def _word(value: Value) -> Any:
     if isinstance(value, Symbol):
         return Known(value.name.rsplit(".", 1)[-1].lower(), value.origin)
     if isinstance(value, DictValue):
-        entries = {key: entry.value for key, entry in value.slots.items() if isinstance(entry, Entry)}
+        entries = {key: entry.value for key, entry in value.slots.items() if isinstance(entry, DictEntry)}
         whole = entries.get("")
         return whole if isinstance(whole, Known) else Known("dict", value.origin)
     return UNKNOWN

@@ -7,11 +7,10 @@ import codecs
 from collections.abc import Sequence
 
 from mpslint.core.finding import Edit, ReadError, Span
-from mpslint.source.document import Cell, Document, Kind, Snippet, Unread
+from mpslint.source.document import Cell, Document, Kind, Snippet, Unread, without_surrogates
 from mpslint.source.magics import blank, mask_cell
 from mpslint.source.notebook import NotebookText
 from mpslint.source.raw_cells import RawCell, load_cells
-from mpslint.source.reader import without_surrogates
 
 
 def read_notebook(path: str, data: bytes) -> Document:

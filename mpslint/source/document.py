@@ -290,3 +290,11 @@ class Document:
 def spans_lines(pattern: str) -> bool:
     """Return whether what a pattern matches may begin in one statement, or one file of a run, and end in another."""
     return "(?s" in pattern or r"\s\S" in pattern
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text with half surrogate pairs replaced, which no parser takes."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("?", text)

@@ -34,7 +34,7 @@ MOST_JSON = 100
 
 
 @record(frozen=True, slots=True)
-class Found:
+class FoundFile:
     """A file to read, or a path that cannot be read and why."""
 
     path: str
@@ -51,7 +51,7 @@ def find_files(
     root: Path | None = None,
     force_exclude: bool = False,
     respect_gitignore: bool = True,
-) -> Iterator[Found]:
+) -> Iterator[FoundFile]:
     """Return the files to check, each once, in order.
 
     A file or folder that is named is read whatever it is, unless `force_exclude` says that `exclude` counts for it too; below folders only
@@ -65,7 +65,7 @@ def find_files(
     return each_once(found) if len(paths) > 1 else found
 
 
-def each_once(files: Iterable[Found]) -> Iterator[Found]:
+def each_once(files: Iterable[FoundFile]) -> Iterator[FoundFile]:
     """Yield each file as it comes first, however often and however it is written."""
     seen: set[str] = set()
     for found in files:
@@ -75,25 +75,25 @@ def each_once(files: Iterable[Found]) -> Iterator[Found]:
             yield found
 
 
-def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: bool, respect_gitignore: bool) -> Iterator[Found]:
+def _expand(path: str, excluded: Patterns | None, base: Path, force_exclude: bool, respect_gitignore: bool) -> Iterator[FoundFile]:
     if path == STANDARD_INPUT:
-        yield Found(path)
+        yield FoundFile(path)
     elif os.path.isdir(path):
         if not (force_exclude and _matches(excluded, os.path.join(path, ""), base)):
             yield from _walk(path, excluded, base, respect_gitignore)
     elif os.path.exists(path):
         if not (force_exclude and _matches(excluded, path, base)):
-            yield Found(path)
+            yield FoundFile(path)
     elif any(character in path for character in "*?["):
         matches = _matching(path)
         if not matches:
-            yield Found(path, "no file matches this pattern")
+            yield FoundFile(path, "no file matches this pattern")
         yield from each_once(found for match in matches for found in _matched(match, excluded, base, respect_gitignore))
     else:
-        yield Found(path, _why_not(path))
+        yield FoundFile(path, _why_not(path))
 
 
-def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[Found]:
+def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[FoundFile]:
     """Yield the files of one match of a pattern."""
     if os.path.isdir(match):
         yield from _walk(match, excluded, base, respect_gitignore)
@@ -102,7 +102,7 @@ def _matched(match: str, excluded: Patterns | None, base: Path, respect_gitignor
         and not _matches(excluded, match, base)
         and not (os.path.islink(match) and leads_out(match, tree_around(os.curdir)))
     ):
-        yield Found(match)
+        yield FoundFile(match)
 
 
 _ANYWHERE = re.compile(r"(?:(?<=/)|^)\*\*(?:/|$)")
@@ -147,9 +147,9 @@ class _Counted:
         return _Counted(Patterns(line for line in self.patterns.lines if not Patterns([line]).answer(self.below)), self.below)
 
 
-def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[Found]:
+def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[FoundFile]:
     """Yield the files below a folder, in order of name; links to folders are not followed."""
-    problems: list[Found] = []
+    problems: list[FoundFile] = []
     always = None
     if excluded is not None:
         start = os.path.relpath(top, base).replace(os.sep, "/")
@@ -173,7 +173,7 @@ def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bo
                     elif entry.name == CACHE_TAG:
                         is_cache = is_own_tag(entry.path)
         except OSError as error:
-            problems.append(Found(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
+            problems.append(FoundFile(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
             continue
         if is_cache:
             continue
@@ -181,7 +181,7 @@ def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bo
         for name, kind, entry in sorted(files, key=itemgetter(0)):
             those = ignores if kind is not Kind.ENV else ()  # its owner keeps it from git, and the run has it all the same
             if not _is_left_out(name, "", always, those) and not (kind is Kind.JSON and (has_data or _is_data(entry))):
-                yield Found(_below(prefix, name), is_named=False, top=top)
+                yield FoundFile(_below(prefix, name), is_named=False, top=top)
         waiting += [
             (f"{_below(prefix, name)}{os.sep}", always and always.within(name), [one.within(name) for one in ignores])
             for name in sorted(folders, reverse=True)

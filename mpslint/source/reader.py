@@ -10,7 +10,7 @@ import tokenize
 from collections.abc import Sequence
 
 from mpslint.core.finding import Edit, ReadError
-from mpslint.source.document import Document, Kind
+from mpslint.source.document import Document, Kind, without_surrogates
 
 _SUFFIXES = {
     ".py": Kind.PYTHON,
@@ -32,7 +32,6 @@ _MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
 MARKDOWN = (".md", ".markdown", ".qmd", ".rmd")
 _COMMENTED_MAGICS = ("# Databricks notebook source", "# ---")
 """How scripts begin that keep the commands of a notebook as comments."""
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
@@ -143,8 +142,3 @@ def _declared_encoding(path: str, data: bytes) -> str:
     except (SyntaxError, UnicodeDecodeError) as error:
         raise ReadError(f"{path}:1: {str(error).splitlines()[0]}") from None
     return "utf-8" if encoding == "utf-8-sig" else encoding
-
-
-def without_surrogates(text: str) -> str:
-    """Return the text with half surrogate pairs replaced, which no parser takes."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("?", text)

@@ -31,7 +31,7 @@ IN_CELLS = "\0cells"
 """Stands for the cells and commands of a notebook among words."""
 
 
-class Role(str):
+class RoleWords(str):
     """The words of every call that plays this role in a dialect, among words that are what they are."""
 
 

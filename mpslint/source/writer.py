@@ -24,7 +24,7 @@ class WriteError(ReadError):
 
 
 @record(frozen=True, slots=True)
-class Written:
+class WrittenFile:
     """A file that was written."""
 
     backup: str = ""
@@ -33,7 +33,7 @@ class Written:
     """What the file system did not take, each in one line: the text is written all the same."""
 
 
-def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> Written:
+def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> WrittenFile:
     """Replace a file's bytes by others, if it still holds `before`.
 
     The new bytes go to a temporary file in the same folder, which then takes the file's place: nobody ever sees half a file. A symbolic
@@ -51,7 +51,7 @@ def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tre
         raise WriteError(f"{path}: has {about.st_nlink} hard links, which a rewrite would part; left as it is")
     try:
         kept = _backup(real, before, about) if backup else ""
-        return Written(kept, _replace(real, after, about, lambda: _unchanged(path, real, before)))
+        return WrittenFile(kept, _replace(real, after, about, lambda: _unchanged(path, real, before)))
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}; left as it is") from None
 

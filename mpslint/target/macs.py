@@ -35,7 +35,7 @@ class MacGuess:
 
 
 @record(frozen=True, slots=True)
-class Limits:
+class MemoryLimits:
     """What one Mac can hold, in bytes: what Metal recommends, where torch starts to collect its cache and where it raises,
     and what macOS and the process need beside the tensors."""
 
@@ -110,11 +110,11 @@ def macs() -> Macs:
         raise RuleError(f"{path}: a row is missing the key {error}") from None
 
 
-def limits(memory_gb: int, macos: Version | None = None) -> Limits:
+def limits(memory_gb: int, macos: Version | None = None) -> MemoryLimits:
     """Return the memory limits of a Mac of `memory_gb` under a version of macOS (None: not known)."""
     watermarks = platform_data("allocator")["watermarks"]
     recommended = macs().working_set(memory_gb, macos)
-    return Limits(memory_gb, recommended, int(recommended * watermarks["low"]), int(recommended * watermarks["high"]), macs().reserve)
+    return MemoryLimits(memory_gb, recommended, int(recommended * watermarks["low"]), int(recommended * watermarks["high"]), macs().reserve)
 
 
 def known_chip(text: str) -> str:

@@ -21,7 +21,7 @@ _MOST_ROUNDS = 4
 
 
 @record(frozen=True, slots=True)
-class Choice:
+class VersionChoice:
     """One version of the Target, and where it comes from."""
 
     version: Version
@@ -63,7 +63,7 @@ class _Package:
         yield from reversed(self.releases)
 
 
-def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str]]) -> dict[str, Choice]:
+def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str]]) -> dict[str, VersionChoice]:
     """Return a version of each package, and of Python and macOS.
 
     `asked` comes in order of how much it decides: what contradicts an earlier requirement has no effect. `installed` is what an
@@ -183,14 +183,14 @@ def _newest_that_fits(package: _Package, surroundings: Sequence[Mapping[str, Ver
     return package.releases[-1]
 
 
-def _choice(package: _Package, chosen: Mapping[str, Version]) -> Choice:
+def _choice(package: _Package, chosen: Mapping[str, Version]) -> VersionChoice:
     version = chosen[package.name]
     if version == package.installed:
-        return Choice(version, package.environment, package.text)
+        return VersionChoice(version, package.environment, package.text)
     if version == package.releases[-1]:
-        return Choice(version, package.source, package.text, package.is_pinned and not package.is_locked)
+        return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked)
     because = _because(package, chosen)
-    return Choice(version, f"newest that fits {because}" if because else NEWEST)
+    return VersionChoice(version, f"newest that fits {because}" if because else NEWEST)
 
 
 def _because(package: _Package, chosen: Mapping[str, Version]) -> str:

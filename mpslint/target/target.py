@@ -12,7 +12,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.target.packages import needs_of, newest_versions
 from mpslint.target.requirement import PYTHON, Requirement
-from mpslint.target.resolve import NEWEST, Choice, is_development, resolve
+from mpslint.target.resolve import NEWEST, VersionChoice, is_development, resolve
 
 MACOS = "macos"
 _MEMORY = re.compile(r"(\d{1,6})\s*(?:GB?|GiB?)?", re.IGNORECASE)
@@ -23,7 +23,7 @@ _CHIP = re.compile(r"(?:apple\s*)?(m\d{1,3})\s*(pro|max|ultra)?", re.IGNORECASE)
 class Target:
     """What a check is made for. `choices` has one entry per package that the knowledge covers, and `macos`."""
 
-    choices: Mapping[str, Choice]
+    choices: Mapping[str, VersionChoice]
     memory_gib: int | None = None
     """The Mac's memory, where somebody said."""
     chip: str = ""
@@ -90,7 +90,7 @@ def _is_newer(name: str, version: Version, known: Version) -> bool:
 
 def default_target() -> Target:
     """Return the Target of the newest versions that the knowledge covers."""
-    return Target({name: Choice(version, NEWEST) for name, version in newest_versions().items()})
+    return Target({name: VersionChoice(version, NEWEST) for name, version in newest_versions().items()})
 
 
 def with_versions(target: Target, given: Mapping[str, str], source: str) -> Target:
@@ -102,7 +102,7 @@ def with_versions(target: Target, given: Mapping[str, str], source: str) -> Targ
         version = parse_version(text)
         if version is None:
             raise UsageError(f"{name}: {text!r} is not a version ({source}); write it like 2.13 or 4.57.1")
-        choices[name] = Choice(version, source, text if is_development(text) else "", is_asked=True)
+        choices[name] = VersionChoice(version, source, text if is_development(text) else "", is_asked=True)
     return replace(target, choices=choices)
 
 

@@ -26,13 +26,13 @@ MOST_FILES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Cache:
+class ResultsCache:
     """A folder of results, one file each; the oldest go when there are many."""
 
     folder: Path
 
     @classmethod
-    def here(cls) -> Cache:
+    def here(cls) -> ResultsCache:
         """Return the cache of this user: $MPSLINT_CACHE, else the system's cache folder."""
         named = os.environ.get("MPSLINT_CACHE")
         return cls(Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mpslint" / "verify")

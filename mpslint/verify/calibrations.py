@@ -20,9 +20,9 @@ from mpslint.estimate.calibration import Calibration
 from mpslint.estimate.here import Here, calibrated, measured
 from mpslint.estimate.step import StepWork
 from mpslint.verify.job import Job
-from mpslint.verify.process import Limits
+from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data, to_json
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.work import do_job
 
 RATES, STEPS = "rates-", "steps-"
@@ -63,7 +63,7 @@ def folder() -> OwnFolder:
 def calibrate() -> Calibration:
     """Measure the rates of this machine in a process of its own, and keep them. Raises ReadError saying why not."""
     machine = examine_machine()
-    answer = do_job(Job("calibrate", Machine(origin=machine.chip)), Limits(seconds=SECONDS))
+    answer = do_job(Job("calibrate", VerifiedMac(origin=machine.chip)), ChildLimits(seconds=SECONDS))
     if answer.problem:
         raise ReadError(f"the machine cannot be calibrated: {answer.problem}")
     found = _calibration(answer.data)

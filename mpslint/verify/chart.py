@@ -33,19 +33,19 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class AxisUnit:
     """How values are written on the axis: divided by `scale`, followed by `name`."""
 
     name: str = ""
     scale: float = 1.0
 
 
-def unit_for(highest: float) -> Unit:
+def unit_for(highest: float) -> AxisUnit:
     """Return the unit in which bytes up to `highest` read well."""
     for name, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if highest >= scale:
-            return Unit(name, scale)
-    return Unit("B", 1)
+            return AxisUnit(name, scale)
+    return AxisUnit("B", 1)
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
@@ -58,7 +58,7 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [first + place * step for place in range(int((high - first) / step + 1e-9) + 1)]
 
 
-def chart(lines: Sequence[Line], label: str, unit: Unit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
+def chart(lines: Sequence[Line], label: str, unit: AxisUnit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
     """Return an SVG of some curves over the steps, a dashed line for each limit in reach, and what was done at which step above the plot.
 
     The names of limits are above their lines where no curve passes (`_limit_names`), those of marks in a strip of their own.

@@ -15,22 +15,22 @@ from rich.console import Console
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.estimate.chips import macs_of
 from mpslint.estimate.forecast import Forecast
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.source.writer import write_whole
 from mpslint.target.target import default_target, with_mac
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import Asked, files, has_run, known_forecast, machine_for, verify_file
+from mpslint.verify.files import AskedFiles, files, has_run, known_forecast, machine_for, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.page import as_page
-from mpslint.verify.process import Limits
+from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
-from mpslint.verify.report import Report
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
-from mpslint.verify.spec import Machine, Pair, read_pair
+from mpslint.verify.spec import Pair, VerifiedMac, read_pair
 from mpslint.verify.text import print_report
-from mpslint.verify.verify import Options, verify_specs
+from mpslint.verify.verify import VerifyOptions, verify_specs
 
 SCRIPT_STEPS, SPEC_STEPS = 20, 200
 
@@ -39,7 +39,7 @@ SCRIPT_STEPS, SPEC_STEPS = 20, 200
 class Request:
     """The options of the command line, as they were given."""
 
-    asked: Asked = field(default_factory=Asked)
+    asked: AskedFiles = field(default_factory=AskedFiles)
     specs: tuple[Path, ...] = ()
     script: Path | None = None
     arguments: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Request:
     allow_read: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
 
-    def machine(self, known: Machine) -> Machine:
+    def machine(self, known: VerifiedMac) -> VerifiedMac:
         """Return the Mac that the verdict is about: what a spec says of it, and what the command line says instead."""
         given: dict[str, Any] = dict(self.asked.session.target)
         memory = with_mac(default_target(), given.pop("memory", "")).memory_gib
@@ -64,11 +64,11 @@ class Request:
             versions["memory_gb"] = memory
         return dataclasses.replace(known, **versions, origin="command line") if versions else known
 
-    def options(self, machine: Machine) -> Options:
+    def options(self, machine: VerifiedMac) -> VerifyOptions:
         """Return how the runs of a spec are done."""
         is_mac = platform.system() == "Darwin"
         backend: Backend = ("mps" if is_mac else "emulated") if self.backend == "auto" else self.backend
-        return Options(
+        return VerifyOptions(
             machine,
             backend,
             falls_back=self.backend == "auto",
@@ -78,14 +78,14 @@ class Request:
         )
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> ChildLimits:
         """What each run may use here."""
-        return Limits(self.timeout, int(self.memory_limit * 2**30))
+        return ChildLimits(self.timeout, int(self.memory_limit * 2**30))
 
 
 def carry_out(request: Request, console: Console) -> int:
     """Do what the command line asks for, with text to a console; return the exit code: the worst of all reports."""
-    reports: list[Report] = []
+    reports: list[VerifyReport] = []
     for report in _reports(request):
         if request.shape == "text":
             print_report(report, console)
@@ -104,7 +104,7 @@ def carry_out(request: Request, console: Console) -> int:
     return max((report.exit_code(strict=request.strict) for report in reports), key=lambda code: (code == 1, code))
 
 
-def _reports(request: Request) -> Iterator[Report]:
+def _reports(request: Request) -> Iterator[VerifyReport]:
     """Yield a report for each spec, file and script, as it is ready."""
     for path in request.specs:
         pair = read_pair(path)
@@ -115,7 +115,7 @@ def _reports(request: Request) -> Iterator[Report]:
         if not found.is_named and not has_run(found, request.asked):
             continue
         with Live(sys.stderr) as live:
-            report = verify_file(found, request.asked, request.options(Machine()), live.progress)
+            report = verify_file(found, request.asked, request.options(VerifiedMac()), live.progress)
         yield report
     if request.script is not None:
         machine, said = machine_for(request.script, request.asked.session)
@@ -134,7 +134,7 @@ def _reports(request: Request) -> Iterator[Report]:
         yield report
 
 
-def _times(request: Request, reports: list[Report]) -> dict[str, Forecast]:
+def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]:
     """Return the forecasts that are known of the files that were read, by path; none for a chip that no table has."""
     chip = request.asked.session.target.get("chip")
     try:
@@ -143,11 +143,13 @@ def _times(request: Request, reports: list[Report]) -> dict[str, Forecast]:
         return {}
     if request.no_cache:
         return {}
-    found = {report.subject: known_forecast(Found(report.subject), request.asked, macs) for report in reports if report.reading is not None}
+    found = {
+        report.subject: known_forecast(FoundFile(report.subject), request.asked, macs) for report in reports if report.reading is not None
+    }
     return {path: times for path, times in found.items() if times is not None}
 
 
-def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> Report:
+def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> VerifyReport:
     options = request.options(request.machine(pair.machine))
     if request.asked.matrix:
         report = run_matrix(pair.before, options, live.progress)

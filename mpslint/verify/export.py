@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from mpslint.verify.report import Report, to_export
+from mpslint.verify.report import VerifyReport, to_export
 
 COLUMNS = (
     "file", "run", "backend", "step", "what", "live_bytes", "tensor_bytes", "peak_bytes", "driver_bytes", "host_bytes", "resident_bytes",
@@ -16,13 +16,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def as_json(reports: Sequence[Report]) -> str:
+def as_json(reports: Sequence[VerifyReport]) -> str:
     """Return a report as indented JSON; several as a list of them."""
     data = [to_export(report) for report in reports]
     return json.dumps(data[0] if len(data) == 1 else data, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_csv(reports: Sequence[Report]) -> str:
+def as_csv(reports: Sequence[VerifyReport]) -> str:
     """Return one line for each step of each run; what is not known is empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")

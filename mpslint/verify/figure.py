@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mpslint.core.inert import html_text
-from mpslint.verify.chart import Line, Mark, Unit, chart, legend, unit_for
+from mpslint.verify.chart import AxisUnit, Line, Mark, chart, legend, unit_for
 
 ROWS = 12
 """Rows of the table, besides the step at which the first curve is highest."""
 
 
-def figure(label: str, lines: Sequence[Line], unit: Unit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
+def figure(label: str, lines: Sequence[Line], unit: AxisUnit, limits: Sequence[tuple[str, float]] = (), marks: Sequence[Mark] = ()) -> str:
     """Return a chart as a figure. A limit that is too far above the curves to be drawn is in the legend all the same."""
     names = [f"{name}: {_shown(value, unit_for(value) if unit.scale > 1 else unit)}" for name, value in limits]
     return (
@@ -25,7 +25,7 @@ def scrolled(table: str, label: str) -> str:
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{html_text(label)}"><table>{table}</table></div>'
 
 
-def _table(label: str, lines: Sequence[Line], unit: Unit, marks: Sequence[Mark]) -> str:
+def _table(label: str, lines: Sequence[Line], unit: AxisUnit, marks: Sequence[Mark]) -> str:
     curves = [dict(line.points) for line in lines]
     steps = sorted({step for curve in curves for step in curve})
     chosen = {steps[round(place * (len(steps) - 1) / (ROWS - 1))] for place in range(ROWS)} if steps else set()
@@ -43,6 +43,6 @@ def _table(label: str, lines: Sequence[Line], unit: Unit, marks: Sequence[Mark])
     return scrolled(f"<tr><th>step</th>{head}</tr>{rows}", label)
 
 
-def _shown(value: float, unit: Unit) -> str:
+def _shown(value: float, unit: AxisUnit) -> str:
     number = value / unit.scale
     return f"{number:,.1f} {unit.name}" if unit.scale > 1 else f"{number:.4g}{' ' + unit.name if unit.name else ''}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpslint.core.finding import MpslintError, ReadError
-from mpslint.estimate.chips import Mac
+from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.rewrite.apply import Fixed
@@ -17,26 +17,26 @@ from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
 from mpslint.session.session import Options as Session
 from mpslint.session.session import configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.session.targeting import target_for
-from mpslint.source.files import Found as FoundFile
+from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, largest_batch
-from mpslint.verify.from_plan import Planned, machine_of
+from mpslint.verify.from_plan import PlannedRun, machine_of
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
-from mpslint.verify.reading import Found, Reading, Run, choose, reading_of, runs_of, spec_of, with_findings
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine
+from mpslint.verify.reading import FileReading, ShownFinding, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.step_work import work_of
 from mpslint.verify.verdict import decide
-from mpslint.verify.verify import Options, verify_specs
+from mpslint.verify.verify import VerifyOptions, verify_specs
 from mpslint.verify.work import Progress
 
 WRITTEN, REWRITTEN = "as written", "as rewritten"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFiles:
     """What the command line asks for about files: which, for what Mac, which of their runs, and how much may be rewritten."""
 
     paths: tuple[str, ...] = ()
@@ -52,19 +52,19 @@ class Estimated:
 
     path: str
     run: str
-    machine: Machine
+    machine: VerifiedMac
     estimate: Estimate
     assumptions: tuple[str, ...] = ()
     forecast: Forecast | None = None
     """How long it takes; None where that was not asked."""
 
 
-def files(asked: Asked) -> list[FoundFile]:
+def files(asked: AskedFiles) -> list[FoundFile]:
     """Return the files that are meant. Raises UsageError for a configuration that is wrong."""
     return list(files_of(asked.paths, asked.session))
 
 
-def machine_for(path: Path, session: Session) -> tuple[Machine, tuple[str, ...]]:
+def machine_for(path: Path, session: Session) -> tuple[VerifiedMac, tuple[str, ...]]:
     """Return the Mac that a script is verified for, and what had to be assumed of it. Raises ReadError, UsageError."""
     found = FoundFile(str(path))
     document = open_document(found, read_bytes(found, session), session)
@@ -72,7 +72,7 @@ def machine_for(path: Path, session: Session) -> tuple[Machine, tuple[str, ...]]
     return machine, tuple(said)
 
 
-def read_file_within(found: FoundFile, asked: Asked) -> Fixed:
+def read_file_within(found: FoundFile, asked: AskedFiles) -> Fixed:
     """Return a file as it is and as fix would rewrite it, each within its run, whose other files are rewritten with it.
 
     Raises ReadError, FixError, UsageError.
@@ -87,7 +87,7 @@ def read_file_within(found: FoundFile, asked: Asked) -> Fixed:
     return outcome
 
 
-def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Progress | None = None) -> Report:
+def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
@@ -95,24 +95,26 @@ def verify_file(found: FoundFile, asked: Asked, options: Options, progress: Prog
         runs = runs_of(fixed.before)
         index = choose(runs, asked.plan, found.path)
     except ReadError as error:
-        return Report(found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start)
+        return VerifyReport(
+            found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start
+        )
     machine, said = machine_of(fixed.before.target)
     options = replace(options, machine=machine)
     before = _read(runs[index], WRITTEN, found.path)
     after = _rewritten(fixed, index, found.path)
-    assumptions = [*said, *(line for one in (before, after) if isinstance(one, Planned) for line in one.assumptions)]
+    assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
     reading = reading_of(fixed, runs, index, assumptions)
-    if isinstance(before, str) and not isinstance(after, Planned):
+    if isinstance(before, str) and not isinstance(after, PlannedRun):
         return _unread(found.path, machine, reading, before, time.monotonic() - start)
     report = _run(before, after, options, progress, matrix=asked.matrix)
     if any(run.has_own_lengths for run in report.runs):
-        unread = {line for one in (before, after) if isinstance(one, Planned) for line in one.unread}
+        unread = {line for one in (before, after) if isinstance(one, PlannedRun) for line in one.unread}
         reading = replace(reading, assumptions=tuple(line for line in reading.assumptions if line not in unread))
     report = replace(report, subject=found.path, reading=reading, seconds=time.monotonic() - start)
     return report if asked.matrix else _explained(report, before, after)
 
 
-def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), only_kept: bool = False) -> Estimated:
+def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = (), only_kept: bool = False) -> Estimated:
     """Return what the run of a file needs as it is written, which batch each Mac takes, and how long a step takes on `macs`.
 
     Raises ReadError saying why not, UsageError.
@@ -135,7 +137,7 @@ def estimate_file(found: FoundFile, asked: Asked, *, macs: Sequence[Mac] = (), o
     return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times)
 
 
-def known_forecast(found: FoundFile, asked: Asked, macs: Sequence[Mac]) -> Forecast | None:
+def known_forecast(found: FoundFile, asked: AskedFiles, macs: Sequence[ChipAndMemory]) -> Forecast | None:
     """Return the forecast of a run that `plan --estimate` has worked out before; None where there is none, since it takes minutes."""
     try:
         return estimate_file(found, asked, macs=macs, only_kept=True).forecast
@@ -143,7 +145,7 @@ def known_forecast(found: FoundFile, asked: Asked, macs: Sequence[Mac]) -> Forec
         return None
 
 
-def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
+def largest_batch_of(found: FoundFile, asked: AskedFiles) -> tuple[int, int]:
     """Return the largest micro-batch of a file's run, fixed otherwise, that its Mac takes (0: none), and that Mac's memory in GB.
 
     Raises ReadError saying why that is not known, UsageError.
@@ -155,7 +157,7 @@ def largest_batch_of(found: FoundFile, asked: Asked) -> tuple[int, int]:
     return largest_batch(spec, machine), machine.memory_gb
 
 
-def _read(run: Run, name: str, path: str) -> Planned | str:
+def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | str:
     """Return a run to verify, or why it cannot be read off its plan."""
     try:
         return spec_of(run, name)
@@ -163,7 +165,7 @@ def _read(run: Run, name: str, path: str) -> Planned | str:
         return str(error).replace("--script FILE", f"--script {path}")
 
 
-def _rewritten(fixed: Fixed, index: int, path: str) -> Planned | str | None:
+def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | str | None:
     """Return the same run of the rewritten file; None where nothing is rewritten."""
     if not fixed.is_changed:
         return None
@@ -171,23 +173,25 @@ def _rewritten(fixed: Fixed, index: int, path: str) -> Planned | str | None:
     return _read(runs[index], REWRITTEN, path) if index < len(runs) else "the rewritten file has no such run"
 
 
-def _run(before: Planned | str, after: Planned | str | None, options: Options, progress: Progress | None, *, matrix: bool) -> Report:
-    specs = [one.spec for one in (before, after) if isinstance(one, Planned)]
+def _run(
+    before: PlannedRun | str, after: PlannedRun | str | None, options: VerifyOptions, progress: Progress | None, *, matrix: bool
+) -> VerifyReport:
+    specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
     if matrix:
         return run_matrix(specs[0], options, progress)
     return verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
 
 
-def _unread(path: str, machine: Machine, reading: Reading, why: str, seconds: float) -> Report:
+def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, seconds: float) -> VerifyReport:
     """Return the report on a run that no plan describes: what was found is still told."""
     verdict = Verdict(WRITTEN, "not run", why, tuple(with_findings((), reading.findings)))
-    return Report(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
+    return VerifyReport(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
 
 
-def _explained(report: Report, before: Planned | str, after: Planned | str | None) -> Report:
+def _explained(report: VerifyReport, before: PlannedRun | str, after: PlannedRun | str | None) -> VerifyReport:
     """Return the report with the findings that predicted its checks, and a verdict for a run that could not be read."""
     assert report.reading is not None
-    findings: dict[str, tuple[Found, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
+    findings: dict[str, tuple[ShownFinding, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
     verdicts = [decide(one.name, with_findings(one.checks, findings.get(one.name, ()))) for one in report.verdicts]
     for name, one in ((WRITTEN, before), (REWRITTEN, after)):
         if isinstance(one, str):
@@ -197,7 +201,7 @@ def _explained(report: Report, before: Planned | str, after: Planned | str | Non
     return replace(report, verdicts=tuple(verdicts))
 
 
-def has_run(found: FoundFile, asked: Asked) -> bool:
+def has_run(found: FoundFile, asked: AskedFiles) -> bool:
     """Return whether a file holds a training run at all; one that cannot be read does, so that it is reported."""
     try:
         return bool(runs_of(fix_file(found, asked.session, unsafe=False).before))

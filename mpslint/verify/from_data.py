@@ -7,8 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Instance, Items, Known, Mapping, Value, alternatives_of
+from mpslint.facts.values import Call, Instance, Items, Known, Mapping, Value, alternatives_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.verify.spec import DataSource

@@ -11,20 +11,19 @@ from typing import Any
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version
-from mpslint.facts.facts import Call
-from mpslint.facts.values import Items, Known, is_weak
+from mpslint.facts.values import Call, Items, Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
-from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Machine, Padding, Precision, RunSpec, Task, WeightsType
+from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Task, VerifiedMac, WeightsType
 
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedRun:
     """A run to verify, and what had to be assumed of it, one line each."""
 
     spec: RunSpec
@@ -72,18 +71,18 @@ class _Source:
         return [call for role in roles for call in self.plan.calls.get(role, ())]
 
 
-def machine_of(target: Target) -> tuple[Machine, list[str]]:
+def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
     """Return the Mac that a Target means, and what had to be assumed of it."""
     versions = {name: format_version(version) for name, version in target.versions.items()}
     assumed = int(platform_data("assumptions")["memory_gb"])
     said = [] if target.memory_gib else [f"the Mac's memory is not stated: {assumed} GB (--memory says another)"]
     memory = target.memory_gib or assumed
     origin = target.describe(("torch", "transformers", "accelerate"))
-    machine = Machine(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
+    machine = VerifiedMac(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
     return machine, said
 
 
-def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
+def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
     """Return the run that a plan means. Raises ReadError with the one thing that is missing or that no emulation knows."""
     source = _Source(plan, evidence)
     _refuse(source)
@@ -136,7 +135,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> Planned:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
-    return Planned(spec, tuple(source.assumed), tuple(source.unread))
+    return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
 
 
 def _refuse(source: _Source) -> None:

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mpslint.facts.facts import Call
+from mpslint.facts.values import Call
 from mpslint.settings.evidence import Evidence
 from mpslint.verify.spec import Frozen
 

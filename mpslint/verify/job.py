@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
@@ -34,7 +34,7 @@ class Job:
     """One piece of work for a child process."""
 
     kind: Kind
-    machine: Machine = field(default_factory=Machine)
+    machine: VerifiedMac = field(default_factory=VerifiedMac)
     specs: tuple[RunSpec, ...] = ()
     steps: int = 200
     backend: Backend = "emulated"
@@ -43,7 +43,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ChildEvent:
     """One line that the child writes: progress, a result, or the error that ended it."""
 
     event: Literal["progress", "result", "error"]

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mpslint.verify.outcome import Check, Evidence, RunResult, Status, Verdict
-from mpslint.verify.report import Report
+from mpslint.verify.outcome import Backing, Check, RunResult, Status, Verdict
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import Evaluation, Lengths, RunSpec
-from mpslint.verify.verify import Options, run_spec
+from mpslint.verify.verify import VerifyOptions, run_spec
 from mpslint.verify.work import Progress
 
 RISING = ("live memory", "driver memory", "compiled graphs", "fits", "evaluation", "generation")
@@ -60,7 +60,7 @@ def _rung(letter: str, change: str, spec: RunSpec) -> Rung:
     return Rung(letter, change, replace(spec, name=letter if letter == "as written" else f"{letter} {change}"))
 
 
-def run_matrix(spec: RunSpec, options: Options, progress: Progress | None = None) -> Report:
+def run_matrix(spec: RunSpec, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on the ladder. It stops at the first rung, after A, on which memory rises,
     and names what that one added."""
     start = time.monotonic()
@@ -78,7 +78,7 @@ def run_matrix(spec: RunSpec, options: Options, progress: Progress | None = None
         if found and rung.letter != "A":
             cause = (rung.change, found[0])
             break
-    return Report(
+    return VerifyReport(
         spec.model,
         options.machine,
         tuple(runs),
@@ -92,7 +92,7 @@ def run_matrix(spec: RunSpec, options: Options, progress: Progress | None = None
 def conclude(rising: dict[str, list[Check]], cause: tuple[str, Check] | None) -> Check:
     """Return what the ladder says about the cause."""
     climbed = ", ".join(f"{letter} {'rises' if found else 'flat'}" for letter, found in rising.items())
-    evidence = (Evidence("experiments", climbed),)
+    evidence = (Backing("experiments", climbed),)
     if rising.get("A") and not rising.get("B", []):
         return Check(
             "cause",

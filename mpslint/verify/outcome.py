@@ -132,7 +132,7 @@ class RunResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class Backing:
     """One thing that backs a check: a number with its unit, and what it is compared with."""
 
     label: str
@@ -146,7 +146,7 @@ class Check:
     name: str
     status: Status
     reason: str
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Backing, ...] = ()
     step: int | None = None
     """The first step at which it shows."""
     line: str = ""

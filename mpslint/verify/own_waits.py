@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.facts import Context
-from mpslint.verify.reading import Run
+from mpslint.facts.values import Context
+from mpslint.verify.reading import TrainingRun
 
 
-def own_waits(run: Run, accumulation: int) -> float:
+def own_waits(run: TrainingRun, accumulation: int) -> float:
     """Return the waits of an optimizer step: those written beside `backward()` in the loop, or in a method that a Trainer calls each batch.
 
     What stands under a test of its own (`if step % 100 == 0`) is done now and then, and not counted.

@@ -8,19 +8,19 @@ from pathlib import Path
 from mpslint import __version__
 from mpslint.core.inert import html_text
 from mpslint.estimate.forecast import Forecast
-from mpslint.verify.chart import Line, Mark, Unit, unit_for
+from mpslint.verify.chart import AxisUnit, Line, Mark, unit_for
 from mpslint.verify.figure import figure, scrolled
 from mpslint.verify.outcome import Check, RunResult, StepRecord, Verdict
 from mpslint.verify.page_reading import badge, reading_sections
 from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
-from mpslint.verify.report import Report
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.verdict import size
 
 DONE = {"evaluate": "evaluation", "generate": "generation"}
 
 
-def as_page(reports: Sequence[Report], times: Mapping[str, Forecast] | None = None) -> str:
+def as_page(reports: Sequence[VerifyReport], times: Mapping[str, Forecast] | None = None) -> str:
     """Return reports as one HTML page, with links to each where there are several; `times` are estimates, by subject."""
     title = f"mpslint verify: {reports[0].subject}" + (f" and {len(reports) - 1} more" if len(reports) > 1 else "")
     links = "".join(
@@ -44,7 +44,7 @@ def page(title: str, body: str) -> str:
     )
 
 
-def _article(report: Report, times: Forecast | None) -> str:
+def _article(report: VerifyReport, times: Forecast | None) -> str:
     """Return what one report says."""
     mac = f"For a Mac with {report.machine.memory_gb} GB, torch {report.machine.torch}."
     body = [
@@ -84,7 +84,7 @@ def _check(check: Check) -> str:
     return f"<li>{badge(check.status)} <strong>{html_text(check.name)}</strong>: {html_text(check.reason)}{line}{more}</li>"
 
 
-def _charts(report: Report) -> Iterator[str]:
+def _charts(report: VerifyReport) -> Iterator[str]:
     bounds = limits_of(report.machine)
     limits = [(f"recommended on a {bounds.memory_gb} GB Mac", float(bounds.recommended)), ("PyTorch raises", float(bounds.high))]
     runs = [run for run in report.runs if run.backend != "cpu"]
@@ -102,13 +102,13 @@ def _charts(report: Report) -> Iterator[str]:
             yield figure(label, lines, unit_for(highest), limits, marks)
     keys = _lines(runs, lambda record: record.new_graph_keys, adds_up=True)
     if keys:
-        yield figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, Unit(), (), marks)
+        yield figure(f"Compiled graphs kept by torch {report.machine.torch}", keys, AxisUnit(), (), marks)
     losses = _lines(
         [run for run in report.runs if any(r.loss is not None for r in run.steps)],
         lambda r: -1 if r.loss is None else r.loss,
     )
     if losses:
-        yield figure("Loss", losses, Unit())
+        yield figure("Loss", losses, AxisUnit())
 
 
 def _lines(runs: list[RunResult], pick: Callable[[StepRecord], float], *, adds_up: bool = False) -> list[Line]:
@@ -134,7 +134,7 @@ def _marks(runs: Sequence[RunResult]) -> list[Mark]:
     return [Mark(step, name) for step, name in sorted(done)]
 
 
-def _compositions(report: Report) -> Iterator[str]:
+def _compositions(report: VerifyReport) -> Iterator[str]:
     runs = [run for run in report.runs if run.composition is not None]
     if not runs:
         return
@@ -154,7 +154,7 @@ def _part(run: RunResult, name: str) -> str:
     return size(run.composition.parts.get(name, 0))
 
 
-def _notes(report: Report) -> Iterator[str]:
+def _notes(report: VerifyReport) -> Iterator[str]:
     lines = [(run, note) for run in report.runs for note in run.notes]
     changed = list(dict.fromkeys(change for run in report.runs for change in run.changes))
     if changed:

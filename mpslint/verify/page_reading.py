@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mpslint.core.finding import Severity
 from mpslint.core.inert import html_text
 from mpslint.verify.figure import scrolled
-from mpslint.verify.reading import Found, Reading
+from mpslint.verify.reading import FileReading, ShownFinding
 
 DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
 
@@ -17,7 +17,7 @@ def badge(status: str) -> str:
     return f'<span class="badge {status.replace(" ", "-")}">{html_text(status)}</span>'
 
 
-def reading_sections(reading: Reading) -> Iterator[str]:
+def reading_sections(reading: FileReading) -> Iterator[str]:
     """Yield the sections on findings, on the rewrite, and on what the run is taken to be."""
     if reading.findings:
         yield f'<h2>What check finds in the file</h2><ul class="checks">{_findings(reading.findings)}</ul>'
@@ -32,12 +32,12 @@ def reading_sections(reading: Reading) -> Iterator[str]:
     yield f"<h2>The run</h2>{scrolled(cells, 'the run')}"
 
 
-def _findings(found: Sequence[Found]) -> str:
+def _findings(found: Sequence[ShownFinding]) -> str:
     """Return what was found, by place, and last what is only worth knowing."""
     return "".join(_finding(one) for one in sorted(found, key=lambda one: one.severity == Severity.NOTE.value))
 
 
-def _finding(one: Found) -> str:
+def _finding(one: ShownFinding) -> str:
     fix = f' <span class="dim">{html_text(one.fix)}</span>' if one.fix else ""
     head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(one.place)}"
     return f"<li>{badge(one.severity)} {head}: {html_text(one.message)}{fix}</li>"

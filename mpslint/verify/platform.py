@@ -11,8 +11,8 @@ from mpslint.core.behaviours import behaviour_in
 from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
-from mpslint.target.macs import Limits, limits
-from mpslint.verify.spec import Machine
+from mpslint.target.macs import MemoryLimits, limits
+from mpslint.verify.spec import VerifiedMac
 
 
 def minor(text: str) -> Version:
@@ -80,22 +80,24 @@ def special_cases(torch: str) -> tuple[Case, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PrecisionOutcome:
     """What an asked-for precision does, in a word of `rules/platform/behaviours/` (works, raises, ignored, wrong), and its text."""
 
     does: str
     message: str
 
 
-def precision_outcome(kind: str, precision: str, machine: Machine) -> Outcome:
+def precision_outcome(kind: str, precision: str, machine: VerifiedMac) -> PrecisionOutcome:
     """Return what `precision` does on the machine; `kind` is how it is asked for: trainer, accelerator, autocast or grad_scaler.
     Unknown versions count as the newest."""
     versions = machine.versions()
     behaviour = behaviour_in(f"precision.{kind}.{precision}", versions)
-    return Outcome(behaviour.does, behaviour.text.format_map({name: format_version(version) for name, version in versions.items()}))
+    return PrecisionOutcome(
+        behaviour.does, behaviour.text.format_map({name: format_version(version) for name, version in versions.items()})
+    )
 
 
-def limits_of(machine: Machine, memory_gb: int = 0) -> Limits:
+def limits_of(machine: VerifiedMac, memory_gb: int = 0) -> MemoryLimits:
     """Return what a machine can hold, or a machine with the same macOS and other memory."""
     return limits(memory_gb or machine.memory_gb, machine.versions().get("macos"))
 
@@ -125,7 +127,7 @@ def heap_rules(torch: str, low_watermark: int = 0, high_watermark: int = 0) -> H
     return HeapRules(**data, coalesces=coalesces, low_watermark=low_watermark, high_watermark=high_watermark)
 
 
-def rules_on(machine: Machine, ratio: float | None = None) -> HeapRules:
+def rules_on(machine: VerifiedMac, ratio: float | None = None) -> HeapRules:
     """Return the allocator's rules on a machine. `ratio` is PYTORCH_MPS_HIGH_WATERMARK_RATIO where it is set; 0 never raises."""
     bounds = limits_of(machine)
     return heap_rules(machine.torch, bounds.low, bounds.high if ratio is None else int(ratio * bounds.recommended))

@@ -37,7 +37,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ChildLimits:
     """What a child may use: seconds, bytes of memory over its whole tree, bytes of output, bytes of disk."""
 
     seconds: float = 600.0
@@ -47,7 +47,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Ended:
+class ChildEnd:
     """How a child ended: its exit code, why it was stopped (empty when it ended by itself),
     and the last of its output."""
 
@@ -83,12 +83,12 @@ def run(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
-    limits: Limits,
+    limits: ChildLimits,
     watch: Callable[[], None] | None = None,
     *,
     descriptors: Sequence[int] = (),
     scratch: Sequence[Path] = (),
-) -> Ended:
+) -> ChildEnd:
     """Run a command to its end or to its limits; call `watch` a few times a second meanwhile.
 
     Nothing of it is left running, even when this process is killed; the folders `scratch` are removed then, which its own cleanup cannot.
@@ -115,7 +115,7 @@ def run(
         finally:
             keeper.end(mark)
     code = keeper.process.returncode
-    return Ended(code, stopped, keeper.output.text(), time.monotonic() - start, peak)
+    return ChildEnd(code, stopped, keeper.output.text(), time.monotonic() - start, peak)
 
 
 ENDING = threading.Event()
@@ -210,7 +210,7 @@ class _Keeper:
             self.process.wait()
 
 
-def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, peak: int) -> tuple[str, int]:
+def _over(pid: int, mark: str, output: Output, limits: ChildLimits, start: float, peak: int) -> tuple[str, int]:
     """Return why the tree must be stopped (empty when it may go on), and its highest memory so far."""
     if time.monotonic() - start > limits.seconds:
         return f"it ran longer than {limits.seconds:.0f} seconds", peak
@@ -222,7 +222,7 @@ def _over(pid: int, mark: str, output: Output, limits: Limits, start: float, pea
     return "", max(peak, resident)
 
 
-def _fills_disk(folders: Sequence[Path], limits: Limits, before: tuple[int, int]) -> str:
+def _fills_disk(folders: Sequence[Path], limits: ChildLimits, before: tuple[int, int]) -> str:
     """Return why a child must be stopped for what it writes, empty where it may go on.
 
     `before` is what `_used` gave at the start. What is deleted and held open is no file any more, but leaves the disk less room.

@@ -14,9 +14,9 @@ from mpslint.session.view import target_line
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.source.document import Document
-from mpslint.verify.from_plan import Planned, planned
+from mpslint.verify.from_plan import PlannedRun, planned
+from mpslint.verify.outcome import Backing as Backing
 from mpslint.verify.outcome import Check
-from mpslint.verify.outcome import Evidence as Backing
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
@@ -24,7 +24,7 @@ MOST_CHECKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ShownFinding:
     """A finding as a report shows it."""
 
     rule: str
@@ -36,23 +36,23 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FileReading:
     """What a file says: which run of it was taken, for which Mac and versions, what was assumed, found and rewritten."""
 
     run: str
     target: str
     assumptions: tuple[str, ...] = ()
-    findings: tuple[Found, ...] = ()
+    findings: tuple[ShownFinding, ...] = ()
     mended: tuple[str, ...] = ()
     """What is rewritten, and by which rule."""
-    left: tuple[Found, ...] = ()
+    left: tuple[ShownFinding, ...] = ()
     """What is still found in the rewrite."""
     diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For each cell or file that changes: its name, and the lines of the diff."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class TrainingRun:
     """One training run of a file."""
 
     plan: TrainingPlan
@@ -65,17 +65,17 @@ class Run:
         return f"{self.plan.title} ({self.plan.kind})" + (f" at {place}" if place else "")
 
 
-def runs_of(checked: Checked) -> list[Run]:
+def runs_of(checked: Checked) -> list[TrainingRun]:
     """Return the training runs of a checked file, in the order in which `mpslint plan` numbers them."""
     document = checked.document
     within = [one for one in checked.evidence if one.document.parts and any(plan.kind != "file" for plan in one.plans)]
     if within:  # what the runs say that the file starts
-        return [Run(plan, one) for one in within for plan in one.plans if plan.kind != "file"]
+        return [TrainingRun(plan, one) for one in within for plan in one.plans if plan.kind != "file"]
     evidence = [gather_evidence(document, text, checked.target) for text in (document.python, *document.scripts)]
-    return [Run(plan, one) for one in evidence for plan in one.plans if plan.kind != "file"]
+    return [TrainingRun(plan, one) for one in evidence for plan in one.plans if plan.kind != "file"]
 
 
-def choose(runs: Sequence[Run], number: int | None, path: str) -> int:
+def choose(runs: Sequence[TrainingRun], number: int | None, path: str) -> int:
     """Return the index of the run that is meant: the one numbered, else the first Trainer or loop.
 
     Raises ReadError when a file has none, UsageError when it has fewer than `number`.
@@ -90,17 +90,17 @@ def choose(runs: Sequence[Run], number: int | None, path: str) -> int:
     return ranked.index(min(ranked))
 
 
-def spec_of(run: Run, name: str) -> Planned:
+def spec_of(run: TrainingRun, name: str) -> PlannedRun:
     """Return the run to verify, under the name that reports give it. Raises ReadError when it can't be read off the plan."""
     found = planned(run.plan, run.evidence)
     return replace(found, spec=replace(found.spec, name=name))
 
 
-def reading_of(fixed: Fixed, runs: Sequence[Run], index: int, assumptions: Iterable[str]) -> Reading:
+def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str]) -> FileReading:
     """Return what a file says, as a report shows it."""
     document = fixed.before.document
     count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
-    return Reading(
+    return FileReading(
         f"{runs[index].title}{count}",
         target_line(fixed.before.target, document),
         tuple(dict.fromkeys(assumptions)),
@@ -111,10 +111,10 @@ def reading_of(fixed: Fixed, runs: Sequence[Run], index: int, assumptions: Itera
     )
 
 
-def found(document: Document, finding: Finding) -> Found:
+def found(document: Document, finding: Finding) -> ShownFinding:
     """Return a finding as a report shows it."""
     place = place_of(document, finding.span.start)
-    return Found(finding.rule, finding.name, finding.severity.value, finding.message, place, _remedy(finding))
+    return ShownFinding(finding.rule, finding.name, finding.severity.value, finding.message, place, _remedy(finding))
 
 
 def _remedy(finding: Finding) -> str:
@@ -138,7 +138,7 @@ def place_of(document: Document, offset: int) -> str:
     return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
 
 
-def with_findings(checks: Sequence[Check], findings: Sequence[Found]) -> list[Check]:
+def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list[Check]:
     """Return checks with the findings that predicted those that fail, and one more for each error that no run shows."""
     predicts = platform_data("predicts")
     told: set[str] = set()

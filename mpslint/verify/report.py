@@ -7,24 +7,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict, worst
-from mpslint.verify.reading import Reading
+from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerifyReport:
     """One verify of one file: the run as written, as rewritten where there is a rewrite,
     and whether both train the same."""
 
     subject: str
-    machine: Machine
+    machine: VerifiedMac
     runs: tuple[RunResult, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     comparison: tuple[Check, ...] = ()
     """Whether the rewrite is the same training."""
     estimates: tuple[Estimate, ...] = ()
-    reading: Reading | None = None
+    reading: FileReading | None = None
     """What the file says, where a file was read."""
     assumptions: tuple[str, ...] = ()
     """What had to be assumed where no file was read for its plan."""
@@ -72,7 +72,7 @@ class Report:
         return f"Run with {' and '.join(names)} installed here." if names else ""
 
 
-def to_export(report: Report) -> dict[str, Any]:
+def to_export(report: VerifyReport) -> dict[str, Any]:
     """Return a report as JSON holds it, with its status and basis spelled out."""
     data: dict[str, Any] = to_data(report)
     return {"schema": 1, "status": report.status, "basis": report.basis, **data}

@@ -21,10 +21,10 @@ from mpslint.verify.confinement.choice import confinement
 from mpslint.verify.confinement.room import Room, environment_in, named_by, visible_children
 from mpslint.verify.job import Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
-from mpslint.verify.process import Limits
+from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.values import alone
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Answer, Lodging, Progress, do_job
@@ -64,11 +64,11 @@ ON_TWO_LAYERS = "has two layers on the CPU"
 class ScriptOptions:
     """How a script is run: for which Mac, on which backend, how short, within which limits."""
 
-    machine: Machine = field(default_factory=Machine)
+    machine: VerifiedMac = field(default_factory=VerifiedMac)
     backend: Literal["auto"] | Backend = "auto"
     steps: int = 20
     arguments: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: ChildLimits = field(default_factory=ChildLimits)
     assumptions: tuple[str, ...] = ()
     """What had to be assumed of the Mac."""
     evaluation_batches: int = 4
@@ -78,7 +78,7 @@ class ScriptOptions:
     """Names of variables of the environment that it gets."""
 
 
-def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Report:
+def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a script or notebook, as it is. The file itself, and all beside it,
     are left as they were."""
     report = _verify_once(path, options, progress)
@@ -88,7 +88,7 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
     return report
 
 
-def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> Report:
+def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> VerifyReport:
     start = time.monotonic()
     chosen: dict[str, tuple[Device, ...]] = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}
     devices = chosen.get(options.backend, ("real",))
@@ -117,11 +117,11 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
                 break
     seconds = time.monotonic() - start
     if not results:
-        return Report(str(path), options.machine, problem=_explain(problems), seconds=seconds)
+        return VerifyReport(str(path), options.machine, problem=_explain(problems), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
     verdict = decide("as written", checks)
     problem = f"{verdict.reason} ({place})" if (place := results[-1].failure_line) else verdict.reason
-    return Report(
+    return VerifyReport(
         str(path),
         options.machine,
         tuple(results),

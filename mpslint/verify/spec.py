@@ -165,7 +165,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class VerifiedMac:
     """The Mac that the verdict is about: its memory, and the versions in force there."""
 
     torch: str = "2.13"
@@ -195,7 +195,7 @@ class Pair:
 
     before: RunSpec
     after: RunSpec | None = None
-    machine: Machine = field(default_factory=Machine)
+    machine: VerifiedMac = field(default_factory=VerifiedMac)
 
 
 def read_pair(path: Path) -> Pair:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdict
-from mpslint.verify.report import Report
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.verdict import size
 
 INDENT = 16
@@ -31,7 +31,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
     return "".join(BARS[min(len(BARS) - 1, int((top - low) / span * len(BARS)))] for top in tops)
 
 
-def print_report(report: Report, console: Console) -> None:
+def print_report(report: VerifyReport, console: Console) -> None:
     """Print a whole report."""
     console.print(Text(report.subject, style="bold"))
     if report.runs:
@@ -56,7 +56,7 @@ def print_report(report: Report, console: Console) -> None:
     console.print(_last_line(report))
 
 
-def _last_line(report: Report) -> Text:
+def _last_line(report: VerifyReport) -> Text:
     """Return the verdicts in one line, and how long they took."""
     told = [(verdict.status, verdict.name) for verdict in report.verdicts] if not report.settings.get("matrix") else [(report.status, "")]
     line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
@@ -65,7 +65,7 @@ def _last_line(report: Report) -> Text:
     return line.append(f"  ({report.seconds:.0f} s)", style="dim")
 
 
-def _print_reading(report: Report, console: Console) -> None:
+def _print_reading(report: VerifyReport, console: Console) -> None:
     """Print which run of the file is meant, for what it is verified, and what was assumed."""
     assumed = report.reading.assumptions if report.reading is not None else report.assumptions
     rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
@@ -74,7 +74,7 @@ def _print_reading(report: Report, console: Console) -> None:
         _print_entry(console, label, "dim", Text(line, style="dim"))
 
 
-def _print_rewrite(report: Report, console: Console) -> None:
+def _print_rewrite(report: VerifyReport, console: Console) -> None:
     """Print what the rewrite mends."""
     for one in report.reading.mended if report.reading is not None else ():
         _print_entry(console, "rewritten", "cyan", Text(one))
@@ -105,7 +105,7 @@ def _print_entry(console: Console, label: str, style: str, text: Text) -> None:
         console.print(Text.assemble((f"  {label if number == 0 else '':<{INDENT - 2}}", style), line), soft_wrap=True)
 
 
-def numbers(report: Report) -> Table:
+def numbers(report: VerifyReport) -> Table:
     """Return the numbers of all runs side by side."""
     runs = [run for run in report.runs if run.steps and run.backend != "cpu"] or [run for run in report.runs if run.steps]
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
@@ -118,7 +118,7 @@ def numbers(report: Report) -> Table:
     return table
 
 
-def ladder(report: Report) -> Table:
+def ladder(report: VerifyReport) -> Table:
     """Return the experiments of a matrix under one another, so that a terminal of 100 columns holds them."""
     table = Table(show_edge=False, pad_edge=False, header_style="bold")
     for name in ("experiment", "peak", "driver, at most", "new graphs"):

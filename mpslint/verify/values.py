@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from mpslint.verify.outcome import Check, Evidence, RunResult
+from mpslint.verify.outcome import Backing, Check, RunResult
 
 TOLERANCE = 2e-3
 """Relative difference of losses that the order of additions explains, in float32."""
@@ -27,7 +27,7 @@ def troubled(run: RunResult) -> list[Check]:
 def alone(run: RunResult) -> Check:
     """Return whether the losses of one run are finite, and whether it learns."""
     losses = [record.loss for record in run.steps if record.what == "train" and record.loss is not None]
-    evidence = (Evidence("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
+    evidence = (Backing("losses", ", ".join(f"{loss:.4f}" for loss in losses[:8])),)
     bad = next((place for place, loss in enumerate(losses, start=1) if not math.isfinite(loss)), None)
     if bad is not None:
         return Check("values", "fail", f"the loss is {losses[bad - 1]} at step {bad}", evidence, bad)
@@ -77,10 +77,10 @@ def same(before: RunResult, after: RunResult) -> Check:
     apart = [(abs(old - new) / max(abs(old), 1e-6), step, old, new) for step, old, new in pairs]
     worst, step, old, new = max(apart, key=lambda item: item[0] if math.isfinite(item[0]) else math.inf)
     evidence = (
-        Evidence("losses before", ", ".join(f"{old:.4f}" for _, old, _ in pairs[:8])),
-        Evidence("losses after", ", ".join(f"{new:.4f}" for _, _, new in pairs[:8])),
+        Backing("losses before", ", ".join(f"{old:.4f}" for _, old, _ in pairs[:8])),
+        Backing("losses after", ", ".join(f"{new:.4f}" for _, _, new in pairs[:8])),
     )
-    notes = tuple(Evidence("note", f"{run.name}: {note}") for run in (before, after) for note in run.notes[1:])
+    notes = tuple(Backing("note", f"{run.name}: {note}") for run in (before, after) for note in run.notes[1:])
     is_mean = bool(before.uncertain or after.uncertain)
     if math.isfinite(worst) and worst <= (MEAN_TOLERANCE if is_mean else TOLERANCE):
         why = ", because each micro-batch is averaged by itself" if worst > TOLERANCE else ""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mpslint.core.knowledge import platform_data
-from mpslint.target.macs import Limits
-from mpslint.verify.outcome import RANK, Check, Evidence, Kept, Retained, RunResult, Status, StepRecord, Verdict, worst
+from mpslint.target.macs import MemoryLimits
+from mpslint.verify.outcome import RANK, Backing, Check, Kept, Retained, RunResult, Status, StepRecord, Verdict, worst
 from mpslint.verify.platform import is_at_least, limits_of, precision_outcome
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.trend import FLOOR, SHARE, Trend, judge
 
 GROWN = 1.5
@@ -39,7 +39,7 @@ def decide(name: str, checks: Sequence[Check]) -> Verdict:
     return Verdict(name, status, reason, tuple(ranked))
 
 
-def check_run(result: RunResult, machine: Machine, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
+def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, horizon: int) -> Iterator[Check]:
     """Yield the checks of one run; `horizon` is the number of optimizer steps that the user means to do."""
     bounds = limits_of(machine)
     trained = [record for record in result.steps if record.what == "train"]
@@ -82,11 +82,11 @@ def _operators(result: RunResult) -> Iterator[Check]:
     for trouble in wrong:
         yield Check("operators", "fail", trouble.message, line=trouble.line)
     if not wrong and result.steps:
-        slow = tuple(Evidence(trouble.name, trouble.message) for trouble in result.troubles)
+        slow = tuple(Backing(trouble.name, trouble.message) for trouble in result.troubles)
         yield Check("operators", "pass", "every operator has an MPS kernel that takes its input", slow)
 
 
-def _settings(result: RunResult, spec: RunSpec, machine: Machine) -> Iterator[Check]:
+def _settings(result: RunResult, spec: RunSpec, machine: VerifiedMac) -> Iterator[Check]:
     """Yield what the spec's settings lead to on the machine, where no operator shows it."""
     if spec.precision != "no":
         outcome = precision_outcome(spec.precision_by, spec.precision, machine)
@@ -123,7 +123,7 @@ def _half_weights(result: RunResult, spec: RunSpec) -> Iterator[Check]:
         yield Check("gradients", "inconclusive" if spec.weights_dtype == "auto" else "fail", loaded.format(dtype, why))
 
 
-def _known(machine: Machine) -> list[tuple[str, str]]:
+def _known(machine: VerifiedMac) -> list[tuple[str, str]]:
     pairs = [("torch", machine.torch), ("transformers", machine.transformers), ("accelerate", machine.accelerate)]
     return [(name, text) for name, text in pairs if text]
 
@@ -140,13 +140,13 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
             )
         return Check("live memory", "pass", f"does not grow over {len(values)} steps")
     trend = judge(values, horizon)
-    evidence = (Evidence("after the first step", size(values[0])), Evidence("after the last step", size(values[-1])))
+    evidence = (Backing("after the first step", size(values[0])), Backing("after the last step", size(values[-1])))
     if trend.kind == "growth":
         return Check(
             "live memory",
             "fail",
             _leak(trend, horizon, result.kept),
-            (*evidence, Evidence("growth a step", size(trend.slope)), *_kept(result.kept)),
+            (*evidence, Backing("growth a step", size(trend.slope)), *_kept(result.kept)),
             _first_rise(values),
             _keeper(result.kept),
         )
@@ -171,10 +171,10 @@ def _live(trained: Sequence[StepRecord], horizon: int, result: RunResult) -> Che
     return Check("live memory", "pass", f"flat over {len(values)} steps", evidence)
 
 
-def _kept(kept: Sequence[Kept]) -> Iterator[Evidence]:
+def _kept(kept: Sequence[Kept]) -> Iterator[Backing]:
     """Yield what stays alive of each step, by the line that makes it."""
     for one in kept:
-        yield Evidence("kept a step", f"{size(one.bytes_per_step)} made by `{one.source}` ({one.line})")
+        yield Backing("kept a step", f"{size(one.bytes_per_step)} made by `{one.source}` ({one.line})")
 
 
 def _keeper(kept: Sequence[Kept]) -> str:
@@ -194,18 +194,18 @@ def _first_rise(values: Sequence[float]) -> int | None:
     return next((place + 2 for place, (before, after) in enumerate(pairwise(values)) if after > before and place), None)
 
 
-def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, machine: Machine, horizon: int) -> Iterator[Check]:
+def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: MemoryLimits, machine: VerifiedMac, horizon: int) -> Iterator[Check]:
     predicted = "predicted " if result.backend == "emulated" else ""
     driver = [record.driver for record in trained]
     live = max(record.peak for record in trained)
     top = max(max(driver), result.driver_peak)
     growth = max(driver) - driver[min(1, len(driver) - 1)]
     evidence = (
-        Evidence(f"{predicted}driver memory after step 1", size(driver[0])),
-        Evidence(f"{predicted}driver memory, highest after a step", size(max(driver))),
-        Evidence(f"{predicted}driver memory, highest within a step", size(top)),
-        Evidence("highest live memory", size(live)),
-        Evidence(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
+        Backing(f"{predicted}driver memory after step 1", size(driver[0])),
+        Backing(f"{predicted}driver memory, highest after a step", size(max(driver))),
+        Backing(f"{predicted}driver memory, highest within a step", size(top)),
+        Backing("highest live memory", size(live)),
+        Backing(f"recommended on a {machine.memory_gb} GB Mac", size(bounds.recommended)),
         *_by_graphs(result),
         *_small(top, result),
     )
@@ -237,24 +237,24 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: Limits, ma
         yield Check("driver memory", "pass", f"{grown}{because}", evidence)
 
 
-def _by_graphs(result: RunResult) -> Iterator[Evidence]:
+def _by_graphs(result: RunResult) -> Iterator[Backing]:
     """Yield what compiled graphs keep, by operator."""
     table = platform_data("retained")["operators"]
     for one in result.retained:
         if one.size >= 2**20:
             each = f"{one.graphs} graphs keep {size(one.size)}, at most {size(one.largest)} each"
-            yield Evidence(f"kept: {table[one.operator]['what']}", each)
+            yield Backing(f"kept: {table[one.operator]['what']}", each)
     if result.planned_retained > sum(one.size for one in result.retained):
-        yield Evidence("kept by the end of the run", size(result.planned_retained))
+        yield Backing("kept by the end of the run", size(result.planned_retained))
 
 
-def _small(top: int, result: RunResult) -> Iterator[Evidence]:
+def _small(top: int, result: RunResult) -> Iterator[Backing]:
     """Yield how far a Mac may be from a small figure: one heap more or less decides, and the driver needs some memory itself."""
     table = platform_data("retained")
     if result.backend == "emulated" and top < table["small_run"]:
         heap = platform_data("allocator")["extra_large_heap"]
         low, high = max(top - heap, max(record.blocks for record in result.steps), 0), top + heap
-        yield Evidence("on a Mac", f"between {size(low + table['beyond'])} and {size(high + table['beyond'])}")
+        yield Backing("on a Mac", f"between {size(low + table['beyond'])} and {size(high + table['beyond'])}")
 
 
 def _graphs_keep(retained: Sequence[Retained]) -> str:
@@ -267,14 +267,14 @@ def _graphs_keep(retained: Sequence[Retained]) -> str:
     return f" because compiled graphs keep {size(total)} ({what} for each new shape, {size(one.largest)} at most)"
 
 
-def _too_much(top: int, bounds: Limits, machine: Machine) -> str:
+def _too_much(top: int, bounds: MemoryLimits, machine: VerifiedMac) -> str:
     """Return what a Mac does when the driver holds that much."""
     if top > bounds.high:
         return f"on a {machine.memory_gb} GB Mac PyTorch raises at {size(bounds.high)}, and the Mac swaps long before"
     return f"a {machine.memory_gb} GB Mac swaps: PyTorch gives its cache back from {size(bounds.low)} on, and raises at {size(bounds.high)}"
 
 
-def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, horizon: int) -> Check:
+def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: VerifiedMac, horizon: int) -> Check:
     last = trained[len(trained) // 2 :]
     rate = sum(record.new_graph_keys for record in last) / len(last)
     per_key = platform_data("graph_cache")["bytes_per_key"]
@@ -282,10 +282,10 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
     planned = max(result.planned_graph_keys, result.graph_keys + carried_on)
     growth = (planned - result.graph_keys + sum(record.new_graph_keys for record in last)) * per_key
     evidence = (
-        Evidence("compiled graphs in the first step", str(trained[0].new_graph_keys)),
-        Evidence(f"compiled graphs after {len(trained)} steps", str(result.graph_keys)),
-        Evidence("new a step in the last half", f"{rate:.1f}"),
-        Evidence(f"by the end of {horizon} steps", f"{planned} (about {size(planned * per_key)})"),
+        Backing("compiled graphs in the first step", str(trained[0].new_graph_keys)),
+        Backing(f"compiled graphs after {len(trained)} steps", str(result.graph_keys)),
+        Backing("new a step in the last half", f"{rate:.1f}"),
+        Backing(f"by the end of {horizon} steps", f"{planned} (about {size(planned * per_key)})"),
     )
     if len(trained) < 8:
         return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; too few steps for a rate", evidence)
@@ -303,10 +303,10 @@ def _graphs(trained: Sequence[StepRecord], result: RunResult, machine: Machine, 
     return Check("compiled graphs", "pass", f"{result.graph_keys} compiled graphs; {said}", evidence)
 
 
-def _fits(result: RunResult, bounds: Limits) -> Check:
+def _fits(result: RunResult, bounds: MemoryLimits) -> Check:
     peak = result.largest_peak
     parts = result.composition.parts if result.composition is not None else {}
-    evidence = tuple(Evidence(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
+    evidence = tuple(Backing(name, size(value)) for name, value in sorted(parts.items(), key=lambda part: -part[1]))
     mac = f"a {bounds.memory_gb} GB Mac, which recommends at most {size(bounds.recommended)}"
     if peak > bounds.high:
         return Check("fits", "fail", f"the peak of {size(peak)} does not fit {mac} and raises at {size(bounds.high)}", evidence)
@@ -315,7 +315,7 @@ def _fits(result: RunResult, bounds: Limits) -> Check:
     return Check("fits", "pass", f"the peak of {size(peak)} fits {mac}", evidence)
 
 
-def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Limits) -> Iterator[Check]:
+def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: MemoryLimits) -> Iterator[Check]:
     between = [record for record in result.steps if record.what != "train"]
     if not between or not trained:
         return
@@ -323,9 +323,9 @@ def _evaluation(result: RunResult, trained: Sequence[StepRecord], bounds: Limits
     need = max(top.peak, 0) + top.host
     plain = max(record.peak for record in trained)
     evidence = (
-        Evidence("peak in training", size(plain)),
-        Evidence(f"peak in {top.what}", size(top.peak)),
-        Evidence("kept in the process's own memory", size(top.host)),
+        Backing("peak in training", size(plain)),
+        Backing(f"peak in {top.what}", size(top.peak)),
+        Backing("kept in the process's own memory", size(top.host)),
     )
     whole = bounds.memory_gb * 2**30 - bounds.reserve
     name = "evaluation" if top.what == "evaluate" else "generation"

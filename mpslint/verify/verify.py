@@ -9,14 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from mpslint.verify.cache import Cache
+from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import keep_run
 from mpslint.verify.job import Backend, Job
-from mpslint.verify.outcome import Check, Evidence, RunResult, Verdict
-from mpslint.verify.process import Limits, stopping_runs
+from mpslint.verify.outcome import Backing, Check, RunResult, Verdict
+from mpslint.verify.process import ChildLimits, stopping_runs
 from mpslint.verify.record import from_data, to_json
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import RunSpec, VerifiedMac
 from mpslint.verify.values import judge_values
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Answer, Progress, do_job, do_jobs
@@ -27,21 +27,21 @@ EXTENDED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class VerifyOptions:
     """How much is run, and where."""
 
-    machine: Machine = field(default_factory=Machine)
+    machine: VerifiedMac = field(default_factory=VerifiedMac)
     backend: Backend = "emulated"
     falls_back: bool = False
     """Whether a run is emulated when its backend turns out not to be there."""
     steps: int = 200
     values: bool = True
     value_steps: int = 4
-    limits: Limits = field(default_factory=Limits)
+    limits: ChildLimits = field(default_factory=ChildLimits)
     use_cache: bool = True
 
 
-def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progress: Progress | None = None) -> Report:
+def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a run as written and, where there is one, as rewritten."""
     start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
@@ -58,7 +58,7 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
     results = [result for result, _ in done]
     verdicts = [decide(result.name, checks) for result, checks in done]
     verdicts, comparison = _with_values(verdicts, compared)
-    return Report(
+    return VerifyReport(
         before.model,
         options.machine,
         (*results, *(run for run in compared if isinstance(run, RunResult))),
@@ -69,7 +69,7 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: Options, progr
 
 
 def run_spec(
-    spec: RunSpec, options: Options, progress: Progress | None, known: Mapping[str, Answer] = NOTHING
+    spec: RunSpec, options: VerifyOptions, progress: Progress | None, known: Mapping[str, Answer] = NOTHING
 ) -> tuple[RunResult, list[Check]]:
     """Return one run and its checks, from what is known of it where something is; a run too short to tell is extended once by itself."""
     result = _run(spec, options, options.steps, progress, known)
@@ -80,7 +80,7 @@ def run_spec(
     return result, checks
 
 
-def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None, known: Mapping[str, Answer]) -> RunResult:
+def _run(spec: RunSpec, options: VerifyOptions, steps: int, progress: Progress | None, known: Mapping[str, Answer]) -> RunResult:
     is_emulated = options.backend == "emulated"
     job = _emulation(spec, options, steps) if is_emulated else Job("device", options.machine, (spec,), steps, options.backend)
     answer = _cached(job, options, progress, spec.name, known)
@@ -97,14 +97,14 @@ def _run(spec: RunSpec, options: Options, steps: int, progress: Progress | None,
     return result
 
 
-def _done_together(specs: Sequence[RunSpec], options: Options, progress: Progress | None) -> dict[str, Answer]:
+def _done_together(specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None) -> dict[str, Answer]:
     """Return what the first runs of a report gave, by their jobs, done by one process: importing torch takes longer than most of them.
 
     A job that died may have been ended by another one, so it is left to be done alone.
     """
     if options.backend != "emulated":
         return {}
-    cache = Cache.here() if options.use_cache else None
+    cache = ResultsCache.here() if options.use_cache else None
     jobs = {to_json(job): (job, name) for job, name in _first_jobs(specs, options) if cache is None or cache.get(job) is None}
     if not jobs:
         return {}
@@ -115,7 +115,7 @@ def _done_together(specs: Sequence[RunSpec], options: Options, progress: Progres
     return {key: answer for key, answer in zip(jobs, answers, strict=True) if answer.kind != "died"}
 
 
-def _first_jobs(specs: Sequence[RunSpec], options: Options) -> Iterator[tuple[Job, str]]:
+def _first_jobs(specs: Sequence[RunSpec], options: VerifyOptions) -> Iterator[tuple[Job, str]]:
     """Yield the jobs of a report that nothing has to be known for, and the names of their progress."""
     for spec in specs:
         yield _emulation(spec, options, options.steps), spec.name
@@ -123,21 +123,21 @@ def _first_jobs(specs: Sequence[RunSpec], options: Options) -> Iterator[tuple[Jo
         yield _values_job(specs, options), "values"
 
 
-def _emulation(spec: RunSpec, options: Options, steps: int) -> Job:
+def _emulation(spec: RunSpec, options: VerifyOptions, steps: int) -> Job:
     """Return the job of emulating a run. Runs that differ only in what no memory depends on have the same."""
     return Job("emulate", options.machine, (replace(spec, name="", averages=False),), steps, "emulated")
 
 
-def _values_job(specs: Sequence[RunSpec], options: Options) -> Job:
+def _values_job(specs: Sequence[RunSpec], options: VerifyOptions) -> Job:
     return Job("values", options.machine, tuple(specs), options.value_steps, "cpu")
 
 
-def _cached(job: Job, options: Options, progress: Progress | None, name: str, known: Mapping[str, Answer]) -> Answer:
+def _cached(job: Job, options: VerifyOptions, progress: Progress | None, name: str, known: Mapping[str, Answer]) -> Answer:
     """Have a job done, unless the same was done just now, or before with the same versions."""
     done = known.get(to_json(job)) if known else None
     if done is not None:
         return done
-    cache = Cache.here() if options.use_cache and job.backend in ("emulated", "cpu") else None
+    cache = ResultsCache.here() if options.use_cache and job.backend in ("emulated", "cpu") else None
     kept = cache.get(job) if cache is not None else None
     if kept is not None:
         return Answer(kept)
@@ -147,7 +147,9 @@ def _cached(job: Job, options: Options, progress: Progress | None, name: str, kn
     return answer
 
 
-def _values(specs: Sequence[RunSpec], options: Options, progress: Progress | None, known: Mapping[str, Answer]) -> list[RunResult | str]:
+def _values(
+    specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None, known: Mapping[str, Answer]
+) -> list[RunResult | str]:
     """Return the runs of reduced models on the CPU, or the line that says why there are none."""
     answer = _cached(_values_job(specs, options), options, progress, "values", known)
     if answer.problem:
@@ -159,7 +161,7 @@ def _with_values(verdicts: list[Verdict], compared: Sequence[RunResult | str]) -
     """Return the verdicts with what the values add to each, and the checks that compare both runs."""
     runs = [run for run in compared if isinstance(run, RunResult)]
     if not runs:
-        said = [Check("values", "not run", str(line), (Evidence("backend", "cpu"),)) for line in compared]
+        said = [Check("values", "not run", str(line), (Backing("backend", "cpu"),)) for line in compared]
         return [_joined(verdict, said) for verdict in verdicts], []
     own, both = judge_values(runs)
     return [_joined(verdict, checks) for verdict, checks in zip(verdicts, own, strict=False)], both

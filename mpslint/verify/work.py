@@ -17,7 +17,7 @@ from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job
-from mpslint.verify.process import Ended, Limits, run
+from mpslint.verify.process import ChildEnd, ChildLimits, run
 from mpslint.verify.record import to_data
 
 Progress = Callable[[str, Mapping[str, Any]], None]
@@ -41,7 +41,7 @@ class Answer:
     data: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     kind: str = ""
-    ended: Ended = field(default_factory=lambda: Ended(0, "", "", 0.0))
+    ended: ChildEnd = field(default_factory=lambda: ChildEnd(0, "", "", 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def has_torch() -> bool:
 
 def do_job(
     job: Job,
-    limits: Limits,
+    limits: ChildLimits,
     progress: Progress | None = None,
     name: str = "",
     lodging: Lodging | None = None,
@@ -83,7 +83,7 @@ def do_job(
 
 def do_jobs(
     jobs: Sequence[tuple[Job, str]],
-    limits: Limits,
+    limits: ChildLimits,
     progress: Progress | None = None,
     lodging: Lodging | None = None,
 ) -> list[Answer]:
@@ -114,7 +114,7 @@ def do_jobs(
         return [_answer(one, ended) for one in results]
 
 
-def _answer(reader: Results, ended: Ended) -> Answer:
+def _answer(reader: Results, ended: ChildEnd) -> Answer:
     if reader.result is not None:
         return Answer(reader.result, ended=ended)
     if ended.stopped:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mpslint.core.finding import Severity
 from mpslint.engine import check
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 

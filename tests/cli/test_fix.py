@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 from mpslint.cli import fix as fix_command
 from mpslint.cli import group
 from mpslint.session.fixing import Outcome
-from mpslint.session.runs import Unit
+from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
 from tests.notebooks import notebook
 
@@ -285,7 +285,7 @@ def test_a_mistake_of_mpslint_costs_one_file(folder: Path, monkeypatch: pytest.M
     """It is one line, the file stays as it was, and the others are fixed."""
     fix_unit = fix_command.fix_unit
 
-    def fails(unit: Unit, options: Options, unsafe: bool) -> Iterator[Outcome]:
+    def fails(unit: FilesTogether, options: Options, unsafe: bool) -> Iterator[Outcome]:
         if unit.files[0][1].path == "bad.py":
             raise KeyError("oh")
         return fix_unit(unit, options, unsafe)

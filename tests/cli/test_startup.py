@@ -13,7 +13,7 @@ import mpslint
 from mpslint.core import knowledge
 from mpslint.gate.gate import file_words, frameworks, function_words
 from mpslint.gate.needs import compiled_words
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.words import from_parts
 
 ROOT = Path(__file__).parents[2]

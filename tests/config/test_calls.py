@@ -10,7 +10,7 @@ import pytest
 from mpslint.engine import check
 from mpslint.gate.gate import may_matter
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.spell import write_setting

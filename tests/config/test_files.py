@@ -12,9 +12,9 @@ from mpslint.core.finding import RuleError
 from mpslint.engine import check
 from mpslint.gate.gate import may_matter
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import load_rules
-from mpslint.settings.dialect import load_dialects
+from mpslint.rule.loading import load_rules
 from mpslint.settings.dialect_reader import read_dialect
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.spell import additions, write_setting

@@ -12,7 +12,7 @@ from mpslint.engine import check
 from mpslint.facts.facts import Command
 from mpslint.facts.values import Known
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.rule.suppression import ignores_for
 from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.spell import additions, write_setting

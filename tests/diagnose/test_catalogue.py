@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.finding import RuleError
-from mpslint.diagnose import Log, Outcome, diagnose
-from mpslint.diagnose.catalogue import Example, Message, catalogue, load_catalogue
+from mpslint.diagnose import Explained, Log, diagnose
+from mpslint.diagnose.catalogue import Message, SeenText, catalogue, load_catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
 from mpslint.diagnose.operator_versions import VERDICTS as OPERATOR_VERDICTS
 from mpslint.diagnose.out_of_memory import VERDICTS
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from tests.ordinary_log import ordinary_log
 
 MESSAGES = list(catalogue().messages.values())
@@ -23,11 +23,11 @@ EXAMPLES = [(message, example) for message in MESSAGES for example in message.ex
 
 def ids(value: object) -> str:
     """Return a readable name for a parameter."""
-    return value.id if isinstance(value, Message) else value.source[:30] if isinstance(value, Example) else str(value)
+    return value.id if isinstance(value, Message) else value.source[:30] if isinstance(value, SeenText) else str(value)
 
 
 @pytest.mark.parametrize(("message", "example"), EXAMPLES, ids=ids)
-def test_a_pasted_text_is_its_own_message_and_no_other(message: Message, example: Example) -> None:
+def test_a_pasted_text_is_its_own_message_and_no_other(message: Message, example: SeenText) -> None:
     """A text gives its message; another one only where the message says that it explains it; nothing stays unknown."""
     diagnosis = diagnose(Log("pasted", example.text))
 
@@ -64,7 +64,7 @@ def test_ordinary_training_logs_hold_nothing() -> None:
 
     assert diagnosis.symptoms == ()
     assert diagnosis.memory_log is None
-    assert diagnosis.outcome is Outcome.UNKNOWN
+    assert diagnosis.outcome is Explained.UNKNOWN
 
 
 def test_every_verdict_has_its_words() -> None:

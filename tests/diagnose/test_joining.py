@@ -10,7 +10,7 @@ import pytest
 from mpslint.diagnose import diagnose, log_of_bytes
 from mpslint.diagnose.joining import Source, join, observed_versions
 from mpslint.session.session import Options, check_file
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from tests.cli.test_cli import run
 from tests.notebooks import code_cell, notebook
 
@@ -33,7 +33,7 @@ trainer.train()
 def joined(text: str, source: Path) -> Source:
     """Return a log joined with a source."""
     diagnosis = diagnose(log_of_bytes(text.encode(), "log"))
-    return join(diagnosis, check_file(Found(str(source)), Options(observed=observed_versions(diagnosis), isolated=True)))
+    return join(diagnosis, check_file(FoundFile(str(source)), Options(observed=observed_versions(diagnosis), isolated=True)))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mpslint.core.series import theil_sen, thinned
-from mpslint.diagnose import Log, Outcome, diagnose
+from mpslint.diagnose import Explained, Log, diagnose
 from mpslint.diagnose.memory_log import (
     DRIVER_GROWS,
     EVALUATION_JUMP,
@@ -94,7 +94,7 @@ def test_a_short_log_says_so(steps: int) -> None:
 
     assert diagnosis.memory_log is not None
     assert diagnosis.memory_log.verdict == TOO_SHORT
-    assert diagnosis.outcome is Outcome.UNCERTAIN
+    assert diagnosis.outcome is Explained.UNCERTAIN
 
 
 def test_flat_for_twenty_points_is_not_yet_flat() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mpslint.core.finding import ReadError
-from mpslint.diagnose import Frame, Log, Outcome, Place, diagnose, log_of_bytes, read_log
+from mpslint.diagnose import Explained, Log, LogPlace, UserLine, diagnose, log_of_bytes, read_log
 from mpslint.diagnose.frames import own_frame
 from mpslint.diagnose.named import versions_named
 
@@ -64,8 +64,8 @@ def test_a_notebook_names_the_cell_that_printed_and_the_line_that_failed() -> No
 
     (symptom,) = diagnose(log_of_bytes(data, "train.ipynb")).symptoms
 
-    assert symptom.place == Place(line=8, cell=3)
-    assert symptom.frame == Frame(line=2, execution=7, cell=3)
+    assert symptom.place == LogPlace(line=8, cell=3)
+    assert symptom.frame == UserLine(line=2, execution=7, cell=3)
     assert str(symptom.frame) == "cell 3, line 2"
     assert symptom.quote == OOM
 
@@ -82,7 +82,7 @@ def test_an_error_in_a_function_of_an_earlier_cell_is_at_that_cell() -> None:
 
     (symptom,) = diagnose(log_of_bytes(data, "n.ipynb")).symptoms
 
-    assert symptom.frame == Frame(line=4, execution=3, cell=1)
+    assert symptom.frame == UserLine(line=4, execution=3, cell=1)
 
 
 def test_an_error_without_a_traceback_still_has_its_value() -> None:
@@ -92,7 +92,7 @@ def test_an_error_without_a_traceback_still_has_its_value() -> None:
     (symptom,) = diagnose(log_of_bytes(data, "n.ipynb")).symptoms
 
     assert symptom.message.id == "placeholder-empty"
-    assert symptom.place == Place(line=1, cell=1)
+    assert symptom.place == LogPlace(line=1, cell=1)
 
 
 def test_an_old_notebook_is_read() -> None:
@@ -166,38 +166,38 @@ TRACEBACKS = [
     (
         f'Traceback (most recent call last):\n  File "/Users/ann/train.py", line 88, in <module>\n    main()\n'
         f'  File "{LIBRARY}", line 2325, in train\n    return loop(\n           ^^^^^\n',
-        Frame(88, "/Users/ann/train.py"),
+        UserLine(88, "/Users/ann/train.py"),
     ),
     (
         "Traceback (most recent call last)\nCell In[26], line 2\n----> 2 trainer.train()\n\n"
         f"File {LIBRARY}:2245, in Trainer.train(self)\n"
         "   2243 x\n-> 2245     return inner(\n",
-        Frame(2, execution=26),
+        UserLine(2, execution=26),
     ),
     (
         "Traceback (most recent call last)\nInput In [4], in <cell line: 9>()\n----> 9 loss.backward()\n"
         f"File {LIBRARY}:300, in f(x)\n--> 300 run()\n",
-        Frame(9, execution=4),
+        UserLine(9, execution=4),
     ),
     (
         "Traceback (most recent call last)\n<ipython-input-12-ab34cd> in <module>\n"
         "      1 x\n----> 3 trainer.train()\n\n"
         f"{LIBRARY} in train(self)\n-> 1280 inner()\n",
-        Frame(3, execution=12),
+        UserLine(3, execution=12),
     ),
     (
         "Traceback (most recent call last)\n/var/folders/xx/ipykernel_123/456.py in <module>\n----> 5 step()\n",
-        Frame(5),
+        UserLine(5),
     ),
     (
         "╭── Traceback (most recent call last) ──╮\n│ /Users/ann/proj/train.py:42 in <module>  │\n│ ❱ 42 loss()  │\n"
         f"│ {LIBRARY}:2643 in ctc_loss │\n╰────╯\n",
-        Frame(42, "/Users/ann/proj/train.py"),
+        UserLine(42, "/Users/ann/proj/train.py"),
     ),
     (
         "[rank0]: Traceback (most recent call last):\n"
         '[rank0]:   File "/data space/pre train.py", line 59, in <module>\n[rank0]:     step()\n',
-        Frame(59, "/data space/pre train.py"),
+        UserLine(59, "/data space/pre train.py"),
     ),
     (f'Traceback (most recent call last):\n  File "{LIBRARY}", line 5, in train\n    x\n', None),
     ('Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n', None),
@@ -207,7 +207,7 @@ TRACEBACKS = [
 
 
 @pytest.mark.parametrize(("traceback", "frame"), TRACEBACKS)
-def test_the_last_line_of_the_users_own_code(traceback: str, frame: Frame | None) -> None:
+def test_the_last_line_of_the_users_own_code(traceback: str, frame: UserLine | None) -> None:
     """Whoever printed the traceback, the last frame outside of libraries is found."""
     log = Log("pasted", f"unrelated\n{traceback}{OOM}\n")
 
@@ -230,8 +230,8 @@ def test_an_unnamed_cell_is_the_one_that_printed() -> None:
 
     (symptom,) = diagnose(log_of_bytes(data, "n.ipynb")).symptoms
 
-    assert symptom.frame == Frame(5, cell=2)
-    assert str(Frame(5)) == "cell In [ ], line 5"
+    assert symptom.frame == UserLine(5, cell=2)
+    assert str(UserLine(5)) == "cell In [ ], line 5"
 
 
 def test_the_first_cause_comes_first_and_noise_last() -> None:
@@ -269,10 +269,10 @@ def test_an_unknown_exception_is_never_guessed() -> None:
     both = diagnose(Log("both", warning + exception))
     known = diagnose(Log("known", warning))
 
-    assert alone.outcome is Outcome.UNKNOWN
-    assert [(error.text, error.frame) for error in alone.unknown] == [("KeyError: 'labels'", Frame(3, "/Users/ann/train.py"))]
-    assert both.outcome is Outcome.UNCERTAIN
-    assert known.outcome is Outcome.EXPLAINED
+    assert alone.outcome is Explained.UNKNOWN
+    assert [(error.text, error.frame) for error in alone.unknown] == [("KeyError: 'labels'", UserLine(3, "/Users/ann/train.py"))]
+    assert both.outcome is Explained.UNCERTAIN
+    assert known.outcome is Explained.EXPLAINED
 
 
 def test_unknown_exceptions_are_few_and_different() -> None:

@@ -18,7 +18,7 @@ from mpslint.core.versions import parse_version
 from mpslint.diagnose.catalogue import catalogue
 from mpslint.doctor import Examination, examine
 from mpslint.doctor.accelerate_config import find_accelerate_config
-from mpslint.doctor.machine import Machine, Run, examine_machine, run_command
+from mpslint.doctor.machine import Run, ThisMachine, examine_machine, run_command
 from mpslint.doctor.packages import installed_packages, known_packages, versions_of
 from mpslint.doctor.problems import (
     broken_combinations,
@@ -31,8 +31,8 @@ from mpslint.doctor.torch_probe import TorchProbe, probe_torch
 from mpslint.report.console import console
 from mpslint.report.doctor import examination_json, print_examination
 
-MAC = Machine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
-LINUX = Machine("Linux", None, "x86_64", "x86_64", 16 * 1024**3, None, None, None)
+MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
+LINUX = ThisMachine("Linux", None, "x86_64", "x86_64", 16 * 1024**3, None, None, None)
 
 
 def mac_that_says(**answers: str) -> Run:
@@ -62,7 +62,7 @@ def test_a_mac_is_described_by_what_its_system_says() -> None:
     """macOS, chip, memory and whether Python runs natively come from sw_vers and sysctl."""
     machine = examine_machine(mac_that_says(), "Darwin", "arm64")
 
-    assert machine == Machine("Darwin", (15, 3, 1), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
+    assert machine == ThisMachine("Darwin", (15, 3, 1), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
     assert machine_problems(machine, TorchProbe(built=True, available=True, usable=True)) == ()
 
 
@@ -79,7 +79,7 @@ def test_a_mac_that_answers_nothing_is_still_described() -> None:
     """Missing commands leave gaps, no errors."""
     machine = examine_machine(lambda command: "", "Darwin", "arm64")
 
-    assert machine == Machine("Darwin", None, "arm64", "arm64", None, False, False, None)
+    assert machine == ThisMachine("Darwin", None, "arm64", "arm64", None, False, False, None)
 
 
 def test_other_systems_say_what_they_are() -> None:
@@ -279,7 +279,7 @@ def test_the_real_torch_answers_or_is_missing() -> None:
     assert (probe.built is not None) == ("torch" in installed_packages())
 
 
-def examined(machine: Machine, environ: dict[str, str], home: Path, **packages: str) -> Examination:
+def examined(machine: ThisMachine, environ: dict[str, str], home: Path, **packages: str) -> Examination:
     """Return an examination of a made-up environment."""
     return examine(ask_torch=False, machine=machine, packages=packages, environ=environ, home=home)
 
@@ -353,7 +353,7 @@ def test_the_command_shows_all_there_is(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_a_mac_as_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What a Mac and its torch say stands in the tables, and a clean one is said to be clean."""
-    machine = Machine("Darwin", (26, 1), "Apple M4", "x86_64", 24 * 1024**3, True, False, 20000)
+    machine = ThisMachine("Darwin", (26, 1), "Apple M4", "x86_64", 24 * 1024**3, True, False, 20000)
     probe = TorchProbe(True, True, False, 17 * 1024**3, "MPS backend out of memory")
     examination = replace(examined(machine, {}, tmp_path), torch=probe)
 

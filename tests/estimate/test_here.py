@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from mpslint.estimate.calibration import Calibration
-from mpslint.estimate.chips import Mac, named_chips
+from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.here import calibrated, measured, with_here
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import step_time
 
 WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e8, 3),), 16, 1024, epoch_steps=10)
-MACS = [Mac(named_chips("M4 Pro")[0], 24), Mac(named_chips("M4")[1], 16)]
+MACS = [ChipAndMemory(named_chips("M4 Pro")[0], 24), ChipAndMemory(named_chips("M4")[1], 16)]
 ROWS = forecast(WORK, 2**30, MACS, {})
 
 

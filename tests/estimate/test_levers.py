@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from mpslint.estimate.chips import Mac, named_chips
+from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.levers import advice
 from mpslint.estimate.step import Fallback, Operators, StepWork
 
@@ -12,11 +12,11 @@ MATMUL = Operators("matmul", "matmul", "float32", 1e12, 1e8, 3)
 SMALL = Operators("elementwise", "memory", "float32", 0, 4096, 3000)
 UPDATE = Operators("special", "optimizer", "float32", 0, 1e8, 200)
 SCORES = Operators("attention", "attention", "float32", 5e11, 1e8, 3)
-M4 = [Mac(named_chips("M4")[1], 32)]
+M4 = [ChipAndMemory(named_chips("M4")[1], 32)]
 TORCH = {"torch": (2, 13)}
 
 
-def said(*operators: Operators, macs: list[Mac] = M4, **values: float) -> list[str]:
+def said(*operators: Operators, macs: list[ChipAndMemory] = M4, **values: float) -> list[str]:
     """Return the advice for a step."""
     work = dataclasses.replace(StepWork(operators, 16, 1024), **values)  # type: ignore[arg-type]
     return list(advice(work, macs, TORCH))
@@ -60,7 +60,7 @@ def test_attention_and_optimizer_are_named_by_their_share() -> None:
 
 def test_half_precision_is_for_the_m5() -> None:
     """The gain is told where a Mac of the list has one, next to one that hasn't."""
-    m5 = Mac(named_chips("M5")[1], 32)
+    m5 = ChipAndMemory(named_chips("M5")[1], 32)
     (line,) = said(MATMUL, macs=[*M4, m5])
 
     assert "faster on M5 (10 GPU cores)" in line

@@ -8,7 +8,7 @@ import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data
-from mpslint.estimate.chips import Mac, macs_of, named_chips
+from mpslint.estimate.chips import ChipAndMemory, macs_of, named_chips
 from mpslint.estimate.constants import compiling, made_of, spreads
 from mpslint.estimate.forecast import forecast
 from mpslint.estimate.step import Operators, StepWork
@@ -65,7 +65,7 @@ def test_old_torch_is_slower_on_old_chips() -> None:
 
 def test_a_run_that_does_not_fit_has_no_time() -> None:
     """What swaps is not known; what fits has its epoch and its rates."""
-    macs = tuple(Mac(named_chips("M4")[1], size) for size in (16, 32))
+    macs = tuple(ChipAndMemory(named_chips("M4")[1], size) for size in (16, 32))
     small, large = forecast(work(MATMUL, epoch_steps=100), 15 * 2**30, macs, {}).rows
 
     assert (small.fits, small.step) == ("no", None)
@@ -92,7 +92,7 @@ def test_a_constant_that_is_missing_is_named() -> None:
 def test_a_step_of_recurrent_layers_is_not_known() -> None:
     """Nothing was published of them, so nothing is guessed; where they are a small part, the range is wide and says so."""
     lstm = Operators("recurrent", "recurrent", "float32", 1e12, 1e9, 3)
-    m4 = [Mac(named_chips("M4")[1], 32)]
+    m4 = [ChipAndMemory(named_chips("M4")[1], 32)]
     most = forecast(work(lstm), 2**30, m4, {})
     some = forecast(work(lstm, dataclasses.replace(MATMUL, flop=2e13)), 2**30, m4, {})
 
@@ -106,7 +106,10 @@ def test_a_step_of_recurrent_layers_is_not_known() -> None:
 def test_compiling_is_told_for_the_first_step_and_the_run() -> None:
     """By the torch; an unknown one says nothing."""
     made = forecast(
-        dataclasses.replace(work(MATMUL), graphs_first=100, graphs_planned=1000), 2**30, [Mac(named_chips("M4")[1], 32)], {"torch": (2, 13)}
+        dataclasses.replace(work(MATMUL), graphs_first=100, graphs_planned=1000),
+        2**30,
+        [ChipAndMemory(named_chips("M4")[1], 32)],
+        {"torch": (2, 13)},
     )
     without = dataclasses.replace(made, compiling=None)
 

@@ -11,8 +11,8 @@ import pytest
 from mpslint import engine
 from mpslint.gate.gate import COMMON_METHODS, file_words, frameworks, function_words, may_matter, names_framework
 from mpslint.rule.judge import check_module
-from mpslint.rule.rule import load_rules
-from mpslint.settings.dialect import load_dialects
+from mpslint.rule.loading import load_rules
+from mpslint.settings.dialects import load_dialects
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 

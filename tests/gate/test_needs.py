@@ -13,10 +13,11 @@ from mpslint.core import knowledge
 from mpslint.gate import needs
 from mpslint.gate.needs import compiled_words, needed
 from mpslint.gate.ways import ways_of
-from mpslint.rule.rule import Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Rule
 from mpslint.session.examples import target_of
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Document
 from mpslint.source.reader import read

@@ -16,7 +16,7 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, Qualified
 
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.parse import parse_program
-from mpslint.settings.dialect import load_dialects
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import span_of
 from mpslint.source.reader import read
 from mpslint.target.target import default_target

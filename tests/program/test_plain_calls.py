@@ -129,8 +129,8 @@ def test_both_ways_agree_on_what_is_left_of_real_calls() -> None:
 
 def test_the_lesson_is_checked_without_libcst() -> None:
     """Its calls are plain, and loading LibCST would double the time."""
-    script = "import sys\nfrom mpslint.session.session import *\nfrom mpslint.source.files import Found\n"
-    script += "r = check_file(Found('samples/summarization.ipynb'), Options())\nprint(len(r.findings) > 4, 'libcst' in sys.modules)"
+    script = "import sys\nfrom mpslint.session.session import *\nfrom mpslint.source.files import FoundFile\n"
+    script += "r = check_file(FoundFile('samples/summarization.ipynb'), Options())\nprint(len(r.findings) > 4, 'libcst' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout == "True False\n"

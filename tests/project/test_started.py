@@ -79,11 +79,11 @@ def test_files_may_follow_two_dashes() -> None:
 @pytest.mark.usefixtures("project")
 def test_verify_takes_the_run_as_it_is_started(file: str, words: tuple[str, ...], batch: int) -> None:
     """The model that another file names, and the batch size that the words say."""
-    from mpslint.source.files import Found
-    from mpslint.verify.files import Asked, read_file_within
+    from mpslint.source.files import FoundFile
+    from mpslint.verify.files import AskedFiles, read_file_within
     from mpslint.verify.reading import choose, runs_of, spec_of
 
-    fixed = read_file_within(Found(file), Asked((file,), Options(isolated=True, started=words)))
+    fixed = read_file_within(FoundFile(file), AskedFiles((file,), Options(isolated=True, started=words)))
     found = runs_of(fixed.before)
     spec = spec_of(found[choose(found, None, file)], "as written").spec
 

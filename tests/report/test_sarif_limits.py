@@ -11,9 +11,9 @@ import pytest
 
 from mpslint.report.formats import sarif
 from mpslint.report.machine import full_view
-from mpslint.report.records import Report
+from mpslint.report.records import CheckReport
 from mpslint.session.session import Options, check_file
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 TRAINING = (
     "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out', fp16=True)\ntrainer = Trainer(model, args)\n"
@@ -21,12 +21,12 @@ TRAINING = (
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> Report:
+def report(tmp_path: Path) -> CheckReport:
     """Some files, each with a warning and a note."""
     for number in range(20):
         (tmp_path / f"train{number}.py").write_text(TRAINING)
     options = Options(isolated=True, target={"torch": "2.13"}, select=("MPS101", "MPS602"))
-    return Report([full_view(check_file(Found(str(path)), options)) for path in sorted(tmp_path.iterdir())])
+    return CheckReport([full_view(check_file(FoundFile(str(path)), options)) for path in sorted(tmp_path.iterdir())])
 
 
 def run_of(text: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def run_of(text: str) -> dict[str, Any]:
     return run
 
 
-def test_a_report_within_the_limits_is_whole(report: Report) -> None:
+def test_a_report_within_the_limits_is_whole(report: CheckReport) -> None:
     """And says nothing of limits."""
     run = run_of(sarif.render(report))
 
@@ -43,7 +43,7 @@ def test_a_report_within_the_limits_is_whole(report: Report) -> None:
     assert run["invocations"][0]["toolExecutionNotifications"] == []
 
 
-def test_of_too_many_results_the_worst_stay(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_too_many_results_the_worst_stay(report: CheckReport, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log says how many are left out."""
     levels = {result["level"] for result in run_of(sarif.render(report))["results"]}
     assert len(levels) == 2
@@ -55,7 +55,7 @@ def test_of_too_many_results_the_worst_stay(report: Report, monkeypatch: pytest.
     assert "25 less severe findings are left out" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
 
 
-def test_a_report_that_is_too_large_is_cut_until_it_fits(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_that_is_too_large_is_cut_until_it_fits(report: CheckReport, monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is the compressed size."""
     whole = sarif.render(report)
     limit = len(gzip.compress(whole.encode())) - 200

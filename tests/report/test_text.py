@@ -14,7 +14,7 @@ from mpslint.report.terminal import Terminal
 from mpslint.report.text import print_report
 from mpslint.session.session import Options, check_file
 from mpslint.session.view import LONGEST_LINE, view, windowed
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 HEAD = "from transformers import TrainingArguments\n"
 
@@ -35,7 +35,7 @@ def test_a_window_holds_what_is_meant(line: str, column: int, length: int, width
 def reported(path: Path, text: str, width: int = 0) -> list[str]:
     """Return the lines of the report on a script, as a pipe or a terminal of some width gets them."""
     path.write_text(text)
-    file = view(check_file(Found(str(path)), Options(isolated=True, select=("MPS101", "MPS902"))))
+    file = view(check_file(FoundFile(str(path)), Options(isolated=True, select=("MPS101", "MPS902"))))
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None, soft_wrap=True, highlight=False, markup=False) if width else None
     print_report(Terminal(stream, console, width), [file])

@@ -12,7 +12,7 @@ from rich.console import Console
 from mpslint.report.rules import print_rule
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import print_report
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
 from mpslint.session.view import view

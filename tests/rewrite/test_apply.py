@@ -11,7 +11,7 @@ import pytest
 import mpslint
 from mpslint.engine import check
 from mpslint.rewrite.apply import Fixed, fix
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 from tests.notebooks import code_cell, notebook

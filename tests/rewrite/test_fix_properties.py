@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mpslint.core.finding import Safety
 from mpslint.engine import check
 from mpslint.rewrite.apply import Fixed, fix
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.notebook import NotebookText
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions

@@ -9,7 +9,8 @@ import pytest
 from mpslint.program import evaluator
 from mpslint.program.platform import with_cuda
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import Example, Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Example, Rule
 from mpslint.session.examples import target_of
 from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.vocabulary import load_vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.engine import check
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 

@@ -10,7 +10,8 @@ import pytest
 
 from mpslint.core.finding import Finding
 from mpslint.engine import check
-from mpslint.rule.rule import Example, Rule, load_rules
+from mpslint.rule.loading import load_rules
+from mpslint.rule.rule import Example, Rule
 from mpslint.session.examples import asked, example_problems, target_of
 from mpslint.source.document import Kind
 from mpslint.source.reader import read

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.finding import RuleError
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from tests.rule.test_pages import ROOT, block, run
 
 

@@ -11,7 +11,7 @@ import yaml
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import read_yaml, rule_files
 from mpslint.engine import check
-from mpslint.rule.rule import load_rule
+from mpslint.rule.loading import load_rule
 from mpslint.rule.shape import check_shape, pattern_problem
 from mpslint.source.reader import read
 from mpslint.target.target import default_target

@@ -130,7 +130,7 @@ def test_unused_comments_are_found_and_taken_away() -> None:
 
 
 def _rules() -> tuple[object, ...]:
-    from mpslint.rule.rule import load_rules
+    from mpslint.rule.loading import load_rules
 
     return load_rules()
 

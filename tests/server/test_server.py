@@ -323,7 +323,7 @@ def test_an_editor_is_told_what_the_server_can_do(tmp_path: Path) -> None:
 def test_a_mistake_of_mpslint_costs_a_file_and_not_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a problem of one line, which says what to send."""
     from mpslint.server import judging
-    from mpslint.server.part import Part
+    from mpslint.server.part import TextPart
     from mpslint.server.snapshot import FileSnapshot
     from mpslint.session.session import Options
     from mpslint.source.document import Kind
@@ -332,7 +332,7 @@ def test_a_mistake_of_mpslint_costs_a_file_and_not_the_server(monkeypatch: pytes
         raise ValueError("no\nway")
 
     monkeypatch.setattr(judging, "check_file", fail)
-    part = Part("file:///train.py", 1, FP16)
+    part = TextPart("file:///train.py", 1, FP16)
     judged = judging.judge_snapshot(FileSnapshot(part.uri, "/train.py", Kind.PYTHON, (part,)), Options(isolated=True))
 
     assert judged.problem.startswith("because of a mistake in mpslint (ValueError: no way; ")

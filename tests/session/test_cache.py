@@ -18,12 +18,12 @@ from mpslint.core.own_folder import OwnFolder
 from mpslint.report.machine import full_view
 from mpslint.session import cache as cache_module
 from mpslint.session import cache_key
-from mpslint.session.cache import Cache, cache_folder, clean, packed, unpacked
-from mpslint.session.cache_key import Keys
+from mpslint.session.cache import FindingsCache, cache_folder, clean, packed, unpacked
+from mpslint.session.cache_key import FileKeys
 from mpslint.session.running import check_files
 from mpslint.session.session import Options, files_of
 from mpslint.session.view import FileView
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
 FIXED = BAD.replace("fp16=True", "fp16=False")
@@ -69,7 +69,7 @@ def looked_up(paths: Sequence[str] = (".",), options: Options | None = None, fol
     """What a run that begins now finds in the cache, by file in order."""
     forget()
     options = options or Options()
-    cache = Cache(OwnFolder(Path(), (folder,)), Keys(options).of)
+    cache = FindingsCache(OwnFolder(Path(), (folder,)), FileKeys(options).of)
     cache.load()
     files = list(files_of(paths, options))
     cache.note_files(files)
@@ -80,7 +80,7 @@ def run(paths: Sequence[str] = (".",), options: Options | None = None, folder: s
     """Check with the cache, as the command does."""
     forget()
     options = options or Options()
-    cache = Cache(OwnFolder(Path(), (folder,)), Keys(options).of)
+    cache = FindingsCache(OwnFolder(Path(), (folder,)), FileKeys(options).of)
     cache.load()
     views = list(check_files(list(files_of(paths, options)), options, 1, cache))
     cache.save()
@@ -314,8 +314,8 @@ def test_a_script_that_imports_a_file_from_now_on_counts_for_it(project: Path) -
 
 def test_a_file_that_changes_while_it_is_checked_is_not_remembered(project: Path) -> None:
     """What was found belongs to bytes that are no longer there."""
-    cache = Cache(OwnFolder(Path(), (FOLDER,)), Keys(Options()).of)
-    found = Found("bad.py")
+    cache = FindingsCache(OwnFolder(Path(), (FOLDER,)), FileKeys(Options()).of)
+    found = FoundFile("bad.py")
     assert cache.lookup(found) is None
     view = next(iter(check_files([found], Options(), 1)))
     Path("bad.py").write_text(FIXED + "\n")
@@ -327,11 +327,11 @@ def test_a_file_that_changes_while_it_is_checked_is_not_remembered(project: Path
 
 def test_what_cannot_be_read_is_not_remembered(project: Path) -> None:
     """Nor standard input, nor a file that has gone."""
-    cache = Cache(OwnFolder(Path(), (FOLDER,)), Keys(Options()).of)
-    for found in (Found("-"), Found("gone.py"), Found("gone.py", "no such file or folder")):
+    cache = FindingsCache(OwnFolder(Path(), (FOLDER,)), FileKeys(Options()).of)
+    for found in (FoundFile("-"), FoundFile("gone.py"), FoundFile("gone.py", "no such file or folder")):
         assert cache.lookup(found) is None
         cache.store(found, FileView(found.path))
-    cache.store(Found("bad.py"), FileView("bad.py", problem="no"))
+    cache.store(FoundFile("bad.py"), FileView("bad.py", problem="no"))
 
     assert not cache.entries
     cache.save()
@@ -377,7 +377,7 @@ def test_clean_removes_only_what_mpslint_wrote(project: Path, monkeypatch: pytes
     before = sorted(project.rglob("*"))
     folder = cache_folder(project)
     assert clean(folder) is None
-    Cache(folder, str, fresh={"a": 1}).save()
+    FindingsCache(folder, str, fresh={"a": 1}).save()
     assert (folder.path / "CACHEDIR.TAG").is_file()
     (folder.path / "notes.txt").write_text("mine")
 
@@ -397,7 +397,7 @@ def test_a_cache_behind_a_link_is_none(project: Path, tmp_path_factory: pytest.T
     link = folder.base.joinpath(*(folder.parts[2] if part == "PROJECT" else part for part in linked))
     link.parent.mkdir(parents=True)
     link.symlink_to(victim)
-    cache = Cache(folder, str, fresh={"a": 1})
+    cache = FindingsCache(folder, str, fresh={"a": 1})
 
     assert "mpslint did not make it" in cache.save()
     (folder.path / "findings-1.json").parent.mkdir(parents=True, exist_ok=True)
@@ -414,7 +414,7 @@ def test_a_link_in_the_cache_is_not_written_through(project: Path, tmp_path_fact
     folder = cache_folder(project)
     folder.path.mkdir(parents=True)
     (folder.path / name).symlink_to(victim)
-    Cache(folder, str, fresh={"a": 1}).save()
+    FindingsCache(folder, str, fresh={"a": 1}).save()
     clean(folder)
 
     assert victim.read_text() == "alias"
@@ -463,10 +463,10 @@ def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.Mo
     """A second report is made without reading a file."""
     files = list(files_of(["."], Options()))
     options = Options(with_plans=True)
-    cache = Cache(OwnFolder(project, (FOLDER,)), Keys(options).of, "reports")
+    cache = FindingsCache(OwnFolder(project, (FOLDER,)), FileKeys(options).of, "reports")
     first = list(check_files(files, options, 1, cache, full_view))
     cache.save()
-    again = Cache(OwnFolder(project, (FOLDER,)), Keys(options).of, "reports")
+    again = FindingsCache(OwnFolder(project, (FOLDER,)), FileKeys(options).of, "reports")
     again.load()
     again.note_files(files)
     monkeypatch.setattr(cache_module, "read_file", lambda path: pytest.fail(f"{path} is read"))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from mpslint.core.versions import format_version
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.reach import reach
 from mpslint.target.packages import newest_versions
 

@@ -19,9 +19,9 @@ from mpslint.program.evaluator import evaluate_program
 from mpslint.program.machine import MOST_STEPS
 from mpslint.program.parse import parse_program
 from mpslint.rewrite.apply import fix
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.session.session import Options, check_file
-from mpslint.source.files import Found, find_files
+from mpslint.source.files import FoundFile, find_files
 from mpslint.source.reader import kind_of, read
 from mpslint.target.target import default_target
 
@@ -76,7 +76,7 @@ def test_what_nests_too_deeply_is_one_line(tmp_path: Path, text: str) -> None:
     """The file is said to be unread, or read after all where the running Python can; the run goes on."""
     path = tmp_path / "deep.py"
     path.write_text(HEAD + text + "\n")
-    result = check_file(Found(str(path)), Options(isolated=True))
+    result = check_file(FoundFile(str(path)), Options(isolated=True))
 
     assert "\n" not in result.problem
     assert "MPS101" in [finding.rule for finding in result.findings] or result.problem.startswith(f"{path}:")
@@ -117,7 +117,7 @@ def test_what_is_no_text_is_one_line(tmp_path: Path, name: str, data: bytes, sai
     """It says what is wrong with the file."""
     path = tmp_path / name
     path.write_bytes(data)
-    problem = check_file(Found(str(path)), Options(isolated=True)).problem
+    problem = check_file(FoundFile(str(path)), Options(isolated=True)).problem
 
     assert problem.startswith(str(path))
     assert said in problem
@@ -139,7 +139,7 @@ def test_yaml_that_explodes_does_not(tmp_path: Path, text: str) -> None:
     """Anchors are not unfolded, and what nests too deeply is said."""
     path = tmp_path / "sft.yaml"
     path.write_text(KEYS + text)
-    result = check_file(Found(str(path)), Options(isolated=True))
+    result = check_file(FoundFile(str(path)), Options(isolated=True))
 
     assert "\n" not in result.problem
     assert result.problem or result.checked is not None

@@ -17,9 +17,9 @@ import pytest
 from mpslint.core.finding import UsageError
 from mpslint.session import running, session
 from mpslint.session.running import check_files
-from mpslint.session.runs import Unit
+from mpslint.session.runs import FilesTogether
 from mpslint.session.session import FileResult, Options, files_of
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.source.notebook import NotebookText
 from tests.notebooks import notebook
 
@@ -28,17 +28,17 @@ BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out
 
 
 @pytest.fixture
-def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Found]:
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[FoundFile]:
     """Forty files of different size, some with findings, some that cannot be read, one that is not there."""
     monkeypatch.chdir(tmp_path)
     for number in range(38):
         text = BAD * (number % 4) + f"x = {number}\n" * (997 * number % 300)
         (tmp_path / f"file{number:02}.py").write_text(text + ("def (:\n" if number % 7 == 6 else ""))
     (tmp_path / "broken.ipynb").write_text('{"cells": [')
-    return [*files_of(["."], Options()), Found("gone.py", "no such file or folder")]
+    return [*files_of(["."], Options()), FoundFile("gone.py", "no such file or folder")]
 
 
-def test_parallel_and_serial_are_the_same(many: list[Found]) -> None:
+def test_parallel_and_serial_are_the_same(many: list[FoundFile]) -> None:
     """In the order of the files, not in the order in which they are done."""
     serial = list(check_files(many, Options(), 1))
 
@@ -49,20 +49,20 @@ def test_parallel_and_serial_are_the_same(many: list[Found]) -> None:
     assert sum(bool(view.problem) for view in serial) > 3
 
 
-def test_standard_input_reaches_the_processes(many: list[Found]) -> None:
+def test_standard_input_reaches_the_processes(many: list[FoundFile]) -> None:
     """Its text travels with the options."""
-    views = list(check_files([Found("-"), *many], Options(stdin=BAD.encode()), 2))
+    views = list(check_files([FoundFile("-"), *many], Options(stdin=BAD.encode()), 2))
 
     assert "MPS101" in [finding.rule for finding in views[0].findings]
 
 
-def test_a_wrong_option_is_said_from_a_process_too(many: list[Found]) -> None:
+def test_a_wrong_option_is_said_from_a_process_too(many: list[FoundFile]) -> None:
     """As one error, with its hint."""
     with pytest.raises(UsageError, match="did you mean"):
         list(check_files(many, Options(select=("MPS10l",)), 2))
 
 
-def test_what_a_killed_process_leaves_is_done_here(many: list[Found], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_process_leaves_is_done_here(many: list[FoundFile], monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine short of memory kills workers; the run goes on and misses nothing."""
     serial = list(check_files(many, Options(), 1))
 
@@ -95,13 +95,13 @@ def test_processes_are_started_where_they_pay(
     for number in range(2):
         path = tmp_path / f"{number}.py"
         path.write_bytes(b"#" * (megabytes * 500_001))
-        files.append((number, Found(str(path))))
+        files.append((number, FoundFile(str(path))))
 
     assert running._is_much(files, jobs) is expected
     assert running._is_much(files[:1], jobs) is False
 
 
-def test_one_core_starts_no_processes(monkeypatch: pytest.MonkeyPatch, many: list[Found]) -> None:
+def test_one_core_starts_no_processes(monkeypatch: pytest.MonkeyPatch, many: list[FoundFile]) -> None:
     """Nor does a machine that does not say how many it has."""
     monkeypatch.setattr(running, "ENOUGH_BYTES", 0)
     monkeypatch.delenv("PRE_COMMIT", raising=False)
@@ -110,7 +110,7 @@ def test_one_core_starts_no_processes(monkeypatch: pytest.MonkeyPatch, many: lis
         assert running._is_much(list(enumerate(many)), None) is False
 
 
-def test_the_collector_is_left_as_it_was(many: list[Found]) -> None:
+def test_the_collector_is_left_as_it_was(many: list[FoundFile]) -> None:
     """Switched off while syntax trees come and go, and only then."""
     assert gc.isenabled()
     views = check_files(many, Options(), 1)
@@ -196,11 +196,11 @@ def test_a_notebook_that_is_none_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_mistake_of_mpslint_costs_one_file(many: list[Found], monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
+def test_a_mistake_of_mpslint_costs_one_file(many: list[FoundFile], monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     """It is said in one line, with what went wrong and what to send; the other files are checked."""
     expected = {view.path: view for view in check_files(many, Options(), 1)}
 
-    def check_file(found: Found, options: Options) -> FileResult:
+    def check_file(found: FoundFile, options: Options) -> FileResult:
         if found.path == "file02.py":
             raise KeyError("oh\nno")
         return session.check_file(found, options)
@@ -224,7 +224,7 @@ def test_a_mistake_in_a_run_is_said_and_costs_that_run(
     (tmp_path / "helpers.py").write_text("def half(model):\n    return model.half()\n")
     (tmp_path / "train.py").write_text(f"import helpers\n{BAD}")
 
-    def check_unit(unit: Unit, options: Options) -> None:
+    def check_unit(unit: FilesTogether, options: Options) -> None:
         raise KeyError("oh\nno")
 
     monkeypatch.setattr(running, "check_unit", check_unit)
@@ -259,7 +259,7 @@ def test_notebooks_that_are_done_are_forgotten(tmp_path: Path, monkeypatch: pyte
         RuntimeError("no thread"),
     ],
 )
-def test_without_processes_one_does_it_all(many: list[Found], monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> None:
+def test_without_processes_one_does_it_all(many: list[FoundFile], monkeypatch: pytest.MonkeyPatch, refusal: Exception) -> None:
     """No fork, no file handles, no semaphores (a read-only /dev/shm): the same findings, and one line that says why it takes longer."""
     serial = list(check_files(many, Options(), 1))
     said: list[str] = []
@@ -279,7 +279,7 @@ def test_findings_about_the_environment_are_said_once(tmp_path: Path) -> None:
     for name in ("a.py", "b.py"):
         (tmp_path / name).write_text("import torch\n")
     options = Options(target={"torch": "2.15.0", "macos": "14"})
-    views = list(check_files([Found(str(tmp_path / name)) for name in ("a.py", "b.py")], options, jobs=1))
+    views = list(check_files([FoundFile(str(tmp_path / name)) for name in ("a.py", "b.py")], options, jobs=1))
 
     assert [[finding.rule for finding in view.findings] for view in views] == [["MPS715"], []]
 
@@ -288,6 +288,6 @@ def test_processes_answer_every_few_files(tmp_path: Path) -> None:
     """However short these are: progress once waited for a hundred of them."""
     for number in range(90):
         (tmp_path / f"file{number:02}.py").write_text(f"x = {number}\n")
-    chunks = running._chunks([Unit(((index, found),)) for index, found in enumerate(files_of([str(tmp_path)], Options()))])
+    chunks = running._chunks([FilesTogether(((index, found),)) for index, found in enumerate(files_of([str(tmp_path)], Options()))])
 
     assert [len(chunk) for chunk in chunks] == [20, 20, 20, 20, 10]

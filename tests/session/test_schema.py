@@ -19,8 +19,8 @@ import pytest
 
 from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import parse_toml, parse_yaml_file, rules_folder
+from mpslint.rule.loading import load_rules
 from mpslint.rule.reader import RuleReader
-from mpslint.rule.rule import load_rules
 from mpslint.session.configuration import KEYS, MEANINGS, read_configuration
 from mpslint.session.schema import configuration_schema, rule_schema, schema_text
 from mpslint.source.document import Kind

@@ -6,7 +6,7 @@ import pytest
 
 from mpslint.core.finding import Finding
 from mpslint.engine import check
-from mpslint.rule.rule import load_rules
+from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
 

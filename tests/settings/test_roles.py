@@ -8,8 +8,8 @@ import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.rule.reader import RuleReader
-from mpslint.settings.dialect import load_dialects
 from mpslint.settings.dialect_reader import read_dialect
+from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 
 RULE = {

@@ -9,7 +9,7 @@ import pytest
 import mpslint
 from mpslint.core.finding import ReadError
 from mpslint.session.session import Options, check_file, fix_file
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 CODE = 'from transformers import TrainingArguments\n\nargs = TrainingArguments("out", fp16=True)\n'
 MARIMO = """import marimo
@@ -77,7 +77,7 @@ def test_findings_are_in_cells_and_on_lines_of_the_file(name: str, text: str, ce
     """Once each, and the fix changes nothing but the argument."""
     path = tmp_path / name
     path.write_text(text)
-    found = Found(str(path))
+    found = FoundFile(str(path))
     result = check_file(found, Options(select=("MPS101",), isolated=True))
 
     assert result.problem == ""
@@ -130,7 +130,7 @@ def test_the_scripts_of_others_are_no_marimo_notebooks() -> None:
 def test_other_markdown_is_said_to_be_no_notebook(text: str, tmp_path: Path) -> None:
     """In one line, when it is named; below a folder it isn't looked at."""
     (tmp_path / "README.md").write_text(text + "torch")
-    result = check_file(Found(str(tmp_path / "README.md")), Options(isolated=True))
+    result = check_file(FoundFile(str(tmp_path / "README.md")), Options(isolated=True))
 
     assert "not a notebook: Markdown is read as one if its header has the key" in result.problem
     with pytest.raises(ReadError):
@@ -162,7 +162,7 @@ PERCENT = f"# ---\n# jupyter:\n#   kernelspec: x\n# ---\n\n# %%\n# !pip install 
 def test_commands_in_comments_count_where_notebooks_keep_them_so(text: str, tmp_path: Path) -> None:
     """The versions that they install are those of the Target."""
     (tmp_path / "nb.py").write_text(text)
-    result = check_file(Found(str(tmp_path / "nb.py")), Options(isolated=True))
+    result = check_file(FoundFile(str(tmp_path / "nb.py")), Options(isolated=True))
 
     assert result.checked is not None
     assert result.checked.target.versions["transformers"][:2] == (4, 40)
@@ -173,7 +173,7 @@ def test_commands_in_comments_count_where_notebooks_keep_them_so(text: str, tmp_
 def test_comments_of_ordinary_scripts_are_comments(tmp_path: Path) -> None:
     """A command in a comment of a script installs nothing."""
     (tmp_path / "train.py").write_text(f"# %%\n# !pip install transformers==4.40.0\n# MAGIC %pip install torch==2.2\n{CODE}")
-    result = check_file(Found(str(tmp_path / "train.py")), Options(isolated=True))
+    result = check_file(FoundFile(str(tmp_path / "train.py")), Options(isolated=True))
 
     assert result.checked is not None
     assert result.checked.target.versions["transformers"][0] > 4

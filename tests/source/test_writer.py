@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.source.writer import WriteError, Written, write_file, write_whole
+from mpslint.source.writer import WriteError, WrittenFile, write_file, write_whole
 
 
 def test_mode_and_link_survive(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_mode_and_link_survive(tmp_path: Path) -> None:
     link = tmp_path / "link.py"
     link.symlink_to(real)
 
-    assert write_file(str(link), b"old", b"new") == Written()
+    assert write_file(str(link), b"old", b"new") == WrittenFile()
     assert link.is_symlink()
     assert real.read_bytes() == b"new"
     assert stat.S_IMODE(real.stat().st_mode) == 0o754

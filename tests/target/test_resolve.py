@@ -6,10 +6,10 @@ import pytest
 
 from mpslint.target.packages import needs_of, newest_versions
 from mpslint.target.requirement import Requirement
-from mpslint.target.resolve import NEWEST, Choice, resolve
+from mpslint.target.resolve import NEWEST, VersionChoice, resolve
 
 
-def resolved(*lines: str, installed: dict[str, str] | None = None) -> dict[str, Choice]:
+def resolved(*lines: str, installed: dict[str, str] | None = None) -> dict[str, VersionChoice]:
     """Return what requirements resolve to; `name==1` or `name>=1,<2`, in order."""
     asked = []
     for line in lines:
@@ -61,7 +61,7 @@ def test_python_limits_torch() -> None:
 
 def test_macos_limits_torch() -> None:
     """torch 2.9 needs macOS 14; what is pinned stays as it is."""
-    assert resolved("macos==13.6")["torch"] == Choice((2, 8, 0), "newest that fits macos 13.6")
+    assert resolved("macos==13.6")["torch"] == VersionChoice((2, 8, 0), "newest that fits macos 13.6")
     assert resolved("macos==13.6", "torch==2.12.1")["torch"].version == (2, 12, 1)
     assert resolved("macos==13.6", "torch==2.12.1")["trl"].source == NEWEST
 
@@ -87,7 +87,10 @@ def test_an_environment_counts_where_it_fits() -> None:
     choices = resolved("transformers==4.51.3", "trl", installed={"trl": "1.16.0", "peft": "0.15.0", "torch": "2.8.0"})
 
     assert choices["trl"].version < (0, 25)
-    assert (choices["peft"], choices["torch"]) == (Choice((0, 15, 0), "active environment"), Choice((2, 8, 0), "active environment"))
+    assert (choices["peft"], choices["torch"]) == (
+        VersionChoice((0, 15, 0), "active environment"),
+        VersionChoice((2, 8, 0), "active environment"),
+    )
 
 
 def test_contradicting_pins_stay() -> None:

@@ -11,7 +11,7 @@ from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.pools import Block
 from mpslint.verify.platform import heap_rules, rules_on
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 MB = 2**20
 OLD, NEW = "2.13", "2.14"
@@ -120,7 +120,7 @@ def test_an_empty_tensor_needs_no_buffer() -> None:
 @pytest.mark.parametrize(("ratio", "raises"), [("0.0", False), ("0.1", True), ("", False)])
 def test_a_script_sets_the_limit_before_its_first_tensor(monkeypatch: pytest.MonkeyPatch, ratio: str, raises: bool) -> None:
     """MPS reads PYTORCH_MPS_HIGH_WATERMARK_RATIO when the first buffer is made: 0.0 never raises, and the text tells the limit in force."""
-    late = LateAllocator(Machine(torch=OLD, memory_gb=16))
+    late = LateAllocator(VerifiedMac(torch=OLD, memory_gb=16))
     if ratio:
         monkeypatch.setenv("PYTORCH_MPS_HIGH_WATERMARK_RATIO", ratio)
     late.allocate(MB)
@@ -134,7 +134,7 @@ def test_a_script_sets_the_limit_before_its_first_tensor(monkeypatch: pytest.Mon
 
 def test_without_a_limit_nothing_raises() -> None:
     """PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 lets a run take more than the Mac has."""
-    late = LateAllocator(Machine(torch=NEW, memory_gb=8))
+    late = LateAllocator(VerifiedMac(torch=NEW, memory_gb=8))
     late.rules = rules_on(late.machine, 0.0)
 
     assert late.rules.high_watermark == 0

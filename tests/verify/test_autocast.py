@@ -13,7 +13,7 @@ import torch
 
 from mpslint.verify.child import rig
 from mpslint.verify.emulator.autocast import Autocast, sees_all
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 # Libraries beside torch deprecate each other; that is not ours to fix.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -33,7 +33,7 @@ CASES: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
 
 def peak(task: str, config: dict[str, Any], shape: tuple[int, ...]) -> int:
     """Return the peak of a step under bf16 autocast."""
-    made = rig.Rig(RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16"), Machine())  # type: ignore[arg-type]
+    made = rig.Rig(RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16"), VerifiedMac())  # type: ignore[arg-type]
     made.micro_batch(shape)
     made.cut()
     made.optimizer_step()
@@ -77,7 +77,7 @@ def test_models_whose_casts_are_hidden_are_told() -> None:
 def test_weights_that_are_made_on_the_cpu_wherever_the_model_is_built_are_on_the_device() -> None:
     """wav2vec2's masked_spec_embed is made by torch.Tensor(n): its gradient was refused, so no such run could be verified."""
     spec = RunSpec("x", "ctc", Lengths(4000), config={"model_type": "wav2vec2", **SMALL}, train_batch=2)
-    made = rig.Rig(spec, Machine())
+    made = rig.Rig(spec, VerifiedMac())
     made.micro_batch((2, 4000, 9))
 
     assert all(parameter.is_meta for parameter in made.model.parameters())

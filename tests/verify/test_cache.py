@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.verify.cache import Cache
+from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
 from mpslint.verify.spec import DataSource, Lengths, RunSpec
 
@@ -37,7 +37,7 @@ def test_a_result_is_forgotten_when_what_it_was_read_from_changes(
         monkeypatch.delenv(name, raising=False)
     data = DataSource("cache", "org/data", "text", tokenizer=str(tmp_path / "model"))
     specs = tuple(RunSpec(model, "causal_lm", Lengths(64), data=data) for model in (str(tmp_path / "model"), "org/name"))
-    job, cache = Job("values", specs=specs), Cache(tmp_path / "cache")
+    job, cache = Job("values", specs=specs), ResultsCache(tmp_path / "cache")
     write(place(tmp_path), "one")
     cache.put(job, {"answer": 1})
     assert cache.get(job) == {"answer": 1}

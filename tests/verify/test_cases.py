@@ -12,10 +12,10 @@ from typing import Literal
 
 import pytest
 
-from mpslint.verify.process import Limits
-from mpslint.verify.report import Report
+from mpslint.verify.process import ChildLimits
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 pytest.importorskip("torch")
 FOLDER = Path(__file__).parent / "cases"
@@ -65,14 +65,14 @@ def test_there_are_enough_cases_of_both_kinds() -> None:
     assert sum(case.status == "pass" for case in CASES) >= 15
 
 
-def verified(case: Expected) -> Report:
+def verified(case: Expected) -> VerifyReport:
     """Return the report on one case."""
     backend: Literal["auto", "emulated"] = "auto" if case.values else "emulated"
-    return verify_script(case.path, ScriptOptions(Machine(case.torch, case.memory), backend, limits=Limits(seconds=300)))
+    return verify_script(case.path, ScriptOptions(VerifiedMac(case.torch, case.memory), backend, limits=ChildLimits(seconds=300)))
 
 
 @pytest.fixture(scope="module")
-def reports(request: pytest.FixtureRequest) -> Iterator[dict[Expected, Future[Report]]]:
+def reports(request: pytest.FixtureRequest) -> Iterator[dict[Expected, Future[VerifyReport]]]:
     """Verify all chosen cases, as many at once as there are processors: each runs in processes of its own."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     chosen = [item.callspec.params["case"] for item in items if item.module is request.module and hasattr(item, "callspec")]
@@ -81,7 +81,7 @@ def reports(request: pytest.FixtureRequest) -> Iterator[dict[Expected, Future[Re
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}-{case.status}-torch{case.torch}-{case.memory}GB")
-def test_case_gets_its_verdict_for_its_reason(case: Expected, reports: dict[Expected, Future[Report]]) -> None:
+def test_case_gets_its_verdict_for_its_reason(case: Expected, reports: dict[Expected, Future[VerifyReport]]) -> None:
     """A bad training fails the check that it must, with the right words; a good twin passes."""
     report = reports[case].result()
     said = [f"{check.name}: {check.status}: {check.reason}" for verdict in report.verdicts for check in verdict.checks]

@@ -10,19 +10,19 @@ import pytest
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.session.session import Options as Session
 from mpslint.session.session import check_file
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 from mpslint.target.macs import macs
-from mpslint.verify.cache import Cache
+from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.command import Request, _times
-from mpslint.verify.files import Asked, files
+from mpslint.verify.files import AskedFiles, files
 from mpslint.verify.from_plan import machine_of
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Composition, Estimate
-from mpslint.verify.reading import Reading, runs_of, spec_of
+from mpslint.verify.reading import FileReading, runs_of, spec_of
 from mpslint.verify.record import to_data
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import VerifiedMac
 
 TRAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
@@ -45,7 +45,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def asked_for(path: Path, **target: str) -> Request:
     """A request for a script and a Mac."""
-    return Request(Asked((str(path),), Session(target=target)))
+    return Request(AskedFiles((str(path),), Session(target=target)))
 
 
 def keep_estimate(path: Path, request: Request) -> None:
@@ -55,16 +55,16 @@ def keep_estimate(path: Path, request: Request) -> None:
     assert checked is not None
     machine, _ = machine_of(checked.target)
     spec = spec_of(runs_of(checked)[0], "as written").spec
-    cache = Cache.here()
+    cache = ResultsCache.here()
     cache.put(
         Job("estimate", machine, (spec,), memory_sizes=macs().listed), to_data(Estimate("as written", Composition(2**30, "forward"), 1, 4))
     )
     cache.put(Job("work", machine, (spec,)), to_data(WORK))
 
 
-def report_on(path: Path) -> Report:
+def report_on(path: Path) -> VerifyReport:
     """A report on the script's run."""
-    return Report(str(Found(str(path)).path), Machine(), reading=Reading("Trainer", "macOS"))
+    return VerifyReport(str(FoundFile(str(path)).path), VerifiedMac(), reading=FileReading("Trainer", "macOS"))
 
 
 def test_nothing_is_shown_that_was_not_worked_out(train: Path) -> None:

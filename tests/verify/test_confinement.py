@@ -22,7 +22,7 @@ import pytest
 from mpslint.verify.confinement import choice
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import Room, environment_in
-from mpslint.verify.process import Limits, run
+from mpslint.verify.process import ChildLimits, run
 from tests.verify.escapes import ESCAPES, PRELUDE, RUNNER
 
 pytestmark = pytest.mark.skipif(
@@ -85,7 +85,7 @@ def tried_in(means: Confinement, place: Path) -> dict[str, Outcome]:
         }}))  # fmt: skip
         before = {name: state(*folders) for name, folders in made.items()}
         command = means.command(room, [sys.executable, "-I", "-c", RUNNER, str(asked)], room.folder, scratch, [asked])
-        ended = run(command, scratch, environment_in(room), Limits(seconds=300))
+        ended = run(command, scratch, environment_in(room), ChildLimits(seconds=300))
         assert "ALL DONE" in ended.output, ended
         said = {one["name"]: one for one in map(json.loads, (line[5:] for line in ended.output.splitlines() if line.startswith("SAID ")))}
         changed = {name: "" if state(*folders) == before[name] else "its files" for name, folders in made.items()}

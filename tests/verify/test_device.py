@@ -15,7 +15,7 @@ import torch
 from mpslint.core.finding import ReadError
 from mpslint.verify.child import device
 from mpslint.verify.outcome import StepRecord
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run, decide
 
 GB = 2**30
@@ -38,7 +38,7 @@ def test_recorded_numbers_of_a_leaking_driver_fail() -> None:
     """Readings that were seen on a Mac with changing shapes: live flat, driver up to 20 GB."""
     readings = [min(3 + step, 20) * GB for step in range(18)]
     result = device.measure(SPEC, "mps", 18, silent, replayed(readings))
-    verdict = decide("run", list(check_run(result, Machine(), SPEC, 2000)))
+    verdict = decide("run", list(check_run(result, VerifiedMac(), SPEC, 2000)))
 
     assert [record.driver for record in result.steps] == readings
     assert all(record.loss is not None and record.seconds > 0 for record in result.steps)
@@ -52,7 +52,7 @@ def test_recorded_numbers_of_an_even_run_pass() -> None:
     """Readings of fixed shapes: nothing grows."""
     result = device.measure(SPEC, "mps", 12, silent, replayed([4 * GB] * 12))
 
-    assert decide("run", list(check_run(result, Machine(), SPEC, 2000))).status == "pass"
+    assert decide("run", list(check_run(result, VerifiedMac(), SPEC, 2000))).status == "pass"
     assert result.backend == "mps"
     assert result.versions["torch"] == torch.__version__
 

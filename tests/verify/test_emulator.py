@@ -22,11 +22,11 @@ from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.keys import GraphCache, describe
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.segment import Family
+from mpslint.verify.emulator.segment import SegmentFamily
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import StepRecord
 from mpslint.verify.platform import graph_operators
-from mpslint.verify.spec import DataSource, Evaluation, Lengths, Machine, RunSpec
+from mpslint.verify.spec import DataSource, Evaluation, Lengths, RunSpec, VerifiedMac
 
 # Libraries beside torch deprecate each other; that is not ours to fix.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -44,7 +44,7 @@ def silent(done: int, total: int, record: StepRecord) -> None:
 
 def peak_of(model: str, task: str, shape: tuple[int, ...], **settings: object) -> float:
     """Return the emulated peak of the second step, in MB."""
-    rig = Rig(RunSpec(model, task, Lengths(shape[1]), train_batch=shape[0], **settings), Machine())  # type: ignore[arg-type]
+    rig = Rig(RunSpec(model, task, Lengths(shape[1]), train_batch=shape[0], **settings), VerifiedMac())  # type: ignore[arg-type]
     for _ in range(2):
         rig.discard()
         for _ in range(rig.spec.accumulation):
@@ -74,12 +74,12 @@ def test_peaks_are_what_the_profiler_measured(
 
 def test_a_family_is_what_was_recorded() -> None:
     """Shapes that are worked out have the very numbers that recording them gives."""
-    rig = Rig(SPEC, Machine())
+    rig = Rig(SPEC, VerifiedMac())
     rig.micro_batch((4, 64, 8))
     rig.cut()
     rig.optimizer_step()
     shapes = [shape for shapes in train_shapes(SPEC, 60) for shape in shapes]
-    family = Family(rig.record_first, shapes)
+    family = SegmentFamily(rig.record_first, shapes)
     left = [shape for shape in dict.fromkeys(shapes) if shape not in family.recorded]
 
     assert family.is_fitted
@@ -93,8 +93,8 @@ def test_a_family_is_what_was_recorded() -> None:
 
 def test_padding_to_a_multiple_settles_the_keys() -> None:
     """Dynamic padding goes on making new compiled graphs; multiples of 64 do not."""
-    loose = emulate(SPEC, Machine(), 60, silent)
-    padded = emulate(replace(SPEC, pad_to_multiple_of=64), Machine(), 60, silent)
+    loose = emulate(SPEC, VerifiedMac(), 60, silent)
+    padded = emulate(replace(SPEC, pad_to_multiple_of=64), VerifiedMac(), 60, silent)
 
     assert sum(record.new_graph_keys for record in loose.steps[30:]) > 300
     assert sum(record.new_graph_keys for record in padded.steps[30:]) == 0
@@ -103,7 +103,7 @@ def test_padding_to_a_multiple_settles_the_keys() -> None:
 
 def test_later_torch_compiles_fewer_graphs() -> None:
     """The same run keeps fewer graphs in 2.15 than in 2.13, and fewer there than in 2.5."""
-    counts = [emulate(SPEC, Machine(torch=version), 10, silent).graph_keys for version in ("2.5", "2.13", "2.15")]
+    counts = [emulate(SPEC, VerifiedMac(torch=version), 10, silent).graph_keys for version in ("2.5", "2.13", "2.15")]
 
     assert counts == sorted(counts, reverse=True)
     assert len(set(counts)) == 3
@@ -112,9 +112,9 @@ def test_later_torch_compiles_fewer_graphs() -> None:
 def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None:
     """Kept logits need the device twice over while they are joined; with accumulation steps they go to the host."""
     settings = {"batch": 8, "samples": 24, "keeps_logits": True}
-    kept = emulate(replace(SPEC, evaluation=Evaluation(**settings)), Machine(), 2, silent)  # type: ignore[arg-type]
-    moved = emulate(replace(SPEC, evaluation=Evaluation(**settings, accumulation_steps=1)), Machine(), 2, silent)  # type: ignore[arg-type]
-    plain = emulate(replace(SPEC, evaluation=Evaluation(8, 24)), Machine(), 2, silent)
+    kept = emulate(replace(SPEC, evaluation=Evaluation(**settings)), VerifiedMac(), 2, silent)  # type: ignore[arg-type]
+    moved = emulate(replace(SPEC, evaluation=Evaluation(**settings, accumulation_steps=1)), VerifiedMac(), 2, silent)  # type: ignore[arg-type]
+    plain = emulate(replace(SPEC, evaluation=Evaluation(8, 24)), VerifiedMac(), 2, silent)
 
     assert kept.steps[-1].peak > moved.steps[-1].peak >= plain.steps[-1].peak
     assert moved.steps[-1].host == kept.steps[-1].host > 0
@@ -125,7 +125,7 @@ def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None
 def test_generation_makes_new_graphs_with_every_token() -> None:
     """Each token has a cache one longer, so each compiles graphs of its own;
     nothing of the cache is left at the end."""
-    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), Machine(), 2, silent)
+    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), VerifiedMac(), 2, silent)
     generated = result.steps[-1]
 
     assert generated.what == "generate"
@@ -136,15 +136,15 @@ def test_generation_makes_new_graphs_with_every_token() -> None:
 def test_empty_cache_forgets_graphs_from_2_13_on() -> None:
     """torch_empty_cache_steps frees cached memory in all versions, and compiled graphs from 2.13 on."""
     spec = replace(SPEC, empty_cache_steps=2)
-    late, early = (emulate(spec, Machine(torch=version), 20, silent) for version in ("2.13", "2.12"))
+    late, early = (emulate(spec, VerifiedMac(torch=version), 20, silent) for version in ("2.13", "2.12"))
 
     assert late.graph_keys < early.graph_keys
-    assert late.steps[-1].driver <= emulate(SPEC, Machine(), 20, silent).steps[-1].driver
+    assert late.steps[-1].driver <= emulate(SPEC, VerifiedMac(), 20, silent).steps[-1].driver
 
 
 def test_an_estimate_names_a_batch_for_each_mac() -> None:
     """Bigger Macs take bigger batches; the breakdown adds up to the peak."""
-    found = estimate(replace(SPEC, model="t5-small", config=None, source=Lengths(512)), Machine(), (8, 16, 64))
+    found = estimate(replace(SPEC, model="t5-small", config=None, source=Lengths(512)), VerifiedMac(), (8, 16, 64))
 
     assert sum(found.composition.parts.values()) == found.composition.peak
     batches = [fit.largest_batch for fit in found.fits]

@@ -10,7 +10,7 @@ import pytest
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
-from mpslint.verify.from_plan import Planned
+from mpslint.verify.from_plan import PlannedRun
 from mpslint.verify.reading import runs_of, spec_of
 from mpslint.verify.spec import Frozen
 
@@ -39,7 +39,7 @@ model = get_peft_model(model, LoraConfig(r=4, target_modules={0}))
 """
 
 
-def planned(folder: Path, text: str) -> Planned:
+def planned(folder: Path, text: str) -> PlannedRun:
     """Return the run of a script in a project with a model and data."""
     (folder / "models" / "tiny").mkdir(parents=True)
     (folder / "models" / "tiny" / "config.json").write_text(json.dumps({"model_type": "bert"}))

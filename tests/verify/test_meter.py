@@ -10,7 +10,7 @@ from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 
 def metered(run: object) -> Meter:
@@ -58,7 +58,7 @@ def test_the_step_of_a_small_model(precision: str) -> None:
     """A step of a tiny BERT has its matmuls, its attention and its optimizer, in the dtype that it runs in."""
     config = {"model_type": "bert", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
     spec = RunSpec("tiny", "sequence_classification", Lengths(32), config=config, train_batch=4, train_samples=40, precision=precision)  # type: ignore[arg-type]
-    work = step_work(spec, Machine(torch="2.13", transformers="5.0", accelerate="1.12", macos="26"))
+    work = step_work(spec, VerifiedMac(torch="2.13", transformers="5.0", accelerate="1.12", macos="26"))
 
     parts = {one.part for one in work.operators}
     matmuls = {one.dtype for one in work.operators if one.kind == "matmul" and one.part == "matmul" and one.flop > 1e5}

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.inert import html_text
-from mpslint.estimate.chips import Mac, named_chips
+from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.words import ranged
-from mpslint.verify.outcome import Check, Composition, Evidence, RunResult, StepRecord, Verdict
+from mpslint.verify.outcome import Backing, Check, Composition, RunResult, StepRecord, Verdict
 from mpslint.verify.page import as_page
-from mpslint.verify.reading import Found, Reading
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Machine
+from mpslint.verify.reading import FileReading, ShownFinding
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import VerifiedMac
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 FLAGS = (
@@ -32,15 +32,15 @@ const curve = document.querySelector('polyline.c0'), box = curve.getBoundingClie
 document.title = ['RESULT', innerWidth, document.documentElement.scrollWidth, document.querySelectorAll('svg').length,
   Math.round(box.width), getComputedStyle(document.body).backgroundColor, getComputedStyle(curve).stroke].join('|');
   });</script>"""
-READING = Reading(
+READING = FileReading(
     "Trainer (trainer) at cell 15, line 1", "torch 2.15", ("lengths are drawn",),
-    (Found("MPS101", "fp16-mixed-precision", "error", "z" * 90, "cell 12, line 7", "fp16=False (safe)"),),
+    (ShownFinding("MPS101", "fp16-mixed-precision", "error", "z" * 90, "cell 12, line 7", "fp16=False (safe)"),),
     (), (), (("cell 12", ("@@ -1 +1 @@", "-" + "x" * 200, "+fp16=False")),),
 )  # fmt: skip
 
 browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e8, 3),), 16, 1024, epoch_steps=10)
-MACS = (Mac(named_chips("M4")[0], 16), Mac(named_chips("M4 Pro")[0], 24))
+MACS = (ChipAndMemory(named_chips("M4")[0], 16), ChipAndMemory(named_chips("M4 Pro")[0], 24))
 
 
 def page() -> str:
@@ -62,15 +62,15 @@ def page() -> str:
         RunResult(name, "emulated", steps, Composition(2**31, "forward", {"weights": 2**30}), largest_peak=2**31)
         for name in ("as written", "as rewritten")
     )
-    check = Check("driver memory", "fail", "x" * 90 + " grows", (Evidence("highest", "y" * 90),), line="a/very/long/path/" * 6)
+    check = Check("driver memory", "fail", "x" * 90 + " grows", (Backing("highest", "y" * 90),), line="a/very/long/path/" * 6)
     verdicts = tuple(Verdict(run.name, "fail", "", (check,)) for run in runs)
-    return as_page([Report("a/" * 60 + "train.ipynb", Machine(), runs, verdicts, reading=READING)]) + PROBE
+    return as_page([VerifyReport("a/" * 60 + "train.ipynb", VerifiedMac(), runs, verdicts, reading=READING)]) + PROBE
 
 
 def estimated(peak: int) -> tuple[Forecast, str]:
     """Return the forecast of a run with that peak, and its page."""
     made = replace(forecast(WORK, peak, MACS, {}), advice=("Pad to <64>.",))
-    return made, as_page([Report("train.py", Machine(), reading=READING)], {"train.py": made})
+    return made, as_page([VerifyReport("train.py", VerifiedMac(), reading=READING)], {"train.py": made})
 
 
 def test_the_page_says_how_long_a_step_takes_and_what_to_change() -> None:
@@ -90,7 +90,7 @@ def test_a_time_that_is_not_known_is_not_on_the_page() -> None:
     """Neither where the run fits no Mac, nor where nothing was estimated."""
     _, text = estimated(200 * 2**30)
 
-    assert text == as_page([Report("train.py", Machine(), reading=READING)])
+    assert text == as_page([VerifyReport("train.py", VerifiedMac(), reading=READING)])
 
 
 def opened(folder: Path, width: int, *more: str) -> list[str]:

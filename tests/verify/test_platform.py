@@ -8,7 +8,7 @@ from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
 from mpslint.target.macs import limits
 from mpslint.verify import platform
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 
 def test_graph_cache_shrinks_from_version_to_version() -> None:
@@ -33,16 +33,16 @@ def test_missing_operators_by_version() -> None:
 @pytest.mark.parametrize(
     ("machine", "precision", "does"),
     [
-        (Machine("2.13", 16, "4.57", "1.10"), "fp16", "raises"),
-        (Machine("2.13", 16, "5.23", "1.15"), "fp16", "works"),
-        (Machine("2.6", 16, "5.23", "1.15"), "fp16", "raises"),
-        (Machine("2.13", 16, "4.57", "1.10"), "bf16", "ignored"),
-        (Machine("2.13", 16, "4.53", "1.15"), "bf16", "raises"),
-        (Machine("2.13", 16, "5.23", "1.15"), "bf16", "works"),
-        (Machine("2.13", 16, "4.50", "0.25"), "fp16", "wrong"),
+        (VerifiedMac("2.13", 16, "4.57", "1.10"), "fp16", "raises"),
+        (VerifiedMac("2.13", 16, "5.23", "1.15"), "fp16", "works"),
+        (VerifiedMac("2.6", 16, "5.23", "1.15"), "fp16", "raises"),
+        (VerifiedMac("2.13", 16, "4.57", "1.10"), "bf16", "ignored"),
+        (VerifiedMac("2.13", 16, "4.53", "1.15"), "bf16", "raises"),
+        (VerifiedMac("2.13", 16, "5.23", "1.15"), "bf16", "works"),
+        (VerifiedMac("2.13", 16, "4.50", "0.25"), "fp16", "wrong"),
     ],
 )
-def test_precision_depends_on_three_versions(machine: Machine, precision: str, does: str) -> None:
+def test_precision_depends_on_three_versions(machine: VerifiedMac, precision: str, does: str) -> None:
     """The same setting raises, is ignored or works, by the versions of torch, transformers and accelerate."""
     assert platform.precision_outcome("trainer", precision, machine).does == does
 
@@ -58,7 +58,7 @@ def test_limits_of_known_and_unknown_macs() -> None:
     assert limits(4).recommended / 2**30 == pytest.approx(4 * 2 / 3, rel=1e-3)
     assert limits(64).recommended == 48 * 2**30
     assert limits(96, (26,)) == limits(96)
-    assert platform.limits_of(Machine(macos="26"), 32) == limits(32, (26,))
+    assert platform.limits_of(VerifiedMac(macos="26"), 32) == limits(32, (26,))
 
 
 def test_special_cases_are_gated_by_version() -> None:

@@ -14,12 +14,12 @@ import pytest
 
 from mpslint.verify import process, work
 from mpslint.verify.confinement.room import Room, environment_in
-from mpslint.verify.process import KEPT_OUTPUT, MARK, Ended, Limits, processes, run
+from mpslint.verify.process import KEPT_OUTPUT, MARK, ChildEnd, ChildLimits, processes, run
 
 
-def bounded(code: str, folder: Path, **limits: float) -> Ended:
+def bounded(code: str, folder: Path, **limits: float) -> ChildEnd:
     """Run Python code within limits."""
-    bounds = Limits(**{"seconds": 60.0, **limits})  # type: ignore[arg-type]
+    bounds = ChildLimits(**{"seconds": 60.0, **limits})  # type: ignore[arg-type]
     return run([sys.executable, "-c", code], folder, dict(os.environ), bounds)
 
 
@@ -203,6 +203,6 @@ def test_the_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     for number in range(100):
         (tmp_path / f"before{number}").write_text("x")
     line = [sys.executable, "-c", f"import time\n{code}\ntime.sleep(60)"]
-    ended = process.run(line, tmp_path, dict(os.environ), Limits(seconds=60, **limits), scratch=[tmp_path])
+    ended = process.run(line, tmp_path, dict(os.environ), ChildLimits(seconds=60, **limits), scratch=[tmp_path])
 
     assert said in ended.stopped

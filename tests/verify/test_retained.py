@@ -21,7 +21,7 @@ from mpslint.verify.emulator.pools import Block
 from mpslint.verify.emulator.watch import Watch
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import heap_rules
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.verdict import check_run
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -46,14 +46,14 @@ SEED = RunSpec(
 
 def emulated(spec: RunSpec, version: str) -> RunResult:
     """Return 40 steps on a Mac with 8 GB, and more where memory may run out."""
-    return emulate(spec, Machine(version, 8, "5.23", "1.15"), 40, lambda done, total, record: None)
+    return emulate(spec, VerifiedMac(version, 8, "5.23", "1.15"), 40, lambda done, total, record: None)
 
 
 def test_every_new_length_keeps_the_gradient_of_the_embedding() -> None:
     """Up to torch 2.12 a graph of each length keeps vocabulary x width x 4 bytes, until the Mac's memory is full."""
     result = emulated(SEED, "2.12")
     kept = {one.operator: one for one in result.retained}
-    check = next(check for check in check_run(result, Machine("2.12", 8), SEED, SEED.steps) if check.name == "driver memory")
+    check = next(check for check in check_run(result, VerifiedMac("2.12", 8), SEED, SEED.steps) if check.name == "driver memory")
 
     assert kept["embedding_dense_backward"].largest == ROWS * WIDTH * 4
     assert result.out_of_memory > 40
@@ -72,7 +72,7 @@ def test_the_run_lives_where_nothing_is_kept(spec: RunSpec, version: str) -> Non
     result = emulated(spec, version)
 
     assert (result.out_of_memory, result.failure) == (0, "")
-    assert all(check.status == "pass" for check in check_run(result, Machine(version, 8), spec, spec.steps))
+    assert all(check.status == "pass" for check in check_run(result, VerifiedMac(version, 8), spec, spec.steps))
 
 
 def grown(version: str, lengths: list[int]) -> AllocatorModel:
@@ -135,7 +135,7 @@ def test_the_whole_cache_is_released_before_memory_runs_out() -> None:
 def test_a_small_run_is_given_as_a_range() -> None:
     """Below 2 GiB one heap more or less decides, and the driver needs some memory itself."""
     steps = tuple(StepRecord(number, live=MB, blocks=2 * MB, peak=3 * MB, driver=40 * MB) for number in range(1, 21))
-    checks = check_run(RunResult("run", "emulated", steps, driver_peak=40 * MB), Machine("2.12", 16), None, 100)
+    checks = check_run(RunResult("run", "emulated", steps, driver_peak=40 * MB), VerifiedMac("2.12", 16), None, 100)
     shown = {item.label: item.value for check in checks for item in check.evidence}
 
     assert shown["on a Mac"] == "between 26.0 MiB and 1.1 GiB"

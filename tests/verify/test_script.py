@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.verify.process import Limits
-from mpslint.verify.report import Report
+from mpslint.verify.process import ChildLimits
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 
 pytest.importorskip("torch")
@@ -81,15 +81,15 @@ if __name__ == "__main__":
 """
 
 
-def verify(folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 180) -> Report:
+def verify(folder: Path, code: str, backend: str = "emulated", arguments: tuple[str, ...] = (), seconds: float = 180) -> VerifyReport:
     """Verify code as a script."""
     path = folder / "train.py"
     path.write_text(code, encoding="utf-8")
-    options = ScriptOptions(backend=backend, arguments=arguments, limits=Limits(seconds=seconds))  # type: ignore[arg-type]
+    options = ScriptOptions(backend=backend, arguments=arguments, limits=ChildLimits(seconds=seconds))  # type: ignore[arg-type]
     return verify_script(path, options)
 
 
-def reasons(report: Report) -> str:
+def reasons(report: VerifyReport) -> str:
     """Return all that a report says, for messages of failed tests."""
     return "\n".join([report.problem, *(f"{c.status} {c.name}: {c.reason}" for v in report.verdicts for c in v.checks)])
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.finding import ReadError, UsageError
-from mpslint.verify.cache import Cache
+from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
 from mpslint.verify.record import from_data, to_data, to_json
-from mpslint.verify.spec import DataSource, Evaluation, Lengths, Machine, RunSpec, read_pair
+from mpslint.verify.spec import DataSource, Evaluation, Lengths, RunSpec, VerifiedMac, read_pair
 
 SPEC = RunSpec(
     "t5-small",
@@ -83,7 +83,7 @@ def test_lengths_know_whether_they_vary() -> None:
 
 def test_a_machine_compares_only_known_versions() -> None:
     """Versions that are not known are left out."""
-    assert Machine(torch="2.13.0+cpu", transformers="5.1").versions() == {"torch": (2, 13, 0), "transformers": (5, 1)}
+    assert VerifiedMac(torch="2.13.0+cpu", transformers="5.1").versions() == {"torch": (2, 13, 0), "transformers": (5, 1)}
 
 
 def test_a_changed_data_file_makes_a_cached_result_stale(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_changed_data_file_makes_a_cached_result_stale(tmp_path: Path) -> None
     data = tmp_path / "train.jsonl"
     data.write_text('{"text": "a"}\n')
     spec = RunSpec("t5-small", "causal_lm", Lengths(8), data=DataSource("files", str(data), "text"))
-    cache, job = Cache(tmp_path / "cache"), Job("emulate", specs=(spec,))
+    cache, job = ResultsCache(tmp_path / "cache"), Job("emulate", specs=(spec,))
     cache.put(job, {"steps": 1})
     assert cache.get(job) == {"steps": 1}
 

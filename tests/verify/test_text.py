@@ -7,9 +7,9 @@ import io
 from rich.console import Console
 
 from mpslint.verify.matrix import conclude, ladder
-from mpslint.verify.outcome import Check, Evidence, RunResult, StepRecord, Verdict
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.outcome import Backing, Check, RunResult, StepRecord, Verdict
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import print_report
 
 GIB = 2**30
@@ -21,10 +21,10 @@ def test_a_matrix_fits_100_columns() -> None:
     rungs = list(ladder(RunSpec("t5-small", "seq2seq_lm", source=Lengths(1024, 380), target=Lengths(128, 28))))
     runs = tuple(RunResult(rung.spec.name, "emulated", steps, largest_peak=300 * GIB) for rung in rungs)
     check = Check(
-        "driver memory", "fail", "predicted driver memory grows from 10.5 GiB to 41.3 GiB " * 3, (Evidence("predicted by", "MPS301"),)
+        "driver memory", "fail", "predicted driver memory grows from 10.5 GiB to 41.3 GiB " * 3, (Backing("predicted by", "MPS301"),)
     )
     verdicts = tuple(Verdict(run.name, "fail", "", (check,)) for run in runs)
-    report = Report("t5-small", Machine(), runs, verdicts, (conclude({"A": [check], "B": []}, None),), settings={"matrix": True})
+    report = VerifyReport("t5-small", VerifiedMac(), runs, verdicts, (conclude({"A": [check], "B": []}, None),), settings={"matrix": True})
     written = io.StringIO()
     print_report(report, Console(file=written, width=100, force_terminal=True, color_system=None))
     lines = written.getvalue().splitlines()

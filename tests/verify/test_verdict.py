@@ -14,15 +14,15 @@ from mpslint.source.reader import read
 from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
 from mpslint.verify.page import as_page
 from mpslint.verify.page_reading import reading_sections
-from mpslint.verify.reading import Found, Reading, found
-from mpslint.verify.report import Report
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.reading import FileReading, ShownFinding, found
+from mpslint.verify.report import VerifyReport
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import print_report, sparkline
 from mpslint.verify.values import judge_values
 from mpslint.verify.verdict import check_run, decide, size
 
 MB, GB = 2**20, 2**30
-MACHINE = Machine("2.13", 16, "5.23", "1.15")
+MACHINE = VerifiedMac("2.13", 16, "5.23", "1.15")
 SPEC = RunSpec("gpt2", "causal_lm", Lengths(512))
 
 
@@ -77,7 +77,7 @@ def test_a_matrix_fits_a_terminal() -> None:
         "E a little evaluation",
         "as written",
     )
-    report = Report("train.py", MACHINE, tuple(replace(run(), name=name) for name in names), settings={"matrix": True})
+    report = VerifyReport("train.py", MACHINE, tuple(replace(run(), name=name) for name in names), settings={"matrix": True})
     console = Console(width=100, record=True, file=io.StringIO())
     print_report(report, console)
     lines = console.export_text().splitlines()
@@ -97,7 +97,7 @@ def test_look_alikes_pass() -> None:
 def test_precision_is_judged_by_the_versions_in_force() -> None:
     """fp16 works with late versions and raises with early ones."""
     spec = replace(SPEC, precision="fp16")
-    early = Machine("2.13", 16, "4.57", "1.10")
+    early = VerifiedMac("2.13", 16, "4.57", "1.10")
 
     assert failed(run(), spec) == {}
     assert "fp16 mixed precision requires a GPU" in next(
@@ -152,7 +152,7 @@ def test_values_before_and_after() -> None:
 def test_a_report_answers_for_all_its_runs() -> None:
     """The worst verdict counts, so a run that passes only as it is rewritten fails; values that differ fail too; exit codes follow."""
     bad, good = Verdict("as written", "fail", ""), Verdict("as rewritten", "pass", "")
-    report = Report("x", MACHINE, (run(),), (bad, good))
+    report = VerifyReport("x", MACHINE, (run(),), (bad, good))
 
     assert (report.status, report.exit_code()) == ("fail", 1)
     both = replace(report, verdicts=(good, good))
@@ -168,18 +168,18 @@ def test_a_report_answers_for_all_its_runs() -> None:
 
 def test_words_promise_no_more_than_was_run() -> None:
     """Emulated is a prediction; only a run on MPS is called measured on MPS."""
-    assert "not measured" in Report("x", MACHINE, (run(),)).basis
-    assert "measured on MPS" not in Report("x", MACHINE, (run(),)).basis
+    assert "not measured" in VerifyReport("x", MACHINE, (run(),)).basis
+    assert "measured on MPS" not in VerifyReport("x", MACHINE, (run(),)).basis
     real = replace(run(), backend="mps", versions={"torch": "2.15", "chip": "arm"})
-    assert Report("x", MACHINE, (real,)).basis == "measured on MPS (arm, torch 2.15)"
-    assert "not of MPS" in Report("x", MACHINE, (replace(run(), backend="cuda"),)).basis
+    assert VerifyReport("x", MACHINE, (real,)).basis == "measured on MPS (arm, torch 2.15)"
+    assert "not of MPS" in VerifyReport("x", MACHINE, (replace(run(), backend="cuda"),)).basis
 
 
 def test_a_page_is_one_file_and_escapes_what_it_shows() -> None:
     """No scripts, no links to elsewhere; text from a run cannot become HTML."""
-    found = Found("MPS1", "<u>", "error", "<script>", "line 1")
-    reading = Reading("<u>", "<u>", ("<u>",), (found,), ("<u>",), (found,), (("<u>", ("+<u>",)),))
-    report = Report("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),), reading=reading)
+    found = ShownFinding("MPS1", "<u>", "error", "<script>", "line 1")
+    reading = FileReading("<u>", "<u>", ("<u>",), (found,), ("<u>",), (found,), (("<u>", ("+<u>",)),))
+    report = VerifyReport("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),), reading=reading)
     page = as_page([report, report])
 
     assert "<b>x</b>" not in page
@@ -202,7 +202,7 @@ def test_the_page_names_notes_last_and_says_how_each_is_mended() -> None:
     manual, safe = Fix(Safety.MANUAL, "Take it away."), Fix(Safety.SAFE, "fp16=False", ())
     rows = [(Severity.NOTE, None), (Severity.ERROR, manual), (Severity.WARNING, safe)]
     findings = [Finding(f"MPS10{n}", "x", severity, "y", Span(2 * n, 2 * n + 1), "", fix) for n, (severity, fix) in enumerate(rows)]
-    page = "".join(reading_sections(Reading("run", "torch", findings=tuple(found(document, finding) for finding in findings))))
+    page = "".join(reading_sections(FileReading("run", "torch", findings=tuple(found(document, finding) for finding in findings))))
 
     assert re.findall(r"MPS\d+", page) == ["MPS101", "MPS102", "MPS100"]
     assert "By hand: Take it away.</span>" in page

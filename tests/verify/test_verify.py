@@ -9,7 +9,7 @@ import pytest
 from mpslint.verify import verify
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Check, RunResult, StepRecord
-from mpslint.verify.process import Limits
+from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import to_data
 from mpslint.verify.spec import Lengths, RunSpec
 from mpslint.verify.work import Answer, do_jobs
@@ -87,7 +87,7 @@ def test_one_process_does_several_jobs() -> None:
     good = RunSpec("tiny", "sequence_classification", Lengths(8), config={**bert, "vocab_size": 50}, train_batch=2)
     bad = replace(good, config={"model_type": "no-such-model"})
     jobs = [(Job("emulate", specs=(one,), steps=2), one.model) for one in (good, bad)]
-    done, failed = do_jobs(jobs, Limits(seconds=120))
+    done, failed = do_jobs(jobs, ChildLimits(seconds=120))
 
     assert len(done.data["steps"]) == 2
     assert "no-such-model" in failed.problem

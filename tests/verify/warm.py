@@ -23,13 +23,13 @@ from mpslint.verify.child import __main__ as child
 from mpslint.verify.child.dynamo import leave_compiler_out
 from mpslint.verify.emulator.accumulate import last_reference
 from mpslint.verify.job import Job
-from mpslint.verify.process import Ended, Limits
+from mpslint.verify.process import ChildEnd, ChildLimits
 from mpslint.verify.record import to_json
 
 SECONDS = 90.0
 
 
-def forked(job: Job, limits: Limits, progress: Any = None, name: str = "", lodging: work.Lodging | None = None) -> work.Answer:
+def forked(job: Job, limits: ChildLimits, progress: Any = None, name: str = "", lodging: work.Lodging | None = None) -> work.Answer:
     """Have one job done in a fork of this process."""
     assert lodging is not None
     with tempfile.TemporaryDirectory() as place, work.Results(Path(place) / "result.jsonl", None, name) as results:
@@ -48,7 +48,7 @@ def forked(job: Job, limits: Limits, progress: Any = None, name: str = "", lodgi
                 break
             time.sleep(0.02)
         results.read()
-        return work._answer(results, Ended(os.waitstatus_to_exitcode(ended[1]), "", output.read_text(errors="replace"), 0.0))
+        return work._answer(results, ChildEnd(os.waitstatus_to_exitcode(ended[1]), "", output.read_text(errors="replace"), 0.0))
 
 
 def _child(arguments: list[str], output: Path, environment: Mapping[str, str]) -> None:
@@ -89,7 +89,7 @@ def main() -> None:
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:
-        report = verify_module.verify_script(Path(line.strip()), verify_module.ScriptOptions(limits=Limits(seconds=SECONDS)))
+        report = verify_module.verify_script(Path(line.strip()), verify_module.ScriptOptions(limits=ChildLimits(seconds=SECONDS)))
         checks = [(check.name, check.status, f"{check.reason} {check.line}") for verdict in report.verdicts for check in verdict.checks]
         sys.stdout.write(json.dumps({"status": report.status, "problem": report.problem, "checks": checks}) + "\n")
         sys.stdout.flush()

@@ -6,14 +6,14 @@ A notebook's annotation stands on the line of the .ipynb file, as the diff shows
 from __future__ import annotations
 
 from mpslint.core.inert import inert_lines
-from mpslint.report.records import Report, advice, cell_words, notice_words, notices, records
+from mpslint.report.records import CheckReport, advice, cell_words, notice_words, notices, records
 from mpslint.session.view import FindingView
 from mpslint.source.document import Place
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return one workflow command for each finding and for each part that was not read."""
     lines = [_of_finding(record.path, record.finding) for record in records(report)]
     for notice in notices(report):

@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 from mpslint.core.inert import inert_json
-from mpslint.report.records import Report, notice_words, notices, records, sentence
+from mpslint.report.records import CheckReport, notice_words, notices, records, sentence
 
 SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return a JSON list with one entry for each finding and for each part that was not read."""
     rows = []
     for record in records(report):

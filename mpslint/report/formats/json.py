@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mpslint.report.machine import report_text
-from mpslint.report.records import Report
+from mpslint.report.records import CheckReport
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return the report as JSON."""
     return report_text(report.files)

@@ -7,13 +7,13 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from mpslint.core.inert import inert_lines, without_commands
-from mpslint.report.records import Notice, Record, Report, advice, cell_words, notices, path_from, records
+from mpslint.report.records import CheckReport, Notice, Record, advice, cell_words, notices, path_from, records
 from mpslint.source.document import Place
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return the XML; a file without findings is a case that passes."""
     top = ET.Element("testsuites", name="mpslint")
     found: dict[str, list[Record]] = {path_from(report.root, file.path): [] for file in report.files}

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from mpslint.core.inert import inert
-from mpslint.report.records import LEVELS, Notice, Record, Report, cell_words, notices, path_from, records
+from mpslint.report.records import LEVELS, CheckReport, Notice, Record, cell_words, notices, path_from, records
 from mpslint.report.text import counted
 from mpslint.session.view import FindingView, said_once
 from mpslint.source.document import Place
@@ -19,7 +19,7 @@ LONGEST = 60_000
 _CODE = re.compile(r"(`[^`]*`)")
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return the report, cut where a comment could not hold it."""
     found, unread = list(records(report)), list(notices(report))
     lines = [MARK, f"### mpslint: {_headline(report, found)}", ""]
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _headline(report: Report, found: list[Record]) -> str:
+def _headline(report: CheckReport, found: list[Record]) -> str:
     read = sum(1 for file in report.files if not file.problem)
     if not found:
         return f"nothing wrong for MPS in {counted(read, 'file')}"
@@ -42,7 +42,7 @@ def _headline(report: Report, found: list[Record]) -> str:
     return f"{counts}{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "")
 
 
-def _causes(report: Report) -> Iterator[tuple[str, FindingView, int]]:
+def _causes(report: CheckReport) -> Iterator[tuple[str, FindingView, int]]:
     """Yield each path, what is found there, and at how many more places the very same is found."""
     for file in report.files:
         for finding, others in said_once(file.findings):

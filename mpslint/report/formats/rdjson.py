@@ -8,17 +8,17 @@ from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.links import HOME, rule_url
-from mpslint.report.records import Notice, Record, Report, notice_words, notices, records, sentence
+from mpslint.report.records import CheckReport, Notice, Record, notice_words, notices, records, sentence
 from mpslint.session.session import Options, read_bytes
 from mpslint.session.view import EditView, FindingView
 from mpslint.source.document import Place
-from mpslint.source.files import Found
+from mpslint.source.files import FoundFile
 
 SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 NOTEBOOK = "notebook"
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return one diagnostic for each finding and for each part that was not read."""
     lines = {file.path: _lines(file.path) for file in report.files if file.findings}
     found = [_of_finding(record, lines[record.file.path]) for record in records(report)]
@@ -30,7 +30,7 @@ def render(report: Report) -> str:
 def _lines(path: str) -> list[str]:
     """Return the lines of a file, as the format counts columns in bytes; none of standard input, or of a file that has gone."""
     try:
-        return read_bytes(Found(path), Options()).decode("utf-8").splitlines()
+        return read_bytes(FoundFile(path), Options()).decode("utf-8").splitlines()
     except (ReadError, UnicodeDecodeError):
         return []
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from mpslint import __version__
 from mpslint.core.inert import inert_json
 from mpslint.core.links import HOME, rule_url
-from mpslint.report.records import LEVELS, Notice, Record, Report, advice, notice_words, notices, records, sentence
+from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, records, sentence
 from mpslint.report.rule_page import FAMILIES, rule_page, worst_of
 from mpslint.rule.rule import Rule
 from mpslint.session.view import EditView
@@ -31,7 +31,7 @@ MOST_BYTES = 10_000_000
 KINDS_OF_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 
 
-def render(report: Report) -> str:
+def render(report: CheckReport) -> str:
     """Return one SARIF log with one run, which GitHub takes: of more findings than it accepts, the worst."""
     found, unread = list(records(report)), list(notices(report))
     by_severity = sorted(found, key=lambda record: LEVELS.index(record.finding.severity))
@@ -49,7 +49,7 @@ def _is_too_large(text: str) -> bool:
     return len(data) > MOST_BYTES and len(gzip.compress(data)) > MOST_BYTES
 
 
-def _log(report: Report, kept: Sequence[Record], unread: Sequence[Notice], left_out: int) -> str:
+def _log(report: CheckReport, kept: Sequence[Record], unread: Sequence[Notice], left_out: int) -> str:
     indexes = {rule.id: index for index, rule in enumerate(report.rules)}
     notifications = [*(_notification(notice) for notice in unread), *([_left_out(left_out)] if left_out else [])]
     run = {

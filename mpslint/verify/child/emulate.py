@@ -19,10 +19,10 @@ from mpslint.verify.child.rig import NothingTrainedError, Rig
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
 from mpslint.verify.emulator.keys import Call
 from mpslint.verify.emulator.replay import Replay, base
-from mpslint.verify.emulator.segment import Family, Segment
+from mpslint.verify.emulator.segment import Segment, SegmentFamily
 from mpslint.verify.outcome import Composition, RunResult, StepRecord, What
 from mpslint.verify.platform import is_at_least, precision_outcome, rules_on
-from mpslint.verify.spec import Evaluation, Machine, RunSpec
+from mpslint.verify.spec import Evaluation, RunSpec, VerifiedMac
 
 Progress = Callable[[int, int, StepRecord], None]
 MOST_EVALUATION_BATCHES = 400
@@ -33,7 +33,7 @@ SECONDS_MORE = 40.0
 
 
 @dataclass(slots=True)
-class Keys:
+class GraphKeys:
     """The keys seen so far, and how many of a step's are new;
     empty_cache() forgets the compiled graphs of late torch."""
 
@@ -51,7 +51,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedGraphs:
     """The compiled graphs by the end of the run that the user means to do, and the bytes they keep."""
 
     graphs: int
@@ -61,7 +61,7 @@ class Planned:
 class EmulatedRun:
     """The segments of one spec, and what playing them one after the other gives."""
 
-    def __init__(self, spec: RunSpec, machine: Machine) -> None:
+    def __init__(self, spec: RunSpec, machine: VerifiedMac) -> None:
         self.uncertain: list[str] = []
         self.remarks: list[str] = []
         spec, said = with_own_lengths(spec)
@@ -75,7 +75,7 @@ class EmulatedRun:
             spec = replace(spec, precision="no")
         self.spec, self.machine = spec, machine
         self.rig = Rig(spec, machine)
-        self.keys = Keys()
+        self.keys = GraphKeys()
         self.exhausted, self.failure = 0, ""
         self.model = AllocatorModel(rules_on(machine, spec.high_watermark))
         self.replay = Replay(self.model)
@@ -98,10 +98,10 @@ class EmulatedRun:
             self.exhausted, self.failure = 1, "MPS backend out of memory: the weights and the optimizer's state do not fit"
             wanted = [worst]
         optimizer = rig.record_optimizer(worst if self.exhausted else order[0][0])
-        first = Family(rig.record_first, wanted)
-        later = Family(rig.record_next, wanted) if spec.accumulation > 1 else first
+        first = SegmentFamily(rig.record_first, wanted)
+        later = SegmentFamily(rig.record_next, wanted) if spec.accumulation > 1 else first
         largest = self._largest(worst, first, later, optimizer)
-        planned = Planned(len(self.keys.graphs), self.model.retained)
+        planned = PlannedGraphs(len(self.keys.graphs), self.model.retained)
         if not self.exhausted:
             play = self._play(order[:steps], first, later, optimizer, steps, progress)
             self._until_exhausted(play, records)
@@ -152,14 +152,21 @@ class EmulatedRun:
             self.failure = str(error)
             self.exhausted = sum(record.what == "train" for record in records) + 1
 
-    def _may_run_out(self, planned: Planned, largest: Replay, first: Family) -> bool:
+    def _may_run_out(self, planned: PlannedGraphs, largest: Replay, first: SegmentFamily) -> bool:
         """Return whether what graphs keep by the end of the run may pass the limit together with the highest peak."""
         if self.exhausted or not self.model.rules.high_watermark or not first.is_fitted or planned.retained <= self.model.retained:
             return False
         return planned.retained + max(largest.highest, self.model.peak - self.model.retained) > self.model.rules.high_watermark
 
     def _play(
-        self, order: list[list[Shape]], first: Family, later: Family, optimizer: Segment, steps: int, progress: Progress, done: int = 0
+        self,
+        order: list[list[Shape]],
+        first: SegmentFamily,
+        later: SegmentFamily,
+        optimizer: Segment,
+        steps: int,
+        progress: Progress,
+        done: int = 0,
     ) -> Iterator[StepRecord]:
         spec, replay = self.spec, self.replay
         evaluation = Evaluator(self) if spec.evaluation is not None else None
@@ -209,7 +216,7 @@ class EmulatedRun:
             self.keys.graphs.clear()
             self.model.release_graphs()
 
-    def _largest(self, worst: Shape, first: Family, later: Family, optimizer: Segment) -> Replay:
+    def _largest(self, worst: Shape, first: SegmentFamily, later: SegmentFamily, optimizer: Segment) -> Replay:
         """Return a replay of a step whose every sample is as long as allowed:
         the peak that the user must have room for."""
         replay = Replay()
@@ -223,12 +230,12 @@ class EmulatedRun:
             return self.replay
         return replay
 
-    def _planned(self, first: Family, later: Family, records: list[StepRecord]) -> Planned:
+    def _planned(self, first: SegmentFamily, later: SegmentFamily, records: list[StepRecord]) -> PlannedGraphs:
         """Return the graph keys by the end of the run that the user means to do, and what they keep."""
         known, played = set(self.keys.graphs), sum(record.what == "train" for record in records)
         if not first.is_fitted or self.spec.empty_cache_steps or self.spec.steps <= played:
             count = max(len(known), self.keys.ever if self.spec.empty_cache_steps else 0)
-            return Planned(count, self.model.retained)
+            return PlannedGraphs(count, self.model.retained)
         shapes: set[Shape] = set()
         source = epoch(self.spec, self.spec.seed)
         for group in itertools.islice(source, self.spec.steps * self.spec.accumulation):
@@ -237,9 +244,9 @@ class EmulatedRun:
                 break
         for shape in shapes:
             known |= first.keys_at(shape)[1]
-        return Planned(len(known), self.rig.watch.keys.kept_by(known))
+        return PlannedGraphs(len(known), self.rig.watch.keys.kept_by(known))
 
-    def _notes(self, first: Family) -> Iterator[str]:
+    def _notes(self, first: SegmentFamily) -> Iterator[str]:
         yield from self.remarks
         if first.is_fitted:
             yield f"worked out exactly from {len(first.recorded)} recorded batch shapes"
@@ -262,7 +269,7 @@ class Evaluator:
             run.uncertain.append(f"evaluation was cut to {self.count} of {batches} batches")
         groups = self._groups()
         self.shapes = [shape_of(spec, group) for group in groups]
-        self.family = Family(lambda shape: record_forward(run.rig, shape), self.shapes)
+        self.family = SegmentFamily(lambda shape: record_forward(run.rig, shape), self.shapes)
 
     def _groups(self) -> list[list[tuple[int, ...]]]:
         from mpslint.verify.child.batches import samples
@@ -295,7 +302,7 @@ class Evaluator:
         batch, prompt = self.shapes[0][0], self.shapes[0][1]
         limit = max(2, self.evaluation.generation_limit)
         shapes = [(batch, prompt, past) for past in range(1, limit)]
-        family = Family(lambda shape: record_token(run.rig, shape, beams), shapes)
+        family = SegmentFamily(lambda shape: record_token(run.rig, shape, beams), shapes)
         replay.start_peak()
         new = [0, 0]
         for shape in shapes:
@@ -311,7 +318,7 @@ def shapes_text(shapes: list[Shape]) -> str:
     return ", ".join(" x ".join(map(str, shape)) for shape in shapes)
 
 
-def emulate(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> RunResult:
+def emulate(spec: RunSpec, machine: VerifiedMac, steps: int, progress: Progress) -> RunResult:
     """Return what `steps` optimizer steps of a run would do on the machine."""
     try:
         return EmulatedRun(spec, machine).run(steps, progress)

@@ -9,16 +9,16 @@ from mpslint.verify.child.batches import worst_shape
 from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.replay import Replay, base
-from mpslint.verify.emulator.segment import Family, Segment
+from mpslint.verify.emulator.segment import Segment, SegmentFamily
 from mpslint.verify.outcome import Composition, Estimate, Fit
 from mpslint.verify.platform import limits_of
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 
 BATCHES = (1, 2, 3, 4, 5, 6, 8, 12)
 MOST = 4096
 
 
-def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
+def estimate(spec: RunSpec, machine: VerifiedMac, sizes: Sequence[int]) -> Estimate:
     """Return the peak of a step with the longest samples, by category, and how Macs of the given sizes take it."""
     spec, _ = with_own_lengths(spec)
     rig = Rig(spec, machine)
@@ -27,8 +27,8 @@ def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
     rig.cut()
     rig.optimizer_step()
     initial = rig.cut()
-    first = Family(rig.record_first, shapes)
-    later = Family(rig.record_next, shapes) if spec.accumulation > 1 else None
+    first = SegmentFamily(rig.record_first, shapes)
+    later = SegmentFamily(rig.record_next, shapes) if spec.accumulation > 1 else None
     optimizer = rig.record_optimizer(shapes[0])
 
     def peak(batch: int) -> Replay:
@@ -47,7 +47,9 @@ def estimate(spec: RunSpec, machine: Machine, sizes: Sequence[int]) -> Estimate:
     )
 
 
-def _played(spec: RunSpec, weights: int, initial: Segment, first: Family, later: Family | None, optimizer: Segment, batch: int) -> Replay:
+def _played(
+    spec: RunSpec, weights: int, initial: Segment, first: SegmentFamily, later: SegmentFamily | None, optimizer: Segment, batch: int
+) -> Replay:
     """Return one optimizer step of the given micro-batch, played; a second micro-batch stands for all later ones."""
     replay = Replay()
     base(replay, weights, initial)
@@ -59,7 +61,7 @@ def _played(spec: RunSpec, weights: int, initial: Segment, first: Family, later:
     return replay
 
 
-def _fit(machine: Machine, size: int, own: int, peak: Callable[[int], Replay]) -> Fit:
+def _fit(machine: VerifiedMac, size: int, own: int, peak: Callable[[int], Replay]) -> Fit:
     """Return how a Mac takes the run, and the largest micro-batch whose peak leaves it some room."""
     bounds = limits_of(machine, size)
     room = bounds.recommended - bounds.reserve

@@ -8,7 +8,7 @@ import os
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.pools import Block
 from mpslint.verify.platform import rules_on
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 WATERMARK = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 
@@ -16,7 +16,7 @@ WATERMARK = "PYTORCH_MPS_HIGH_WATERMARK_RATIO"
 class LateAllocator(AllocatorModel):
     """The allocator as the code sets it up: MPS reads its limit from the environment when the first buffer is made."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: VerifiedMac) -> None:
         super().__init__(rules_on(machine))
         self.machine, self._is_started = machine, False
 

@@ -24,7 +24,7 @@ from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.segment import Segment
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 
 HALF = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -40,7 +40,7 @@ class Rig:
     """One run set up on meta tensors. These ignore torch's autocast, so the emulator has its own; a model whose casts that does not see
     is set up on fake CPU tensors, which take four times as long."""
 
-    def __init__(self, spec: RunSpec, machine: Machine, *, reduced: bool = False) -> None:
+    def __init__(self, spec: RunSpec, machine: VerifiedMac, *, reduced: bool = False) -> None:
         self.spec = spec
         self.config = make_config(spec, reduced=reduced)
         self.memory = LiveMemory()

@@ -12,9 +12,9 @@ from mpslint.verify.child.batches import Shape, epoch, shape_of, train_shapes
 from mpslint.verify.child.lengths import with_own_lengths
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.meter import Meter
-from mpslint.verify.emulator.segment import Family
+from mpslint.verify.emulator.segment import SegmentFamily
 from mpslint.verify.platform import precision_outcome
-from mpslint.verify.spec import Machine, RunSpec
+from mpslint.verify.spec import RunSpec, VerifiedMac
 
 RECORDED = 4
 """Batch shapes that are recorded for the work of a mean step."""
@@ -22,7 +22,7 @@ DRAWN = 60
 MOST_SHAPES = 4000
 
 
-def step_work(spec: RunSpec, machine: Machine) -> StepWork:
+def step_work(spec: RunSpec, machine: VerifiedMac) -> StepWork:
     """Return the work of a mean optimizer step of a run. Raises ReadError for a run that cannot be emulated."""
     spec, _ = with_own_lengths(spec)
     if spec.precision != "no" and precision_outcome(spec.precision_by, spec.precision, machine).does in ("raises", "ignored"):
@@ -97,7 +97,7 @@ class Graphs:
         rig.discard()
         self.optimizer = set(rig.watch.keys.graph_keys)
         self.first = len(self.optimizer)
-        self.family = Family(rig.record_first, list(dict.fromkeys(shapes)))
+        self.family = SegmentFamily(rig.record_first, list(dict.fromkeys(shapes)))
 
     def planned(self, spec: RunSpec) -> int:
         """Return the graphs that the whole run compiles; 0 where its shapes cannot be worked out."""

@@ -16,7 +16,7 @@ import torch.utils.checkpoint
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.rig import allow_fused
 from mpslint.verify.platform import precision_outcome
-from mpslint.verify.spec import Machine
+from mpslint.verify.spec import VerifiedMac
 
 HALVES = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 Report = Callable[[str, str, str], None]
@@ -266,7 +266,7 @@ def shape_of(batch: Any) -> str:
     return " ".join(dict.fromkeys(found))
 
 
-def note_precision(machine: Machine, report: Report, *, is_served: bool) -> Precision:
+def note_precision(machine: VerifiedMac, report: Report, *, is_served: bool) -> Precision:
     """Have autocast and GradScaler say what they do on the machine; return what was asked for."""
     asked = Precision()
     autocast: Any = torch.amp.autocast_mode.autocast
@@ -291,7 +291,7 @@ def note_precision(machine: Machine, report: Report, *, is_served: bool) -> Prec
     return asked
 
 
-def _judge_autocast(device_type: str, half: str, machine: Machine, report: Report, asked: Precision) -> None:
+def _judge_autocast(device_type: str, half: str, machine: VerifiedMac, report: Report, asked: Precision) -> None:
     if device_type in ("cuda", "cpu"):
         said = "is switched off, because CUDA is not there" if device_type == "cuda" else "casts nothing that is on MPS"
         report("silent-float32", "error", f'autocast("{device_type}") {said}: the run silently computes in float32')
@@ -307,7 +307,7 @@ def _judge_autocast(device_type: str, half: str, machine: Machine, report: Repor
         asked.half = half
 
 
-def _note_scaler(machine: Machine, report: Report, asked: Precision) -> None:
+def _note_scaler(machine: VerifiedMac, report: Report, asked: Precision) -> None:
     scaler: Any = torch.amp.GradScaler
     scale = scaler.scale
 

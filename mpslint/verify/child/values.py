@@ -16,7 +16,7 @@ from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.models import make_config, make_model, set_dropout
 from mpslint.verify.child.rig import make_optimizer, takes_label_count
 from mpslint.verify.outcome import RunResult, StepRecord, Trouble
-from mpslint.verify.spec import Lengths, Machine, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 LONGEST = 96
 IGNORED = -100
@@ -31,7 +31,7 @@ Progress = Callable[[int, int, StepRecord], None]
 Sample = dict[str, Any]
 
 
-def compare(specs: Sequence[RunSpec], machine: Machine, steps: int, progress: Progress) -> dict[str, Any]:
+def compare(specs: Sequence[RunSpec], machine: VerifiedMac, steps: int, progress: Progress) -> dict[str, Any]:
     """Return one result for each spec: losses, gradient norms, and whether the weights moved."""
     total = steps * len(specs)
     results = []
@@ -74,7 +74,7 @@ def shortened(spec: RunSpec) -> RunSpec:
     )
 
 
-def train(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> RunResult:
+def train(spec: RunSpec, machine: VerifiedMac, steps: int, progress: Progress) -> RunResult:
     """Return what a few real optimizer steps of the reduced model give."""
     start = time.perf_counter()
     torch.manual_seed(spec.seed)
@@ -118,7 +118,7 @@ def train(spec: RunSpec, machine: Machine, steps: int, progress: Progress) -> Ru
     )
 
 
-def sums_up(machine: Machine) -> bool:
+def sums_up(machine: VerifiedMac) -> bool:
     """Return whether Trainer adds up the losses of a model that ignores the label count it is given: since transformers 5,
     when most models began to accept that count."""
     return machine.versions().get("transformers", (5,)) >= (5,)

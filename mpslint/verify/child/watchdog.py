@@ -15,7 +15,7 @@ SHARE_OF_MEMORY = 0.9
 TURN = 0.25
 
 
-class Stage(Protocol):
+class WatchedStage(Protocol):
     """What is told and ended."""
 
     lines: dict[str, str]
@@ -30,7 +30,7 @@ class Stage(Protocol):
 class Watchdog(threading.Thread):
     """Looks at the clock and at the memory of this process a few times a second."""
 
-    def __init__(self, stage: Stage, started: float, seconds: float, memory: int) -> None:
+    def __init__(self, stage: WatchedStage, started: float, seconds: float, memory: int) -> None:
         super().__init__(daemon=True, name="mpslint-watchdog")
         self.stage, self.started, self.seconds, self.memory = stage, started, seconds, memory
         self.watched = threading.get_ident()

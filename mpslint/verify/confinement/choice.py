@@ -118,7 +118,7 @@ def _path_of(tool: str) -> str:
 
 def trial(candidate: Confinement) -> Confinement:
     """Return a confinement with what it leaves open: a small program tries, inside, what should not be possible."""
-    with scratch_folder("trial-") as place, probe.Target(Path(place) / "outside") as target:
+    with scratch_folder("trial-") as place, probe.Forbidden(Path(place) / "outside") as target:
         scratch, room = Path(place) / "scratch", Room(Path(place) / "room")
         scratch.mkdir()
         inner = [sys.executable, "-I", "-S", str(probe.__file__), *target.arguments]

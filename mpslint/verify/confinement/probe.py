@@ -27,7 +27,7 @@ WORKS = "works"
 SECRET_TEXT = "a secret"
 
 
-class Target:
+class Forbidden:
     """What the probe must not reach: files, a port that listens, and a process."""
 
     def __init__(self, folder: Path) -> None:
@@ -35,7 +35,7 @@ class Target:
         self.socket = socket.socket()
         self.process = subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE)
 
-    def __enter__(self) -> Target:
+    def __enter__(self) -> Forbidden:
         self.folder.mkdir(parents=True)
         for name in ("secret", "kept", "mode"):
             (self.folder / name).write_text(SECRET_TEXT)

@@ -68,7 +68,7 @@ class Segment:
 Record = Callable[[Shape], Segment]
 
 
-class Family:
+class SegmentFamily:
     """All shapes of one kind of segment: recorded where needed,
     worked out where a few recordings determine the rest."""
 

@@ -1,0 +1,84 @@
+"""How a canonical value is spelled as Python, and what an edit of settings is made of."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from mpslint.core.finding import Edit
+from mpslint.core.record import record
+from mpslint.facts.entries import ConfigMapping
+from mpslint.facts.facts import Command
+from mpslint.facts.values import Call
+from mpslint.settings.dialect import ANYTHING, Spelling
+
+UNSPELLABLE: Any = object()
+
+
+@record(frozen=True, slots=True, eq=False)
+class Addition:
+    """An argument that a call is to get; `after` names the keyword argument that it belongs beside, if any."""
+
+    call: Call
+    name: str
+    text: str
+    after: str = ""
+
+
+@record(frozen=True, slots=True, eq=False)
+class ConfigAddition:
+    """A key that a mapping of a configuration file is to get."""
+
+    mapping: ConfigMapping
+    key: str
+    text: str
+
+
+@record(frozen=True, slots=True, eq=False)
+class FlagAddition:
+    """A flag that a command of a shell text is to get."""
+
+    command: Command
+    text: str
+
+
+@record(frozen=True, slots=True, eq=False)
+class WrittenSetting:
+    """Edits that write something, arguments and keys to add, and how a report shows them (`fp16=False`)."""
+
+    edits: tuple[Edit, ...]
+    shown: str
+    added: tuple[Addition | ConfigAddition | FlagAddition, ...] = ()
+    reason: str = ""
+    """Why they are not safe, though the recipe is."""
+
+
+def spelling_of(spelling: Spelling, value: Any, default: Any = UNSPELLABLE) -> Any:
+    """Return the argument's own value that says a canonical one; UNSPELLABLE when it has none.
+
+    A value that says nothing (`fp16=False`) will do where nothing said means `default`.
+    """
+    if spelling.values is None:
+        return value
+    for key, canonical in spelling.values.items():
+        if canonical == value and canonical is not None and key != ANYTHING:
+            return key
+    for key, canonical in spelling.values.items():
+        if canonical is None and key != ANYTHING and value == default:
+            return key
+    takes_words = ANYTHING not in spelling.values and any(isinstance(key, str) for key in spelling.values)
+    return value if takes_words and not isinstance(value, bool) else UNSPELLABLE
+
+
+@functools.lru_cache(maxsize=4)  # of the same text for every edit in it
+def quote_of(source: str) -> str:
+    """Return the quotation mark that Python text uses more."""
+    return "'" if source.count("'") > source.count('"') else '"'
+
+
+def render(value: Any, source: str) -> str:
+    """Return a constant as Python text, with the quotes that the file uses."""
+    if isinstance(value, str):
+        quote = quote_of(source)
+        return quote + value.replace("\\", "\\\\").replace(quote, f"\\{quote}") + quote
+    return repr(value)
