@@ -99,6 +99,8 @@ class FindingsCache:
             if entry["files"] != self._files_of(path) or not self._is_same(entry["around"]):
                 return None
             data = entry["view"]
+            if "problem" in entry:
+                return FileView(found.path, problem=found.path + entry["problem"]) if found.is_named is entry["is_named"] else None
             return FileView(found.path, data) if isinstance(data, str) else from_data({**data, "path": found.path})
         except (OSError, ReadError, LookupError, TypeError, ValueError, AttributeError):
             return None  # gone, or an entry that is none: the file is checked anew
@@ -123,11 +125,14 @@ class FindingsCache:
         return self.seen[path]
 
     def store(self, found: FoundFile, view: FileView, around: Iterable[str] = ()) -> None:
-        """Remember what a file gave; not of a file that could not be read, nor of one that changed since it was looked up.
+        """Remember what a file gave; not of a file that changed since it was looked up, nor of one that could not be read.
+
+        That a file does not parse, at a line, is what its content gave: else one such file would have all runs of a project read each time.
 
         `around` are the other files that its findings rest on.
         """
-        if view.problem or found.path == STANDARD_INPUT:
+        place = re.match(r":\d+:", view.problem.removeprefix(found.path))
+        if found.path == STANDARD_INPUT or (view.problem and (place is None or not view.problem.startswith(found.path))):
             return
         path = self._absolute(found.path)
         try:
@@ -149,6 +154,7 @@ class FindingsCache:
             "files": self._files_of(path),
             "around": others,
             "view": view.kind if is_empty else to_data(view),
+            **({"problem": view.problem.removeprefix(found.path), "is_named": found.is_named} if view.problem else {}),
         }
 
     def save(self) -> str:

@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from mpslint.cli import group
 from mpslint.core import folders, knowledge
 from mpslint.core.outside import read_file
 from mpslint.core.own_folder import OwnFolder
@@ -473,3 +475,18 @@ def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.Mo
 
     assert [again.lookup(found) for found in files] == first
     assert "plans" in first[0].full
+
+
+def test_that_a_file_does_not_parse_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One such file among thousands would have all of them read again each time; from another folder its path is written anew."""
+    (tmp_path / "odd.py").write_text("import torch\nx = (\n")
+    (tmp_path / "good.py").write_text("import torch\n")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["check", "odd.py", "good.py", "--isolated", "--cache-dir", str(tmp_path / "cache")]
+    first = CliRunner().invoke(group, arguments)
+
+    monkeypatch.setattr("mpslint.session.running.graph_of", lambda *_: pytest.fail("it was read again"))
+    again = CliRunner().invoke(group, arguments)
+
+    assert "odd.py:2" in first.output
+    assert (first.exit_code, first.output) == (again.exit_code, again.output)
