@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # the oldest LibCST that mpslint takes has no TemplatedString
     _Strings: TypeAlias = cst.FormattedString | cst.TemplatedString
 _LAZY = re.compile(r"lazy([ \t]+)((?:import|from)\b[^\n]*)")
 _OPAQUE = "_"
+_BRACKET = re.compile(r"[()\[\]{}]")
+DEEPEST, LONGEST = 60, 5_000
+"""Brackets in brackets, and characters of a line or a pair of brackets, beyond which a text is not read."""
 
 
 def in_older_syntax(text: str) -> str | None:
@@ -25,6 +28,8 @@ def in_older_syntax(text: str) -> str | None:
 
     Every line stays, and every other expression keeps its line and column. What an older f-string can't hold becomes an unknown name.
     """
+    if _is_deep(text):
+        return None
     try:
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
     except (cst.ParserSyntaxError, RecursionError, UnicodeEncodeError):
@@ -39,6 +44,20 @@ def in_older_syntax(text: str) -> str | None:
             pieces += [text[kept:start], new]
             kept = end
     return "".join([*pieces, text[kept:]])
+
+
+def _is_deep(text: str) -> bool:
+    """Return whether brackets may be nested so deep, or hold so much, that LibCST's parser would overflow the stack and end the process."""
+    depth = start = 0
+    for found in _BRACKET.finditer(text):
+        if depth > 0 and found.start() - start > LONGEST:
+            return True
+        opens = found.group() in "([{"
+        start = found.start() if opens and depth <= 0 else start
+        depth = max(depth, 0) + (1 if opens else -1)
+        if depth > DEEPEST:
+            return True
+    return (depth > 0 and len(text) - start > LONGEST) or any(len(line) > LONGEST for line in text.splitlines())
 
 
 class _Newer(cst.CSTVisitor):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
@@ -25,6 +26,7 @@ from mpslint.source.reader import kind_of, read
 LARGEST_PROJECT_FILE = 1_000_000
 """Bytes; a larger script is checked by itself."""
 CONFIGS = (".yaml", ".yml", ".json")
+_WORD = re.compile(rb"\w+")
 MOST_NAMED = 50
 """Files that somebody named around which the rest of the project is read; where more are named, they are most of it."""
 MOST_READ_AGAIN = 6_000_000
@@ -60,9 +62,11 @@ class Graph:
         modules = [path for path in named if path.endswith(CONFIGS) or (path.endswith(".py") and path not in self.guarded)]
         waiting = [path for path in (*launchers_of(named), *sources_around(modules)) if path not in self.files]
         texts = {path: text for path in dict.fromkeys(waiting) if (text := self._text_of(path))}
+        words = {path: frozenset(_WORD.findall(text)) for path, text in texts.items()}
         names = {name for path in named for name in _names_of(path)}
         while names:
-            found = [path for path, text in texts.items() if any(name in text for name in names)]
+            odd = [name for name in names if not _WORD.fullmatch(name)]
+            found = [path for path, text in texts.items() if not names.isdisjoint(words[path]) or any(name in text for name in odd)]
             names = {name for path in found for name in _names_of(path)}
             for path in found:
                 self._note(FoundFile(path, is_named=False), path, texts.pop(path))

@@ -162,7 +162,7 @@ def test_output_goes_to_a_file(folder: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert json.loads((folder / "out.sarif").read_text())["version"] == "2.1.0"
     assert run("check", "bad.py", "--output", "out.txt", cwd=folder, FORCE_COLOR="1").stdout == ""
-    assert (folder / "out.txt").read_text().startswith("For ")
+    assert (folder / "out.txt").read_text().startswith("bad.py")
     assert "\x1b" not in (folder / "out.txt").read_text()
     run("check", "bad.py", "--output", "out.txt", "--quiet", cwd=folder)
     assert len((folder / "out.txt").read_text().splitlines()) == 3
@@ -181,7 +181,7 @@ def test_output_into_a_folder_without_permission(folder: Path) -> None:
 def test_annotations_by_themselves_inside_github_actions(folder: Path) -> None:
     """Beside the text, also where that goes to a file; not where a format is asked for."""
     both = run("check", "bad.py", cwd=folder, GITHUB_ACTIONS="true").stdout
-    assert both.startswith("For ")
+    assert both.startswith("bad.py")
     assert "\n::warning file=bad.py,line=2,col=33," in both
     assert run("check", "bad.py", "--output", "out.txt", cwd=folder, GITHUB_ACTIONS="true").stdout.startswith("::warning")
     for chosen in ("text", "json"):

@@ -108,9 +108,9 @@ def test_a_killed_parent_leaves_nothing(tmp_path: Path, number: int) -> None:
     (scratch / "file").write_text("x")
     parent = subprocess.Popen(
         [sys.executable, "-c", (
-            "import os, sys; from pathlib import Path; from mpslint.verify.process import Limits, run\n"
+            "import os, sys; from pathlib import Path; from mpslint.verify.process import ChildLimits, run\n"
             f"code = 'open(\\'started\\', \\'w\\'); import time; time.sleep(60)  # {word}'\n"
-            f"run([sys.executable, '-c', code], Path({str(tmp_path)!r}), dict(os.environ), Limits(), scratch=[Path({str(scratch)!r})])"
+            f"run([sys.executable, '-c', code], Path({str(tmp_path)!r}), dict(os.environ), ChildLimits(), scratch=[Path({str(scratch)!r})])"
         )],
         stderr=subprocess.DEVNULL,
     )  # fmt: skip

@@ -28,13 +28,13 @@ def test_a_rewrite_that_changes_nothing_of_the_run_is_not_run_again(
     """Both verdicts are there all the same, each under its name."""
     done: list[str] = []
 
-    def run_spec(spec: RunSpec, options: verify.Options, progress: object, known: object) -> tuple[RunResult, list[Check]]:
+    def run_spec(spec: RunSpec, options: verify.VerifyOptions, progress: object, known: object) -> tuple[RunResult, list[Check]]:
         done.append(spec.name)
         return RunResult(spec.name, "emulated"), [Check("starts", "pass", "it does")]
 
     monkeypatch.setattr(verify, "run_spec", run_spec)
     monkeypatch.setattr(verify, "_done_together", lambda *arguments: {})
-    report = verify.verify_specs(SPEC, after, verify.Options(values=False))
+    report = verify.verify_specs(SPEC, after, verify.VerifyOptions(values=False))
 
     assert len(done) == runs
     assert [verdict.name for verdict in report.verdicts] == [spec.name for spec in (SPEC, after) if spec is not None]
@@ -55,7 +55,7 @@ def done_by(monkeypatch: pytest.MonkeyPatch, after: RunSpec, answer: Answer) -> 
 
     monkeypatch.setattr(verify, "do_jobs", do_jobs)
     monkeypatch.setattr(verify, "do_job", do_job)
-    verify.verify_specs(SPEC, after, verify.Options(values=False, use_cache=False, steps=1))
+    verify.verify_specs(SPEC, after, verify.VerifyOptions(values=False, use_cache=False, steps=1))
     return together, alone
 
 
