@@ -57,7 +57,9 @@ def test_what_no_python_parses_stays_unread() -> None:
     assert in_older_syntax("print 'x'\n") is None
 
 
-@pytest.mark.parametrize("text", ["(" * 5_000, "x = " + "[" * 300 + "]" * 300 + "\nexcept*", "x = (" + "-\n" * 30_000 + "1)\nexcept*", "-" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["(" * 5_000, "x = " + "[" * 300 + "]" * 300 + "\nexcept*", "x = (" + "-\n" * 30_000 + "1)\nexcept*", "-" * 50_000]
+)
 def test_what_would_overflow_the_parser_is_not_read(text: str) -> None:
     """LibCST's parser is native code: it would end the whole process."""
     assert in_older_syntax(text) is None

@@ -89,7 +89,9 @@ def test_verify_keeps_what_a_mac_measured(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_run_keeps_what_a_script_took(tmp_path: Path) -> None:
     """`mpslint run` keeps the steps of a script on MPS under its path."""
-    observed = Observed("mps", True, None, "2.13.0", steps=[Step(number, 2.0 * number, None, None, 1) for number in range(20)])
+    observed = Observed(
+        device="mps", has_mps=True, torch="2.13.0", steps=[Step(number, 2.0 * number, None, None, 1) for number in range(20)]
+    )
     cli_run._keep(observed, str(tmp_path / "train.py"))
 
     (found,) = kept_steps(f"file:{(tmp_path / 'train.py').resolve()}")
