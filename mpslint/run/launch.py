@@ -89,6 +89,7 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
             if passed:
                 _end_orphans()
         observed = events.poll()
+        watcher.warn(observed)  # of the steps since the last poll: a short run may have been polled once
         keep(observed)
     code = process.returncode
     return CommandEnd(code, observed) if code >= 0 else CommandEnd(128 - code, observed, -code)

@@ -43,7 +43,7 @@ class Watcher:
 
     def look(self, observed: Observed, seconds: float) -> None:
         """Say what is new: `seconds` is the time since the command was started."""
-        self._warn(observed)
+        self.warn(observed)
         if self._next_status == 0.0:
             self._next_status = self.pause / 6
         if seconds >= self._next_status and observed.steps and observed.steps[-1].number != self._told_step:
@@ -56,7 +56,8 @@ class Watcher:
             self.told.add(key)
             self.say(text)
 
-    def _warn(self, observed: Observed) -> None:
+    def warn(self, observed: Observed) -> None:
+        """Say what is to be warned of and hasn't been said."""
         if observed.blind:
             self.once("blind", f"steps aren't watched: {observed.blind}")
         if observed.device == "cpu" and observed.has_mps:
