@@ -30,8 +30,6 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import DEEPEST_CALL, Walker
 
-FEW_STEPS = 20_000
-"""Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
 DATACLASS_MAKERS = frozenset({"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attrs.define", "attrs.frozen"})
 FIELD_MAKERS = frozenset({"dataclasses.field", "dataclasses.Field", "attr.ib", "attrs.field"})
 
@@ -324,7 +322,7 @@ def call_function(
     if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
-    if m.steps > FEW_STEPS and key in m.remembered:
+    if key in m.remembered:  # with the same arguments in the same surroundings it does what it did
         return m.remembered[key][0]
     if not m.is_silent:
         m.analysed.add(id(function.node))
