@@ -333,7 +333,7 @@ def call_function(
     before = m.frame
     m.frame = frame
     outer = m.context
-    m.context = outer.entered(function.node, function.decorators, is_called)
+    m.context = outer.entered(function.node, function.decorators, is_called, node)
     try:
         if isinstance(function.node, ast.Lambda):
             result = m.value(function.node.body)
