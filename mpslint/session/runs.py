@@ -245,7 +245,9 @@ class Runs:
             known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
         unknown = [one for one in more if (one.rule, one.span) not in known]
-        worst = {(one.rule, one.span): one for one in sorted(unknown[::-1], key=lambda one: -one.severity.rank)}
+        worst: dict[tuple[str, Span], Finding] = {}
+        for one in sorted(unknown, key=lambda one: one.severity.rank):
+            worst.setdefault((one.rule, one.span), one)
         more = [_with_runs(one, unknown) for one in worst.values()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
