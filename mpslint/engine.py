@@ -204,10 +204,21 @@ def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     part = evidence.document.part_at(match.span.start)
     if part.document.kind in CONFIG:
         return _advice(rule, match, evidence)
-    peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
-    fix = fix_of(rule, replace(match, peers=peers), evidence.within(part))
+    fix = _fix_within(part, rule, match, evidence)
+    homes = {evidence.document.part_at(edit.span.start).first_line: edit for edit in fix.edits} if fix is not None else {}
+    if len(homes) == 1 and part.first_line not in homes:  # the names that it needs are those of the file that it is made in
+        other = evidence.document.part_at(next(iter(homes.values())).span.start)
+        fix = _fix_within(other, rule, match, evidence) if other.document.kind not in CONFIG else fix
     is_python = fix is None or all(evidence.document.part_at(edit.span.start).document.kind not in CONFIG for edit in fix.edits)
     return fix if is_python or fix is None else Fix(Safety.MANUAL, fix.summary)
+
+
+def _fix_within(part: Part, rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
+    """Return the fix of a match as one file of a run can write it: with its names, and for the places in it."""
+    from mpslint.rewrite.recipes import fix_of
+
+    peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
+    return fix_of(rule, replace(match, peers=peers), evidence.within(part))
 
 
 def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:

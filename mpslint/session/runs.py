@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
-from mpslint.core.finding import Finding, ReadError, Related, Span
+from mpslint.core.finding import Edit, Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
@@ -286,5 +286,19 @@ def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
     bodies = [(document.python, parse_program(document, document.python).body)]
     silenced = silence(document, bodies, more)
     own = [one for one in checked.findings if one.span.start not in silenced.used]  # a comment that silences something is of use
-    findings = sorted([*own, *silenced.kept], key=lambda one: (one.span.start, one.rule))
+    findings = sorted(_each_once([*own, *silenced.kept]), key=lambda one: (one.span.start, one.rule))
     return replace(checked, findings=tuple(findings), silenced=(*checked.silenced, *silenced.silenced))
+
+
+def _each_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings without those that have another rule's place and fix, where runs disagree: the worst one stays."""
+    worst: dict[tuple[Span, tuple[Edit, ...]], Finding] = {}
+    for one in findings:
+        edits = one.fix.edits if one.fix is not None else ()
+        if not edits:
+            yield one
+            continue
+        key = one.span, edits
+        known = worst.get(key)
+        worst[key] = one if known is None or one.severity.rank < known.severity.rank else known
+    yield from worst.values()
