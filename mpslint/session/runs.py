@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
-from mpslint.core.finding import Edit, Finding, ReadError, Related, Span
+from mpslint.core.finding import Edit, Finding, ReadError, Related, Safety, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
@@ -274,7 +274,10 @@ def _with_runs(finding: Finding, of_runs: Sequence[Finding]) -> Finding:
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}
-    return replace(finding, entries=entries, related=tuple(related.values())) if same else finding
+    fix = finding.fix
+    if fix is not None and fix.edits:  # what is safe in one file may not be in the whole run
+        fix = next((one.fix for one in same if one.fix is not None and one.fix.safety is Safety.MANUAL), fix)
+    return replace(finding, entries=entries, related=tuple(related.values()), fix=fix) if same else finding
 
 
 def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
@@ -292,13 +295,12 @@ def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
 
 def _each_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield findings without those that have another rule's place and fix, where runs disagree: the worst one stays."""
-    worst: dict[tuple[Span, tuple[Edit, ...]], Finding] = {}
+    worst: dict[tuple[Span, tuple[Edit, ...], str], Finding] = {}
     for one in findings:
-        edits = one.fix.edits if one.fix is not None else ()
-        if not edits:
+        if one.fix is None:
             yield one
             continue
-        key = one.span, edits
+        key = one.span, one.fix.edits, one.fix.summary
         known = worst.get(key)
         worst[key] = one if known is None or one.severity.rank < known.severity.rank else known
     yield from worst.values()
