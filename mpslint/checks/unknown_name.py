@@ -30,7 +30,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if kind != options["kind"]:
             continue
         instead = known["instead"].get(name, "")
-        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Leave it away."}
+        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Remove this call."}
         yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 

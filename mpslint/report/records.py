@@ -104,7 +104,7 @@ def cell_words(place: Place) -> str:
 
 
 def advice(finding: ShownFinding) -> str:
-    """Return in a sentence how a finding is mended, or ''."""
+    """Return the fix or the advice of a finding as a sentence, or ''."""
     if not finding.safety:
         return ""
     if finding.safety == "manual":
@@ -113,7 +113,7 @@ def advice(finding: ShownFinding) -> str:
 
 
 def sentence(finding: ShownFinding) -> str:
-    """Return a finding in one line: the cell where there are cells, what happens, and how it is mended."""
+    """Return a finding in one line: the cell where there are cells, what happens, and the fix."""
     where = cell_words(finding.place)
     return " ".join(filter(None, (f"{where[0].upper()}{where[1:]}:" if where else "", finding.message, advice(finding))))
 

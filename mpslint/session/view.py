@@ -70,6 +70,8 @@ class ShownFinding:
     edits: tuple[ShownEdit, ...] = ()
     is_of_run: bool = False
     """It is about the environment, so it is said once for all files."""
+    entries: tuple[tuple[str, int], ...] = ()
+    """What starts the runs that it was found in: the path and the line, 0 for a whole script."""
 
     @property
     def cell(self) -> int | None:
@@ -175,6 +177,7 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
             fix.reason if fix is not None else "",
             tuple(_edit(document, edit) for edit in fix.edits) if fix is not None else (),
             finding.is_of_run,
+            tuple((one.path, one.line) for one in finding.entries),
         )
 
 
@@ -252,6 +255,7 @@ def from_data(data: dict[str, Any]) -> FileView:
             "mark": tuple(row["mark"]),
             "related": tuple((message, Place(**place)) for message, place in row["related"]),
             "edits": tuple(ShownEdit(**{**edit, "range": tuple(edit["range"])}) for edit in edits),
+            "entries": tuple((path, line) for path, line in row["entries"]),
         }
         findings.append(ShownFinding(**{**row, **changed}))
     unread = tuple((Place(**place), reason) for place, reason in data["unread"])

@@ -107,7 +107,7 @@ def findings_in(document: Document, findings: Iterable[Finding]) -> Iterator[Sho
 
 
 def remedy(finding: ShownFinding) -> str:
-    """Return how a finding is mended, as a sentence; '' where nobody knows."""
+    """Return the fix of a finding as a sentence; '' where there is none."""
     if not finding.safety:
         return ""
     how = "By hand" if finding.safety == Safety.MANUAL.value else f"Fix ({finding.safety})"
