@@ -4,6 +4,7 @@
      "files": [{"path", "kind", "target": {name: {"version", "source"}}, "memory_gib", "chip",
                 "findings": [{"rule", "name", "severity", "message", "why", "place", "end", "range", "text",
                               "related": [{"message", "place"}],
+                              "entries": [{"path", "line"}],
                               "fix": {"safety", "summary", "reason", "edits": [{"place", "end", "range", "text"}]} | null}],
                 "unread": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
      "problems": [{"path", "message"}],
@@ -11,7 +12,8 @@
 
 A place is {"cell", "cell_id", "execution_count", "line", "column", "physical_line", "physical_column"}: the first three only in
 notebooks, line and column from 1 and within the cell, the physical ones those of the file itself. A place in another file of the run
-also has its "path". A range is [start, end) in characters of the joined text of the cells.
+also has its "path". Entries are what starts the runs that a finding was found in: lines of shell scripts, and scripts other than the
+file of the finding, whose line is null. A range is [start, end) in characters of the joined text of the cells.
 """
 
 from __future__ import annotations
@@ -109,6 +111,7 @@ def _finding(document: Document, finding: Finding) -> dict[str, Any]:
         **_span(document, finding.span),
         "text": document.text[finding.span.start : finding.span.end],
         "related": [{"message": r.message, "place": _place(place_of(r, document))} for r in finding.related],
+        "entries": [{"path": one.path, "line": one.line or None} for one in finding.entries],
         "fix": None
         if fix is None
         else {

@@ -18,6 +18,8 @@ IN_SHORT = "note"
 _MARGIN = f"  {'':>5} | "
 SHOWN_PATHS = 3
 """Files and folders that are named in a command."""
+SHOWN_ENTRIES = 3
+"""Scripts that are named of those whose runs lead to a finding."""
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 
@@ -142,6 +144,15 @@ def _print_places(out: Terminal, finding: FindingView, others: Sequence[FindingV
         out.paragraph("  also  ", other_places(others), "dim")
     for message, related in finding.related:
         out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
+    if finding.entries:
+        out.paragraph("  run   ", f"started by {_entries(finding.entries)}", "dim")
+
+
+def _entries(entries: Sequence[tuple[str, int]]) -> str:
+    """Return what starts the runs that lead to a finding, in words: the first, and how many more there are."""
+    shown = ", ".join(f"{path}:{line}" if line else path for path, line in entries[:SHOWN_ENTRIES])
+    more = len(entries) - SHOWN_ENTRIES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _fix_line(fix: FixView) -> tuple[str, str]:
@@ -152,7 +163,7 @@ def _fix_line(fix: FixView) -> tuple[str, str]:
 
 
 def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
-    """Print the counts, and how much of it can be mended how."""
+    """Print the counts, and how many findings have a safe, an unsafe or no fix."""
     found_in = [file for file in files if file.findings]
     findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)

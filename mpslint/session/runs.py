@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
-from mpslint.core.finding import Finding, ReadError
+from mpslint.core.finding import Edit, Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
-from mpslint.project.run import Project, full_path, run_of
+from mpslint.project.run import Project, Run, full_path, run_of
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
+STARTS = "starts the run"
 LINES_TYPED = 10_000
 """Lines that a notebook may gain while its runs are judged again and again."""
 MOST_STEPS = 100_000
@@ -207,7 +208,8 @@ class Runs:
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans, self.opened.keys())
         for path, found in walked.findings.items():
-            self.findings.setdefault(path, []).extend(found)
+            entries = () if start.shown_at == path else (_starting(run),)
+            self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
             self.runs.setdefault(start.shown_at, []).append(walked.evidence)
@@ -235,13 +237,18 @@ class Runs:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
+        checked = replace(checked, findings=tuple(_with_runs(one, self.findings.get(path, ())) for one in checked.findings))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
             lines = {(one.rule, document.line_at(one.span.start)) for one in said}
             known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
-        more = list({(one.rule, one.span): one for one in reversed(more) if (one.rule, one.span) not in known}.values())
+        unknown = [one for one in more if (one.rule, one.span) not in known]
+        worst: dict[tuple[str, Span], Finding] = {}
+        for one in sorted(unknown, key=lambda one: one.severity.rank):
+            worst.setdefault((one.rule, one.span), one)
+        more = [_with_runs(one, unknown) for one in worst.values()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
@@ -249,8 +256,25 @@ class Runs:
         left_out = {**self.unit.left_out, **self.left_out}
         scripts = tuple(dict.fromkeys(self._shown(one.script) for one, files in left_out.items() if path in files))
         if not more and evidence is checked.evidence:
-            return replace(alone, left_out=scripts) if scripts else alone
+            return replace(alone, checked=checked if alone.checked is not None else None, left_out=scripts)
         return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more), left_out=scripts)
+
+
+def _starting(run: Run) -> Related:
+    """Return what starts a run: the line of a shell script, or the script itself, without a line."""
+    if run.command is not None and os.path.basename(run.launch) != COMMAND_LINE_FILE:
+        place = run.document.place(run.command.span.start)
+        return Related(Span(0, 0), STARTS, place.path or run.document.path, place.line, place.column)
+    return Related(Span(0, 0), STARTS, run.parts[run.script].document.path)
+
+
+def _with_runs(finding: Finding, of_runs: Sequence[Finding]) -> Finding:
+    """Return a finding with what starts the runs in which the same was found, and how those lead to it."""
+    same = [one for one in of_runs if one.rule == finding.rule and one.span == finding.span]
+    entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
+    related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
+    related |= {(one.path, one.span): one for one in finding.related}
+    return replace(finding, entries=entries, related=tuple(related.values())) if same else finding
 
 
 def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
@@ -262,5 +286,19 @@ def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
     bodies = [(document.python, parse_program(document, document.python).body)]
     silenced = silence(document, bodies, more)
     own = [one for one in checked.findings if one.span.start not in silenced.used]  # a comment that silences something is of use
-    findings = sorted([*own, *silenced.kept], key=lambda one: (one.span.start, one.rule))
+    findings = sorted(_each_once([*own, *silenced.kept]), key=lambda one: (one.span.start, one.rule))
     return replace(checked, findings=tuple(findings), silenced=(*checked.silenced, *silenced.silenced))
+
+
+def _each_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings without those that have another rule's place and fix, where runs disagree: the worst one stays."""
+    worst: dict[tuple[Span, tuple[Edit, ...]], Finding] = {}
+    for one in findings:
+        edits = one.fix.edits if one.fix is not None else ()
+        if not edits:
+            yield one
+            continue
+        key = one.span, edits
+        known = worst.get(key)
+        worst[key] = one if known is None or one.severity.rank < known.severity.rank else known
+    yield from worst.values()

@@ -33,7 +33,7 @@ class EditView:
 
 @record(frozen=True, slots=True)
 class FixView:
-    """How a finding is mended."""
+    """How a finding is fixed."""
 
     safety: str
     summary: str
@@ -66,6 +66,8 @@ class FindingView:
     """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
     is_of_run: bool = False
     """It is about the environment, so it is said once for all files."""
+    entries: tuple[tuple[str, int], ...] = ()
+    """What starts the runs that it was found in: the path and the line, 0 for a whole script."""
 
 
 @record(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _finding(document: Document, finding: Finding, lines: _Lines) -> FindingView
         ),
         lines.digest(line, document.line_at(max(span.start, span.end - 1))),
         finding.is_of_run,
+        tuple((one.path, one.line) for one in finding.entries),
     )
 
 
@@ -223,6 +226,7 @@ def from_data(data: dict[str, Any]) -> FileView:
             "mark": tuple(row["mark"]),
             "related": tuple((message, Place(**place)) for message, place in row["related"]),
             "fix": fix,
+            "entries": tuple((path, line) for path, line in row["entries"]),
         }
         findings.append(FindingView(**{**row, **changed}))
     unread = tuple((Place(**place), reason) for place, reason in data["unread"])
