@@ -42,7 +42,7 @@ def is_view(func: Any) -> bool:
     )
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def is_composite(func: Any) -> bool:
     """Return whether an operator is made of others.
 
