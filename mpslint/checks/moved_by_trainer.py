@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles
 
-WORDS = ("Trainer", "Accelerator")
-"""One of these stands in every file in which it finds something."""
+GATE = Gate(words=("Trainer", "Accelerator"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

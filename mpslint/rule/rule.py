@@ -60,7 +60,7 @@ class Outcome:
 
 @record(frozen=True, slots=True, eq=False)
 class FixRecipe:
-    """How a finding is mended, in some versions."""
+    """How a finding is fixed, in some versions."""
 
     safety: Safety
     versions: VersionRange
@@ -122,6 +122,8 @@ class Rule:
     """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
+    as_one: bool
+    """Its fixes are made in all files of a run, or in none."""
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str
