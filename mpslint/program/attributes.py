@@ -22,7 +22,7 @@ from mpslint.facts.values import (
     Value,
 )
 from mpslint.program import flags
-from mpslint.program.calls import call_function
+from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
 

@@ -26,7 +26,7 @@ from mpslint.facts.values import (
 from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, flags
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
-from mpslint.program.functions import call_function
+from mpslint.program.functions import call_function as call_function
 from mpslint.program.machine import Walker
 
 DATACLASS_MAKERS = frozenset({"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attrs.define", "attrs.frozen"})
