@@ -18,7 +18,7 @@ from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, path_from, records, sentence
 from mpslint.report.rule_page import FAMILIES, rule_page, worst_of
 from mpslint.rule.rule import Rule
-from mpslint.session.view import EditView
+from mpslint.session.view import ShownEdit
 from mpslint.source.document import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -112,11 +112,11 @@ def _result(record: Record, indexes: Mapping[str, int], root: str) -> dict[str, 
             {"id": number, "message": {"text": message}, **_location(path, place, None)}
             for number, (message, path, place) in enumerate(others)
         ]
-    if finding.fix is not None and finding.fix.edits:
-        replacements = [_replacement(edit, record.file.kind) for edit in finding.fix.edits]
+    if finding.edits:
+        replacements = [_replacement(edit, record.file.kind) for edit in finding.edits]
         change = {"artifactLocation": {"uri": _uri(record.path)}, "replacements": replacements}
         result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
-        result["properties"] = {"fixSafety": finding.fix.safety}
+        result["properties"] = {"fixSafety": finding.safety}
     return result
 
 
@@ -157,9 +157,9 @@ def _region(start: Place, end: Place | None) -> dict[str, int]:
     return region if end is None else {**region, "endLine": end.physical_line, "endColumn": end.physical_column}
 
 
-def _replacement(edit: EditView, kind: str) -> dict[str, Any]:
+def _replacement(edit: ShownEdit, kind: str) -> dict[str, Any]:
     text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
-    return {"deletedRegion": _region(edit.place, edit.end), "insertedContent": {"text": text}}
+    return {"deletedRegion": _region(edit.place, edit.end_place), "insertedContent": {"text": text}}
 
 
 def _uri(path: str) -> str:
