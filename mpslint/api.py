@@ -9,6 +9,7 @@ fixed = mpslint.fix(text, filename="train.py").text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from mpslint.target.target import Target
 
 TARGET_KEYS = ("memory", "chip")
+_PATH = re.compile(r"[^\s\"'()=]+\.\w+")
+"""How a path looks that was given in place of a text; no program is one dotted name."""
 
 
 @record(frozen=True, slots=True)
@@ -162,12 +165,15 @@ class _Opened:
 
 
 def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
+    from mpslint.core.finding import UsageError
     from mpslint.session.session import configuration_for, read_bytes, rules_for
     from mpslint.source.files import FoundFile
-    from mpslint.source.reader import read
+    from mpslint.source.reader import kind_of, read
     from mpslint.target.macs import known_chip
     from mpslint.target.target import default_target, given, resolved, with_mac
 
+    if isinstance(source, str) and _PATH.fullmatch(source) and kind_of(source) is not None:
+        raise UsageError(f"{source!r} is taken as the text of a file; to read the file, pass pathlib.Path({source!r})")
     data = read_bytes(FoundFile(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
     name = filename or (str(source) if isinstance(source, Path) else "train.py")
     document, configuration = read(name, data), configuration_for(name, options)

@@ -13,6 +13,7 @@ from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Instance, Known, Symbol, is_weak, origin_of
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
@@ -29,10 +30,7 @@ NAMED = "device"
 PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
 """Where a conditional expression may stand without parentheses."""
 
-WORDS = ("cuda",)
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = (quoted("cuda"), ".cuda(")
-"""One of these stands in every such file."""
+GATE = Gate(words=("cuda",), file_words=(quoted("cuda"), ".cuda("))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

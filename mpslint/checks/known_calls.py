@@ -17,6 +17,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import Call
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -49,17 +50,17 @@ class KnownCall:
     """Only in functions of these names; anywhere where there are none."""
 
 
-def words(options: Mapping[str, Any]) -> Iterator[str]:
+def _words(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield words of which one stands wherever a call of the table is made."""
     for entry in load_table(options["table"]):
         if entry.kind == options["kind"]:
             yield from entry.condition.names
 
 
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the names of the calls of a table: of those that a device's module has, with the device."""
     of_devices: dict[str, list[str]] = {}
-    for name in words(options):
+    for name in _words(options):
         of_devices.setdefault(_device_of(name), []).append(name)
     for device, names in of_devices.items():
         yield (names, [device]) if device else (names,)
@@ -71,7 +72,7 @@ def _device_of(name: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-2] in DEVICE_TYPES else ""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
     identifiers = document.code_identifiers
     return any(
@@ -80,6 +81,9 @@ def may_find(document: Document, options: Mapping[str, Any], target: Target) -> 
         and entry.versions.matches(target.versions)
         for names, entry in _by_last_names(options["table"], options["kind"])
     )
+
+
+GATE = Gate(names=_words, ways=_ways, may_find=_may_find)
 
 
 @functools.lru_cache(maxsize=16)

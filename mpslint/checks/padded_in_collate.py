@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -26,10 +27,7 @@ MAKERS = frozenset("zeros ones full empty pad zeros_like full_like new_zeros new
 MEASURES = re.compile(r"\blen\(|\.size\(|\.shape\b|len(gth)?s?\b")
 """What a longest length is the maximum of."""
 
-WORDS = ("pad_sequence", "padding", ".pad(", "max(")
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = ("DataLoader", "Trainer")
-"""One of these stands in every such file."""
+GATE = Gate(words=("pad_sequence", "padding", ".pad(", "max("), file_words=("DataLoader", "Trainer"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -12,6 +12,7 @@ from mpslint.checks._loaders import with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Function, Instance, Items, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
@@ -19,10 +20,6 @@ from mpslint.target.target import Target
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
-WORDS = ("workers",)
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("loader",)
-"""A call in this role is made in every such file."""
 HANDED = re.compile(r"\b(?:collate_fn|worker_init_fn)\s*=\s*(?:functools\.|partial\()*([\w.]+)(\s*\()?")
 """A function for the workers, by its name, and whether a call makes it."""
 DEFINED_WITHIN = re.compile(r"^[ \t]+def (\w+)", re.MULTILINE)
@@ -30,7 +27,7 @@ KEPT_LAMBDA = re.compile(r"\b(?:Lambda\s*\(|transform\s*=|Compose\s*\(\s*\[)[^=]
 """A lambda among the transforms of a data set."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that hands such functions on; in notebooks another rule is about all of their functions."""
     if document.kind is not Kind.PYTHON:
         return False
@@ -42,6 +39,9 @@ def may_find(document: Document, options: Mapping[str, Any], target: Target) -> 
     return all(document.anywhere(word, lambda one, word=word: word in one.code) for word in ("torchvision", "lambda")) and (  # type: ignore[misc]
         document.code_matches(KEPT_LAMBDA)
     )
+
+
+GATE = Gate(words=("workers",), roles=("loader",), may_find=_may_find)
 
 
 def _names_in(document: Document) -> tuple[set[tuple[str, str]], set[str]]:

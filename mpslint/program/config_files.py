@@ -53,7 +53,7 @@ class ConfigFiles:
     mappings: dict[str, ConfigMapping | None] = field(default_factory=dict)
 
     def load(self, path: str, importer: str, is_weak: bool, is_resolved: bool = False) -> Mapping | None:
-        """Return what the file at a path holds, its references followed or not; None for one that is none of the run."""
+        """Return what the file at a path holds, its references followed or not; None for a file outside the run."""
         found = find_file(path, importer, self.run.script)
         mapping = self._mapping(found) if found is not None else None
         if found is None or mapping is None:

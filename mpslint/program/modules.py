@@ -78,7 +78,7 @@ class Modules:
         return True
 
     def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
-        """Return the statements of a file of the run that a path means; None for one that is none of its files."""
+        """Return the statements of a file of the run that a path means; None for a file outside the run."""
         found = find_file(path, self._importer(m), self.run.script)
         return self.body_of(found) if found in self.run.parts and found is not None else None
 

@@ -104,7 +104,7 @@ def cell_words(place: Place) -> str:
 
 
 def advice(finding: FindingView) -> str:
-    """Return in a sentence how a finding is mended, or ''."""
+    """Return the fix or the advice of a finding as a sentence, or ''."""
     fix = finding.fix
     if fix is None:
         return ""
@@ -114,7 +114,7 @@ def advice(finding: FindingView) -> str:
 
 
 def sentence(finding: FindingView) -> str:
-    """Return a finding in one line: the cell where there are cells, what happens, and how it is mended."""
+    """Return a finding in one line: the cell where there are cells, what happens, and the fix."""
     where = cell_words(finding.place)
     return " ".join(filter(None, (f"{where[0].upper()}{where[1:]}:" if where else "", finding.message, advice(finding))))
 

@@ -152,7 +152,7 @@ def _fix_line(fix: FixView) -> tuple[str, str]:
 
 
 def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
-    """Print the counts, and how much of it can be mended how."""
+    """Print the counts, and how many findings have a safe, an unsafe or no fix."""
     found_in = [file for file in files if file.findings]
     findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)

@@ -19,7 +19,7 @@ OTHERS_REASON = "other code may read this value"
 
 
 def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix | None) -> Fix | None:
-    """Return how a match is mended in the configuration file that decides its value; advice alone where that cannot be written.
+    """Return the fix of a match in the configuration file that decides its value; advice alone where that cannot be written.
 
     `in_python` is how it would be mended where Python takes the value.
     """

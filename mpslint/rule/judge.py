@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import fnmatch
 import functools
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -17,6 +16,7 @@ from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Guard, Known
+from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists
@@ -260,28 +260,20 @@ def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
     """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
     document = evidence.document
     words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
-    if words is None and not hasattr(check_module(name), "words"):
-        words = getattr(check_module(name), "WORDS", ("",))
+    if words is None and gate_of(name).names is None:
+        words = gate_of(name).words
     if words is not None:
         return any(map(document.holds, words))
-    names, pieces = _last_words(check_module(name), condition)
+    names, pieces = _last_words(name, condition)
     return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
 
 
 @functools.lru_cache(maxsize=256)
-def _last_words(module: Any, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
+def _last_words(name: str, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
-    lasts = {word.rsplit(".", 1)[-1] for word in module.words(condition.options)}
+    names = gate_of(name).names
+    lasts = {word.rsplit(".", 1)[-1] for word in names(condition.options)} if names is not None else set()
     return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
-
-
-@functools.lru_cache(maxsize=256)
-def check_module(name: str) -> Any:
-    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
-    try:
-        return importlib.import_module(f"mpslint.checks.{name}")
-    except ModuleNotFoundError:
-        raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
 
 
 def check_function(name: str) -> CheckFunction:

@@ -60,7 +60,7 @@ class Outcome:
 
 @record(frozen=True, slots=True, eq=False)
 class FixRecipe:
-    """How a finding is mended, in some versions."""
+    """How a finding is fixed, in some versions."""
 
     safety: Safety
     versions: VersionRange

@@ -33,7 +33,7 @@ class EditView:
 
 @record(frozen=True, slots=True)
 class FixView:
-    """How a finding is mended."""
+    """How a finding is fixed."""
 
     safety: str
     summary: str

@@ -118,7 +118,7 @@ def found(document: Document, finding: Finding) -> ShownFinding:
 
 
 def _remedy(finding: Finding) -> str:
-    """Return how a finding is mended, as a sentence; '' where nobody knows."""
+    """Return the fix of a finding as a sentence; '' where there is none."""
     fix = finding.fix
     if fix is None:
         return ""
