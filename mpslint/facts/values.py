@@ -332,8 +332,10 @@ class Context:
     """Inside `if __name__ == "__main__"`, or in a function called from there."""
     called: bool = True
     """False for the body of a function that nothing in the file calls: its parameters are not known."""
+    calls: tuple[ast.AST | None, ...] = ()
+    """The call by which each of the functions was entered; None for one that something outside calls."""
 
-    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool) -> Context:
+    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool, call: ast.AST | None = None) -> Context:
         """Return the context of the body of a function that is called from here."""
         return Context(
             (*self.functions, function),
@@ -345,6 +347,7 @@ class Context:
             self.in_handler,
             self.under_main,
             self.called and is_called,
+            (*self.calls, call),
         )
 
     def changed(
@@ -368,6 +371,7 @@ class Context:
             self.in_handler if in_handler is None else in_handler,
             self.under_main if under_main is None else under_main,
             self.called,
+            self.calls,
         )
 
 

@@ -25,7 +25,7 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields
+from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.machine import DEEPEST_CALL, Walker
@@ -159,6 +159,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return built.build(m, name, arguments, node)
     if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
         return started
+    if name in platform.flag_makers:
+        return flags.define(m, name, arguments, node)
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
     if name.startswith("argparse."):
@@ -181,7 +183,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
 def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
     bag = Instance(name, slots={key: argument.value for key, argument in arguments.keywords.items()})
-    first = arguments.first()
+    first = arguments.get(0, "initial_dictionary")
+    bag.slots.pop("initial_dictionary", None)
     entries = first.slots.items() if isinstance(first, Mapping) else ()
     for key, entry in entries:
         value = entry.value
@@ -324,7 +327,7 @@ def call_function(
     before = m.frame
     m.frame = frame
     outer = m.context
-    m.context = outer.entered(function.node, function.decorators, is_called)
+    m.context = outer.entered(function.node, function.decorators, is_called, node)
     try:
         if isinstance(function.node, ast.Lambda):
             result = m.value(function.node.body)

@@ -28,6 +28,7 @@ from mpslint.facts.values import (
     truth,
     weakened,
 )
+from mpslint.program import flags
 from mpslint.program.calls import call_function, evaluate_call
 from mpslint.program.machine import Walker
 from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
@@ -91,6 +92,10 @@ def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
 
 def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | None) -> Value:
     full = m.platform.normalise(f"{base.name}.{name}")
+    if base.name in m.platform.flag_holders:
+        return get_attribute(m, flags.holder(m, base.name), name, node)
+    if full in m.platform.flag_holders:
+        return flags.holder(m, full)
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
     if full == WORDS and m.project is not None and (words := m.project.words()) is not None:

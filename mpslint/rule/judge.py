@@ -330,7 +330,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         if not condition.options.get("later"):
-            return any(map(evidence.document.mentions, condition.names))
+            document = evidence.document if evidence.whole is None else evidence.document.part_at(match.span.start).document
+            return any(map(document.mentions, condition.names))
         return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)

@@ -137,6 +137,20 @@ def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) 
     assert [one.rule for one in fixed_in(tmp_path)["train.py"].applied] == ["MPS503"]
 
 
+def test_a_fix_in_another_file_imports_what_it_needs_there(tmp_path: Path) -> None:
+    """The module that decides the value has no torch; the one that uses it has."""
+    (tmp_path / "config.py").write_text('"""Values."""\n\nPRECISION = "fp16"\n')
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom accelerate import Accelerator\nfrom config import PRECISION\n\naccelerator = Accelerator(mixed_precision=PRECISION)\n"
+    )
+
+    fixed = fixed_in(tmp_path)
+
+    assert not fixed["train.py"].is_changed
+    text = fixed["config.py"].data.decode()
+    assert text == '"""Values."""\n\nimport torch\nPRECISION = "fp16" if torch.cuda.is_available() else "no"\n'
+
+
 def test_what_a_configuration_file_decides_is_mended_there(tmp_path: Path) -> None:
     """The fix is written in YAML, and held back, as other machines may use the file."""
     written(next(path for path in PROJECTS if path.stem == "yaml_config"), tmp_path)
