@@ -128,7 +128,7 @@ def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
         if all(edit.span in part.span for edit in fix.edits):
             fix = replace(fix, edits=tuple(Edit(_moved(edit.span, shift), edit.text) for edit in fix.edits))
         else:
-            fix = Fix(Safety.MANUAL, fix.summary)
+            fix = _told_elsewhere(fix, run.document)
     return path, replace(finding, span=_moved(finding.span, shift), fix=fix, related=related)
 
 
@@ -250,7 +250,13 @@ def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: froze
     if evidence.document.part_at(taken.start).first_line not in shown:
         return match, fix
     moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *match.related))
-    return moved, Fix(Safety.MANUAL, fix.summary) if fix is not None else None
+    return moved, _told_elsewhere(fix, evidence.document) if fix is not None else None
+
+
+def _told_elsewhere(fix: Fix, document: Document) -> Fix:
+    """Return what a fix says to do, for a place in another file than those that it edits, which it names."""
+    paths = dict.fromkeys(document.part_at(edit.span.start).document.path for edit in fix.edits)
+    return Fix(Safety.MANUAL, f"{fix.summary} ({', '.join(paths)})" if paths else fix.summary)
 
 
 def _with_caller(match: Match, evidence: Evidence) -> Match:

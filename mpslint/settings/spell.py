@@ -95,11 +95,9 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
         return narrower
     where = ""
     if setting.origin is not None and setting.origin != span and _is_only_for(evidence, setting):
-        own, part = (evidence.document.part_at(place.start) for place in (span, setting.origin))
         span = setting.origin
         line = evidence.document.place(span.start)
-        file = "" if part is own else f"{part.document.path}, "
-        where = f" in cell {line.cell}, line {line.line}" if line.cell else f" in {file}line {line.line}"
+        where = f" in cell {line.cell}, line {line.line}" if line.cell else f" in line {line.line}"
     old = evidence.document.text[span.start : span.end]
     if old == text:
         return None
