@@ -19,6 +19,7 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document
 from mpslint.source.words import quoted, stands_in
@@ -289,6 +290,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         if mps is None or question is None or cpu is not match.node.orelse:
             return None
         new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
+        if question == _question() and (short := as_on(evidence.target, new)) != new:
+            return WrittenSetting((Edit(evidence.span_of(match.node), short),), short)
         return WrittenSetting((Edit(span, new),), f"... else {new}")
     if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
         return None

@@ -267,10 +267,14 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
     assert not [name for name in os.listdir(folder) if name.startswith(".mpslint-")]
 
 
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\ntorch.ones(2, device=device)\n'
+"""A choice that asks the machine."""
+
+
 @pytest.mark.parametrize("is_configured", [False, True])
 def test_code_of_this_mac_only_gets_the_short_form(folder: Path, is_configured: bool) -> None:
     """What the fix would ask the machine is answered; a flag that other machines might share is written too."""
-    (folder / "bad.py").write_text(BAD + 'import torch\ntorch.ones(2).to("cuda")\n')
+    (folder / "bad.py").write_text(BAD + 'import torch\ntorch.ones(2).to("cuda")\n' + CHOICE)
     (folder / "train.sh").write_text("accelerate launch --mixed_precision fp16 other.py\n")
     (folder / "mpslint.toml").write_text("this-mac-only = true\n" if is_configured else "")
 
@@ -278,6 +282,7 @@ def test_code_of_this_mac_only_gets_the_short_form(folder: Path, is_configured: 
 
     assert "fp16=False" in (folder / "bad.py").read_text()
     assert 'torch.ones(2).to("mps")' in (folder / "bad.py").read_text()
+    assert 'device = torch.device("mps")\n' in (folder / "bad.py").read_text()
     assert "--mixed_precision no" in (folder / "train.sh").read_text()
 
 
