@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
 
 from mpslint.facts.facts import Accumulation
-from mpslint.facts.values import (
-    UNKNOWN,
-    Bound,
-    Class,
-    DictEntry,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    Symbol,
-    Value,
-    join,
-    weakened,
-)
+from mpslint.facts.joined import join
+from mpslint.facts.values import UNKNOWN, Bound, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])

@@ -12,9 +12,11 @@ from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Known, Symbol, Value
 from mpslint.program import calls
 from mpslint.program.arguments import CallArguments
-from mpslint.program.calls import call_function, instantiate
-from mpslint.program.expressions import evaluate, get_attribute
+from mpslint.program.attributes import get_attribute
+from mpslint.program.calls import instantiate
+from mpslint.program.expressions import evaluate
 from mpslint.program.flow import asks_for_main
+from mpslint.program.functions import call_function
 from mpslint.program.machine import Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
