@@ -19,11 +19,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from click.testing import CliRunner
+
+from mpslint.cli import group
+
 ROOT = Path(__file__).parents[1]
 WARMS_UP = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
 
 
-def mpslint(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: str = "") -> subprocess.CompletedProcess[str]:
+def mpslint(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: str = "") -> subprocess.CompletedProcess[bytes]:
     """Run mpslint in a folder, in a process of its own with this environment, and return what it said."""
     server = _server()
     assert server.stdin is not None
@@ -35,7 +39,7 @@ def mpslint(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str],
         server.stdin.write(json.dumps(job) + "\n")
         server.stdin.flush()
         code = int(server.stdout.readline())
-        said = [stream.read_bytes().decode("utf-8").replace("\r\n", "\n") for stream in streams[1:]]
+        said = [stream.read_bytes() for stream in streams[1:]]
     return subprocess.CompletedProcess(list(arguments), code, *said)
 
 
@@ -50,9 +54,8 @@ def _server() -> subprocess.Popen[str]:
 
 def _serve() -> None:
     """Run each job in a fork, one after the other."""
-    import mpslint
-
-    mpslint.check(WARMS_UP)
+    warmed = CliRunner().invoke(group, ["check", "-", "--isolated", "--no-cache"], input=WARMS_UP)
+    assert warmed.exit_code == 1, warmed.output
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
@@ -68,9 +71,10 @@ def _run(job: dict[str, Any]) -> NoReturn:
     os.chdir(job["cwd"])
     os.environ.clear()
     os.environ.update(job["environment"])
-    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding="utf-8")
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "wb", closefd=False)), encoding="utf-8")
-    sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "wb", closefd=False)), encoding="utf-8", write_through=True)
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), encoding, errors or "strict")
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "wb", closefd=False)), encoding, errors or "strict")
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(io.FileIO(2, "wb", closefd=False)), encoding, "backslashreplace", write_through=True)
     sys.argv[1:] = job["arguments"]
     code: object = 0
     try:

@@ -21,7 +21,9 @@ def run(*arguments: str, cwd: Path, stdin: str = "", **environment: str) -> subp
     """Run mpslint as a user does, in a folder."""
     kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX")}
     root = Path(__file__).parents[2]
-    return mpslint(arguments, cwd, {**kept, "PYTHONPATH": str(root), **environment}, stdin)
+    done = mpslint(arguments, cwd, {**kept, "PYTHONPATH": str(root), **environment}, stdin)
+    said = [stream.decode().replace("\r\n", "\n") for stream in (done.stdout, done.stderr)]
+    return subprocess.CompletedProcess(done.args, done.returncode, *said)
 
 
 @pytest.fixture
