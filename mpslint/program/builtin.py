@@ -207,7 +207,8 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         return UNKNOWN
     if isinstance(result, (list, tuple)):
         return Items("list", {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
-    return Known(result, receiver.origin if receiver.source else node, receiver.weak, receiver.source)
+    is_same = result == receiver.value  # `"cuda".strip().lower()` was decided where "cuda" was
+    return Known(result, receiver.origin if receiver.source or is_same else node, receiver.weak, receiver.source)
 
 
 def _mapping_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
