@@ -162,7 +162,7 @@ def predicted(point: Point) -> int:
     """Return the emulated peak of a training step, in bytes."""
     if point.spec is None:
         return predicted_module(point)
-    rig = Rig(point.spec, VerifiedMac())
+    rig = Rig(point.spec, VerifiedMac(), casts_as="cpu")
     for _ in range(2):
         rig.discard()
         for _ in range(point.spec.accumulation):

@@ -9,14 +9,17 @@ fixed = mpslint.fix(text, filename="train.py").text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
+from mpslint.session.view import ShownEdit as Edit
+from mpslint.session.view import ShownFinding as Finding
+from mpslint.session.view import shown_findings
 
 if TYPE_CHECKING:
-    from mpslint.core.finding import Edit as InnerEdit
     from mpslint.core.finding import Finding as Inner
     from mpslint.engine import Checked
     from mpslint.rule.rule import Rule
@@ -24,41 +27,11 @@ if TYPE_CHECKING:
     from mpslint.source.document import Document
     from mpslint.target.target import Target
 
+__all__ = ["CheckResult", "Edit", "Finding", "FixResult", "check", "fix"]
+
 TARGET_KEYS = ("memory", "chip")
-
-
-@record(frozen=True, slots=True)
-class Edit:
-    """Replace the characters [start, end) by others: of the text, or in a notebook of the source of one cell."""
-
-    start: int
-    end: int
-    text: str
-    cell: int | None = None
-    """The number of the cell from 1, or None outside notebooks."""
-
-
-@record(frozen=True, slots=True)
-class Finding:
-    """One thing that goes wrong on the Mac. Lines and columns start at 1; in a notebook they count within the cell."""
-
-    rule: str
-    name: str
-    severity: str
-    """error, warning or note."""
-    message: str
-    why: str
-    cell: int | None
-    """The number of the cell from 1, or None outside notebooks."""
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    fix: str
-    """What the fix writes (`fp16=False`), or what to do by hand; '' for none."""
-    safety: str
-    """safe, unsafe or manual; '' where there is no fix."""
-    edits: tuple[Edit, ...]
+_PATH = re.compile(r"[^\s\"'()=]+\.\w+")
+"""How a path looks that was given in place of a text; no program is one dotted name."""
 
 
 @record(frozen=True, slots=True)
@@ -105,8 +78,8 @@ def check(
 
     opened = _opened(source, filename, _options(target, select, ignore, severity, configuration))
     checked = check_document(opened.document, opened.target, opened.rules)
-    kept = tuple(_finding(opened.document, finding) for finding in checked.findings if opened.is_asked(finding))
-    return CheckResult(kept, tuple(_unread(checked)))
+    kept = shown_findings(opened.document, filter(opened.is_asked, checked.findings))
+    return CheckResult(tuple(kept), tuple(_unread(checked)))
 
 
 def fix(
@@ -128,8 +101,8 @@ def fix(
 
     opened = _opened(source, filename, _options(target, select, ignore, severity, configuration))
     fixed = fix_document(opened.document, opened.target, opened.rules, unsafe, opened.is_asked)
-    applied = tuple(_finding(fixed.before.document, finding) for finding in fixed.applied)
-    left = tuple(_finding(fixed.after.document, finding) for finding in fixed.after.findings)
+    applied = tuple(shown_findings(fixed.before.document, fixed.applied))
+    left = tuple(shown_findings(fixed.after.document, fixed.after.findings))
     return FixResult(fixed.data.decode("utf-8", "surrogateescape"), applied, left)
 
 
@@ -162,12 +135,15 @@ class _Opened:
 
 
 def _opened(source: str | Path, filename: str, options: Options) -> _Opened:
+    from mpslint.core.finding import UsageError
     from mpslint.session.session import configuration_for, read_bytes, rules_for
     from mpslint.source.files import FoundFile
-    from mpslint.source.reader import read
+    from mpslint.source.reader import kind_of, read
     from mpslint.target.macs import known_chip
     from mpslint.target.target import default_target, given, resolved, with_mac
 
+    if isinstance(source, str) and _PATH.fullmatch(source) and kind_of(source) is not None:
+        raise UsageError(f"{source!r} is taken as the text of a file; to read the file, pass pathlib.Path({source!r})")
     data = read_bytes(FoundFile(str(source)), options) if isinstance(source, Path) else source.encode("utf-8", "surrogateescape")
     name = filename or (str(source) if isinstance(source, Path) else "train.py")
     document, configuration = read(name, data), configuration_for(name, options)
@@ -188,30 +164,3 @@ def _unread(checked: Checked) -> list[str]:
         where = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
         lines.append(f"{where}: {part.reason}")
     return lines
-
-
-def _finding(document: Document, found: Inner) -> Finding:
-    start, end = document.place(found.span.start), document.place(found.span.end)
-    fix = found.fix
-    return Finding(
-        found.rule,
-        found.name,
-        found.severity.value,
-        found.message,
-        found.why,
-        start.cell,
-        start.line,
-        start.column,
-        end.line,
-        end.column,
-        fix.summary if fix is not None else "",
-        fix.safety.value if fix is not None else "",
-        tuple(_edit(document, edit) for edit in fix.edits) if fix is not None else (),
-    )
-
-
-def _edit(document: Document, edit: InnerEdit) -> Edit:
-    """Return an edit as it counts in the text that the caller sees: the file's, or the cell's."""
-    cell = document.cell_at(edit.span.start)
-    first = cell.span.start if cell is not None else 0
-    return Edit(edit.span.start - first, edit.span.end - first, edit.text, cell.number if cell is not None else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -127,7 +128,7 @@ def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
         if all(edit.span in part.span for edit in fix.edits):
             fix = replace(fix, edits=tuple(Edit(_moved(edit.span, shift), edit.text) for edit in fix.edits))
         else:
-            fix = Fix(Safety.MANUAL, fix.summary)
+            fix = _told_elsewhere(fix, run.document)
     return path, replace(finding, span=_moved(finding.span, shift), fix=fix, related=related)
 
 
@@ -180,6 +181,7 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             message += evidence.target.reach(outcome.versions)
             match, fix = _at_decision(rule, match, fix, evidence, shown)
             match, fix = _where_asked(match, fix, evidence, shown)
+            match = _with_caller(match, evidence)
             found.append(
                 Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
             )
@@ -248,7 +250,32 @@ def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: froze
     if evidence.document.part_at(taken.start).first_line not in shown:
         return match, fix
     moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *match.related))
-    return moved, Fix(Safety.MANUAL, fix.summary) if fix is not None else None
+    return moved, _told_elsewhere(fix, evidence.document) if fix is not None else None
+
+
+def _told_elsewhere(fix: Fix, document: Document) -> Fix:
+    """Return what a fix says to do, for a place in another file than those that it edits, which it names."""
+    paths = dict.fromkeys(document.part_at(edit.span.start).document.path for edit in fix.edits)
+    return Fix(Safety.MANUAL, f"{fix.summary} ({', '.join(paths)})" if paths else fix.summary)
+
+
+def _with_caller(match: Match, evidence: Evidence) -> Match:
+    """Return a match in a function that another file calls, with the place of that call."""
+    document, context = evidence.document, match.context
+    if not document.parts or context is None or not context.functions:
+        return match
+    home = document.part_at(match.span.start)
+    if document.part_at(evidence.span_of(context.functions[-1]).start) is not home:
+        return match  # it was moved to where the value was decided, and says who takes it
+    for function, call in zip(reversed(context.functions), reversed(context.calls), strict=True):
+        if not isinstance(call, ast.Call):
+            return match
+        span = evidence.span_of(call.func)
+        if document.part_at(span.start) is not home:
+            name = getattr(function, "name", "")
+            related = Related(span, f"`{name}()` is called here" if name else "it is called here")
+            return match if any(one.span == span for one in match.related) else replace(match, related=(*match.related, related))
+    return match
 
 
 def _why(rule: Rule) -> str:

@@ -55,3 +55,18 @@ def test_what_is_wrong_is_raised(arguments: dict[str, object], error: type[Excep
     """As an error of ours."""
     with pytest.raises(error):
         mpslint.check(BAD, **arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", ["train.py", "./notebooks/train.ipynb", "C:\\\\code\\\\train.py", "conf/x.yaml"])
+def test_a_path_given_as_text_is_no_program(path: str) -> None:
+    """It would be checked as the text of a script, and nothing found."""
+    with pytest.raises(mpslint.UsageError, match=r"pass pathlib\.Path"):
+        mpslint.check(path)
+    with pytest.raises(mpslint.UsageError):
+        mpslint.fix(path)
+
+
+@pytest.mark.parametrize("text", ["", "x", "torch.mps", "x.py = 1", "x.py()", "import train.py", "train.py\n"])
+def test_a_short_text_is_a_program(text: str) -> None:
+    """Whatever its words look like."""
+    assert mpslint.check(text).findings == ()

@@ -10,6 +10,7 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.core.versions import Version, format_version
 from mpslint.facts.values import Argument, Call, Function, Known
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
@@ -23,11 +24,8 @@ from mpslint.target.target import Target
 CAUGHT = "builtins.TypeError"
 """What a call raises that is given an argument which it does not take."""
 
-WORDS = ("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator")
-"""One of these stands in every function in which it finds something."""
 
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield, for each call of which something is known, its names and its arguments: one of each stands in a file that it is found in."""
     known = load_arguments()
     families = {family.owner: (role, family) for role, family in known.families.items()}
@@ -42,13 +40,16 @@ def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
         yield [RoleWords(role)], names, *([family.names] if all(name.strip("*") for name in family.names) else ())
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names an argument that these versions do not take, and the call, where only one takes it."""
     identifiers = document.code_identifiers
     return any(
         (not call or call in identifiers) and not gone.isdisjoint(identifiers)
         for call, gone in _gone(options["kind"], tuple(target.versions.items()))
     )
+
+
+GATE = Gate(words=("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator"), ways=_ways, may_find=_may_find)
 
 
 @functools.lru_cache(maxsize=64)
@@ -71,7 +72,7 @@ def _may_be(fact: ArgumentFact, kind: str) -> bool:
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""
     for matched in evidence.file_plans.matched:
-        if any(CAUGHT in caught for caught in matched.call.context.handlers):
+        if matched.call.context.in_handler or any(CAUGHT in caught for caught in matched.call.context.handlers):
             continue  # the program finds out by itself which arguments there are
         for name, argument in matched.call.keywords.items():
             fact = fact_of(matched.pattern.role, matched.call.names, name)

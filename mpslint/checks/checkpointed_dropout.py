@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Instance, Items, Known, Value, alternatives_of
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-WORDS = ("checkpoint",)
-"""One of these stands in every function, and file, in which it finds something."""
+GATE = Gate(words=("checkpoint",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

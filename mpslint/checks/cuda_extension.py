@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-WORDS = ("cpp_extension", "load", "CUDAExtension")
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = ("cpp_extension",)
+GATE = Gate(words=("cpp_extension", "load", "CUDAExtension"), file_words=("cpp_extension",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

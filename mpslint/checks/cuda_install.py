@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.versions import VersionRange, parse_version
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
 from mpslint.source.words import IN_CELLS
-from mpslint.target.target import Target
 
-WORDS = ("install ",)
-"""One of these stands in every function, and file, in which it finds something."""
 INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? install (?:\\\r?\n|[^\n])*")
 """An install command with the lines it goes on in."""
 
 
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what only such a file holds: commands."""
-    yield ([IN_CELLS],)
-
-
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document holds commands."""
-    return bool(document.snippets)
+GATE = Gate(words=("install ",), groups=([IN_CELLS],), may_find=lambda document, options, target: bool(document.snippets))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

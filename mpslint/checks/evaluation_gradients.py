@@ -10,13 +10,13 @@ from mpslint.checks._gradients import SWITCHES, has_gradients, switches_off_for_
 from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
 from mpslint.facts.values import Context, FunctionNode
 from mpslint.program.walk import children
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
 """Words of code that takes gradients on purpose."""
-WORDS = (".eval(", ".train(False")
-"""One of these stands in every function, and file, in which it finds something."""
+GATE = Gate(words=(".eval(", ".train(False"))
 
 
 _Switch = tuple[int, str, str]

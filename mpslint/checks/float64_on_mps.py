@@ -14,6 +14,7 @@ from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.record import record
 from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
@@ -21,14 +22,14 @@ from mpslint.settings.spelling import WrittenSetting
 
 DEVICE, WEIGHTS = "device.name", "precision.weights"
 
-WORDS = ("float64", "double", "from_numpy", "tensor", "64")
-"""One of these stands in every function in which it finds something."""
 
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
     yield (options["dtypes"],)
     yield options["tensors"], ["numpy"], options["arrays"]
+
+
+GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64"), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.core.finding import Edit
 from mpslint.facts.values import origin_of
 from mpslint.program.platform import load_platform
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
@@ -16,10 +17,8 @@ from mpslint.settings.spelling import WrittenSetting, quote_of
 
 ACCELERATOR = "device.accelerator"
 
-WORDS = ("accelerator",)
-"""One of these stands in every function in which it finds something."""
-FILE_ROLES = ("lightning_trainer", "fabric")
-"""A call in one of these roles is made in every such file."""
+ROLES = ("lightning_trainer", "fabric")
+GATE = Gate(words=("accelerator",), roles=ROLES)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -27,7 +26,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     platform = load_platform()
     choices = {id(c.node): c for c in evidence.facts.choices if c.source in platform.cuda_questions | platform.devices}
     seen: set[int] = set()
-    for setting in (s for m in evidence.file_plans.matched if m.pattern.role in FILE_ROLES for s in m.settings):
+    for setting in (s for m in evidence.file_plans.matched if m.pattern.role in ROLES for s in m.settings):
         node = _decided_by(setting, evidence)
         while node is not None and id(node) not in choices:
             node = evidence.parents.get(node)

@@ -15,13 +15,14 @@ from mpslint.facts.facts import Choice
 from mpslint.facts.values import Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document
 from mpslint.source.words import quoted, stands_in
-from mpslint.target.target import Target
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
@@ -33,20 +34,16 @@ SHOWS = frozenset({"print", "debug", "info", "warning"})
 """Functions, and methods of a logger, that only show what they get."""
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
-WORDS = ("cuda",)
-"""One of these stands in every function in which it finds something."""
 
 
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield what stands in every such file: a question for CUDA, and the name of the CPU, or a switch that keeps to it."""
     yield load_platform().cuda_questions, [quoted("cpu")]
     tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
     yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document may ask for CUDA."""
-    return may_ask_for_cuda(document)
+GATE = Gate(words=("cuda",), ways=_ways, may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -293,6 +290,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         if mps is None or question is None or cpu is not match.node.orelse:
             return None
         new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
+        if question == _question() and (short := as_on(evidence.target, new)) != new:
+            return WrittenSetting((Edit(evidence.span_of(match.node), short),), short)
         return WrittenSetting((Edit(span, new),), f"... else {new}")
     if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
         return None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Call, Known
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles
 
-WORDS = ("num_proc",)
-"""One of these stands in every function, and file, in which it finds something."""
-
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: the argument itself, rather than a longer word."""
-    yield (WORDS,)
+GATE = Gate(words=("num_proc",), groups=(["num_proc"],))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
@@ -18,15 +19,10 @@ from mpslint.settings.translate import bound_arguments
 
 WEIGHTS = "precision.weights"
 
-WORDS = ("half", "float16", "fp16")
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("trainer", "optimizer")
-"""A call in one of these roles is made in every such file."""
 
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the dtype, of which one stands by itself in every such file: `bfloat16` is none."""
-    yield (WORDS,)
+NAMES = ("half", "float16", "fp16")
+"""The dtype, by itself: `bfloat16` is another."""
+GATE = Gate(words=NAMES, roles=("trainer", "optimizer"), groups=(NAMES,))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, format_version
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document, Kind
@@ -18,17 +19,18 @@ from mpslint.target.requirement import PYTHON
 from mpslint.target.resolve import NEWEST
 from mpslint.target.target import Target
 
-WORDS = ("import", "python", "python3", "torchrun", "accelerate")
-"""One of these stands in every file in which it finds something: an import, or a command that starts a run."""
-FILE_WORDS = tuple(platform_data("environment")["import_torch"] + platform_data("environment")["import_torch_by_name"])
-_IMPORT = re.compile(rf"^[ \t]*((?:import|from)[ \t]+(?:{'|'.join(FILE_WORDS)})\b[^\n#]*)", re.MULTILINE)
+IMPORTS = tuple(platform_data("environment")["import_torch"] + platform_data("environment")["import_torch_by_name"])
+_IMPORT = re.compile(rf"^[ \t]*((?:import|from)[ \t]+(?:{'|'.join(IMPORTS)})\b[^\n#]*)", re.MULTILINE)
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_be(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether versions can be incompatible in the way that is asked about."""
     if options["kind"] == "macos":
         return unavailable_with(target.versions) is not None
     return bool(target.conflicts) if options["kind"] == "conflict" else not _python_fits(target.versions)
+
+
+GATE = Gate(words=("import", "python", "python3", "torchrun", "accelerate"), file_words=IMPORTS, may_find=_may_be)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._trainers import is_asked
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 
 OFF = ("no", None)
 
-WORDS = ("Trainer", "TrainingArguments", "Config")
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = ("Trainer",)
-"""One of these stands in every such file."""
+GATE = Gate(words=("Trainer", "TrainingArguments", "Config"), file_words=("Trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

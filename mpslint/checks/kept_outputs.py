@@ -13,6 +13,7 @@ from mpslint.checks.evaluation_gradients import WANTS_GRADIENTS
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Call, Instance, Items, Loop, Value
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -21,10 +22,7 @@ MODELS = re.compile(
     r"\.(__call__|get_\w+_features)"
 )
 """Calls of models by qualified name."""
-WORDS = ("append", "+=", "extend")
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = ("torch", "transformers", "timm")
-"""One of these stands in every such file."""
+GATE = Gate(words=("append", "+=", "extend"), file_words=("torch", "transformers", "timm"))
 
 TRAINING = frozenset({"forward", "__call__", "training_step", "compute_loss", "step", "closure"})
 """Functions whose results something else differentiates."""

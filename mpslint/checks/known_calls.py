@@ -15,8 +15,9 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import Call
+from mpslint.facts.values import Call, Instance, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
@@ -29,7 +30,22 @@ from mpslint.target.target import Target
 
 _LEAVES = LEAVES_DEVICE | {"device"}
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
-_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who", "op"}
+_KEYS = {
+    "call",
+    "method",
+    "arguments",
+    "positional",
+    "receiver",
+    "versions",
+    "kind",
+    "what",
+    "advice",
+    "trains",
+    "inside",
+    "who",
+    "op",
+    "unless_made_by",
+}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -47,19 +63,21 @@ class KnownCall:
     """Only where gradients are computed."""
     inside: tuple[str, ...]
     """Only in functions of these names; anywhere where there are none."""
+    unless_made_by: tuple[str, ...] = ()
+    """Not for a first argument that a call of one of these made."""
 
 
-def words(options: Mapping[str, Any]) -> Iterator[str]:
+def _words(options: Mapping[str, Any]) -> Iterator[str]:
     """Yield words of which one stands wherever a call of the table is made."""
     for entry in load_table(options["table"]):
         if entry.kind == options["kind"]:
             yield from entry.condition.names
 
 
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the names of the calls of a table: of those that a device's module has, with the device."""
     of_devices: dict[str, list[str]] = {}
-    for name in words(options):
+    for name in _words(options):
         of_devices.setdefault(_device_of(name), []).append(name)
     for device, names in of_devices.items():
         yield (names, [device]) if device else (names,)
@@ -71,7 +89,7 @@ def _device_of(name: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-2] in DEVICE_TYPES else ""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names a call of the table that these versions know."""
     identifiers = document.code_identifiers
     return any(
@@ -80,6 +98,9 @@ def may_find(document: Document, options: Mapping[str, Any], target: Target) -> 
         and entry.versions.matches(target.versions)
         for names, entry in _by_last_names(options["table"], options["kind"])
     )
+
+
+GATE = Gate(names=_words, ways=_ways, may_find=_may_find)
 
 
 @functools.lru_cache(maxsize=16)
@@ -118,6 +139,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
+        return False
+    first = alternatives_of(call.arguments[0].value) if entry.unless_made_by and call.arguments else ()
+    if first and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in first):
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
@@ -176,6 +200,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 " ".join(row.get("advice", "").split()),
                 bool(row.get("trains", False)),
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),
+                tuple(row.get("unless_made_by", ())),
             )
         )
     return tuple(found)

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.checks._trainers import trainer_of
 from mpslint.core.knowledge import platform_data
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import behind
@@ -15,8 +16,7 @@ from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.target.macs import GIB, limits
 
-WORDS = ("from_pretrained",)
-"""One of these stands in every function, and file, in which it finds something."""
+GATE = Gate(words=("from_pretrained",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

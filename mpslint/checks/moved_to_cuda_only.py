@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document
-from mpslint.target.target import Target
 
-WORDS = ("cuda",)
-"""One of these stands in every function in which it finds something."""
-
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: a question for CUDA, and the move."""
-    yield load_platform().cuda_questions, [".cuda("]
-
-
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document may ask for CUDA."""
-    return may_ask_for_cuda(document)
+GATE = Gate(
+    words=("cuda",),
+    ways=lambda options: [(load_platform().cuda_questions, [".cuda("])],
+    may_find=lambda document, options, target: may_ask_for_cuda(document),
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -8,13 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Call, Instance, Known
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, is_certain
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document
-from mpslint.target.target import Target
 
-WORDS = ("numpy",)
-"""One of these stands in every function, and file, in which it finds something."""
 CONVERTS = re.compile(r"\)\s*(?:\.\w+(?:\(\w*\))?\s*)*\.numpy\(\)|\w\.numpy\(\)")
 """A tensor that becomes an array."""
 BACK = re.compile(r"\.cpu\(|\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu|device_get|\.tolist\(")
@@ -23,9 +20,10 @@ OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
 """The output of a module, and the methods between it and NumPy."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document makes arrays of tensors and brings none back to the CPU."""
-    return document.code_matches(CONVERTS) and not document.code_matches(BACK)
+GATE = Gate(
+    words=("numpy",),
+    may_find=lambda document, options, target: document.code_matches(CONVERTS) and not document.code_matches(BACK),
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Call, FunctionNode
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -19,13 +20,8 @@ MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|ignore_index|label_pad_token_id|ma
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
 DECODING = re.compile(r"[!=]=\s*-\s?100")
 
-WORDS = ("padding",)
-"""One of these stands in every function in which it finds something."""
 
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: the padding, and the labels that it becomes."""
-    yield WORDS, [quoted("labels")]
+GATE = Gate(words=("padding",), groups=(["padding"], [quoted("labels")]))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

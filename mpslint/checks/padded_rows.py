@@ -9,6 +9,7 @@ from typing import Any
 from mpslint.checks._mapped import mapped_function
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -16,8 +17,7 @@ FEW = 256
 """Groups of fewer rows have too many lengths."""
 TO_LONGEST = (True, "longest")
 
-WORDS = ("tokenizer", "map(")
-"""One of these stands in every function in which it finds something."""
+GATE = Gate(words=("tokenizer", "map("))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

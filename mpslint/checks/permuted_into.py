@@ -9,16 +9,14 @@ from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Argument, Instance, alternatives_of
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 
 SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
 """Methods that give another view of the same memory."""
-WORDS = SWAPS
-"""One of these stands in every function in which it finds something."""
-FILE_WORDS = ("BatchNorm",)
-"""One of these stands in every such file."""
+GATE = Gate(words=SWAPS, file_words=("BatchNorm",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -12,6 +12,7 @@ from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.program.platform import load_platform
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
@@ -23,22 +24,20 @@ Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
 
 
-def words(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield words of which one stands wherever it finds something."""
-    yield from platform_data("removed_names")[options["kind"]]
-
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield, for each package, its name and the names that it lost: one of each stands in a file that it is found in."""
     for package, lost in _by_package(options["kind"]).items():
         yield [package], lost
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document holds a name that these versions do not have, and its package's."""
     held = document.code_identifiers
     gone = _gone(options["kind"], tuple(target.versions.items()))
     return any(_root(name, package) in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
+
+
+GATE = Gate(names=lambda options: platform_data("removed_names")[options["kind"]], ways=_ways, may_find=_may_find)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -67,7 +66,7 @@ def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each call of a name as an attribute of its package."""
     for name in gone:
         for call in evidence.calls_of_name.get(name, ()):
-            if isinstance(call.node.func, ast.Attribute) and not _is_apart(ast.unparse(call.node.func)):
+            if isinstance(call.node.func, ast.Attribute) and not call.is_parsed and not _is_apart(ast.unparse(call.node.func)):
                 span, values = evidence.span_of(call.node.func), _values(name, gone, evidence)
                 yield Match(span, values, call=call, context=call.context, node=call.node)
 

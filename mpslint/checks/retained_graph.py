@@ -10,12 +10,12 @@ from mpslint.checks._gradients import LEAVES_GRAPH, has_gradients, last_value, n
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Known, Loop
 from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import BACKWARD, called_name, inside
 from mpslint.settings.evidence import Evidence
 
-WORDS = ("backward",)
-"""One of these stands in every function, and file, in which it finds something."""
+GATE = Gate(words=("backward",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

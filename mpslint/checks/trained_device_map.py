@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
 
-WORDS = ("device_map",)
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("trainer",)
-"""A call in this role is made in every such file."""
+GATE = Gate(words=("device_map",), roles=("trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document
-from mpslint.target.target import Target
-
-WORDS = ("pad_to_multiple_of",)
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("tokenizer",)
-"""A call in this role is made in every such file."""
-
 
 _HANDED_ON = r"\s*(?:None\b|[\[{(\"']|(?:[\w.]+\.)?(?:(?:get|pop)\([\"'])?pad_to_multiple_of\b)"
 GIVEN = re.compile(
@@ -26,14 +19,12 @@ GIVEN = re.compile(
 """Something that decides the number, rather than hands it on by the same name."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document decides what lengths are a multiple of."""
-    return document.code_matches(GIVEN)
-
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the arguments that stand in every such file."""
-    yield WORDS, ["max_length"], ["padding"], ["truncation"]
+GATE = Gate(
+    words=("pad_to_multiple_of",),
+    roles=("tokenizer",),
+    groups=(["pad_to_multiple_of"], ["max_length"], ["padding"], ["truncation"]),
+    may_find=lambda document, options, target: document.code_matches(GIVEN),
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

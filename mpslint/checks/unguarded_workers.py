@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.checks._loaders import with_workers
 from mpslint.facts.values import Context, Instance, Value, alternatives_of
+from mpslint.rule.check import Gate
 from mpslint.rule.comparisons import fits_any
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
@@ -15,10 +16,6 @@ from mpslint.source.document import Document, Kind
 from mpslint.source.words import identifiers_of
 from mpslint.target.target import Target
 
-WORDS = ("workers",)
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("loader",)
-"""A call in this role is made in every such file."""
 DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 RUN = re.compile(r"^(?!(?:async )?def |class |import |from |@|if __name__|if TYPE_CHECKING)\w.*(?:\n[ \t)\]}].*)*", re.MULTILINE)
 """A statement at the top of a script, beside definitions and the main guard."""
@@ -29,13 +26,16 @@ CELL = re.compile(r"^# ?%%", re.MULTILINE)
 """The head of a cell: such a script is run cell by cell, as a notebook is."""
 
 
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
+def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document is a script that may go through something as it is imported: at its top, or in a function called there."""
     if document.kind is not Kind.PYTHON or document.anywhere("cells", lambda one: CELL.search(one.text) is not None):
         return False
     told = [_started_in(part.document) for part in document.parts] if document.parts else [_started_in(document)]
     names = {name for defined, _ in told for name in defined}
     return any(started is None or not names.isdisjoint(started) for _, started in told)
+
+
+GATE = Gate(words=("workers",), roles=("loader",), may_find=_may_find)
 
 
 def _started_in(document: Document) -> tuple[set[str], set[str] | None]:

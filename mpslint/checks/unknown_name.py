@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, format_version, parse_version
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-WORDS = ("mps", "accelerator")
-"""One of these stands in every function, and file, in which it finds something."""
-
-
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the modules, of which one stands by itself in every such file."""
-    yield (WORDS,)
+GATE = Gate(words=("mps", "accelerator"), groups=(["mps", "accelerator"],))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -35,7 +30,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if kind != options["kind"]:
             continue
         instead = known["instead"].get(name, "")
-        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Leave it away."}
+        values = {"written": f"{module}.{name}", "what": what, "instead": f"Write {instead}." if instead else "Remove this call."}
         yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 

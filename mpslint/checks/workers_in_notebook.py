@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
 from mpslint.facts.values import Class, Function
+from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document, Kind
+from mpslint.source.document import Kind
 from mpslint.source.words import IN_CELLS
-from mpslint.target.target import Target
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
-WORDS = ("workers",)
-"""One of these stands in every function, and file, in which it finds something."""
-FILE_ROLES = ("loader",)
-"""A call in this role is made in every such file."""
 
 
-def ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what only such a file holds: cells."""
-    yield ([IN_CELLS],)
-
-
-def may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document is a notebook."""
-    return document.kind is Kind.NOTEBOOK
+GATE = Gate(
+    words=("workers",),
+    roles=("loader",),
+    groups=([IN_CELLS],),
+    may_find=lambda document, options, target: document.kind is Kind.NOTEBOOK,
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

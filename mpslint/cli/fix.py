@@ -95,7 +95,7 @@ def _worked(files: list[FoundFile], options: Options, unsafe: bool, fit: bool) -
             yield [(files[index], str(one) if isinstance(one, MpslintError) else one) for index, one in outcomes]
         except MpslintError:
             raise
-        except Exception as error:
+        except Exception as error:  # a mistake of mpslint's own costs these files, with a line that says so, not all others
             from mpslint.session.running import mistake_in
 
             yield [(found, mistake_in(found.path, error)) for _, found in unit.files]

@@ -115,3 +115,5 @@ class Finding:
     related: tuple[Related, ...] = field(default=())
     is_of_run: bool = False
     """It is about the environment, so it is said once for all files."""
+    entries: tuple[Related, ...] = ()
+    """What starts the runs that it was found in: lines of shell scripts, and scripts other than the finding's own file (line 0)."""

@@ -74,7 +74,7 @@ class OwnFolder:
             with open(handle, "wb") as stream:
                 stream.write(data)
             os.replace(temporary, self.path / name)  # takes the place of a link, and does not follow it
-        except BaseException:
+        except BaseException:  # Ctrl-C too leaves no temporary file; it goes on
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise

@@ -11,7 +11,7 @@ from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.ranking import SourceLine, rank_findings
 from mpslint.rule.loading import load_rules
 from mpslint.session.session import FileResult
-from mpslint.session.view import FileView, FindingView, view
+from mpslint.session.view import FileView, ShownFinding, view
 from mpslint.target.packages import newest_versions, releases_of
 
 _COMPUTED = {"split_batch": frozenset({"batch.train", "batch.accumulation"})}
@@ -22,7 +22,7 @@ _COMPUTED = {"split_batch": frozenset({"batch.train", "batch.accumulation"})}
 class ExplainingFinding:
     """A finding that explains the diagnosed error: the message it explains, and whether the traceback ends on its line."""
 
-    finding: FindingView
+    finding: ShownFinding
     explains: str
     in_traceback: bool
 
@@ -53,7 +53,7 @@ def join(diagnosis: Diagnosis, result: FileResult) -> Source:
         return SourceLine(place.line, place.cell)
 
     ranked = rank_findings(diagnosis, result.checked.findings, line_of, settings_of, document.path)
-    views = {(finding.rule, finding.start_offset, finding.end_offset): finding for finding in file.findings}
+    views = {(finding.rule, *finding.range): finding for finding in file.findings}
     explaining = tuple(
         ExplainingFinding(views[one.finding.rule, one.finding.span.start, one.finding.span.end], one.explains, one.in_traceback)
         for one in ranked
@@ -84,7 +84,7 @@ def _admits(wording: VersionRange, package: str, version: Version) -> bool:
 
 
 def _fix_command(file: FileView, explaining: tuple[ExplainingFinding, ...]) -> str:
-    rules = sorted({one.finding.rule for one in explaining if one.finding.fix is not None and one.finding.fix.safety == Safety.SAFE.value})
+    rules = sorted({one.finding.rule for one in explaining if one.finding.safety == Safety.SAFE.value})
     quoted = f"'{file.path}'" if " " in file.path else file.path
     return f"mpslint fix {quoted} --select {','.join(rules)} --apply" if rules else ""
 

@@ -160,6 +160,8 @@ class Class:
     decorators: tuple[Value, ...] = ()
     fields: tuple[str, ...] = ()
     """The annotated names of its body, in order: the fields if it is a dataclass."""
+    nested: dict[str, Class] = field(default_factory=dict)
+    """The classes that make objects of the dicts which some of the fields are given."""
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
@@ -175,6 +177,11 @@ class Class:
         """The fields if it is a dataclass, those of its bases in the file first."""
         inherited = [name for base in self.bases if isinstance(base, Class) for name in base.all_fields()]
         return tuple(dict.fromkeys([*inherited, *self.fields]))
+
+    def nested_class(self, name: str) -> Class | None:
+        """Return the class that makes an object of the dict which a field is given, or None."""
+        own = self.nested.get(name)
+        return own or next((found for base in self.bases if isinstance(base, Class) and (found := base.nested_class(name))), None)
 
     def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""
@@ -208,61 +215,9 @@ def origin_of(value: Value) -> ast.AST | None:
     return getattr(value, "origin", None)
 
 
-def same(a: Value, b: Value) -> bool:
-    """Return whether two values are known to be equal."""
-    if a is b:
-        return True
-    if isinstance(a, Known) and isinstance(b, Known):
-        return type(a.value) is type(b.value) and bool(a.value == b.value)
-    if isinstance(a, Symbol) and isinstance(b, Symbol):
-        return a.name == b.name
-    return False
-
-
-def join(a: Value, b: Value) -> Value:
-    """Return what is known when a value is either `a` or `b`."""
-    if same(a, b):
-        return a if not (isinstance(b, Known) and b.weak) else b
-    if isinstance(a, Unknown):
-        return a
-    if isinstance(b, Unknown):
-        return b
-    alternatives: list[Value] = []
-    for value in (*alternatives_of(a), *alternatives_of(b)):
-        if not any(same(value, other) for other in alternatives):
-            alternatives.append(value)
-    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else UNKNOWN
-
-
 def alternatives_of(value: Value) -> tuple[Value, ...]:
     """Return the values that a value can be: itself, unless it is a OneOf."""
     return value.values if isinstance(value, OneOf) else (value,)
-
-
-def join_all(values: list[Value]) -> Value:
-    """Return what is known when a value is one of several; of none, Unknown."""
-    if not values:
-        return UNKNOWN
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return result
-
-
-def truth(value: Value) -> bool | None:
-    """Return whether a value counts as true, or None when that is not known."""
-    if isinstance(value, Known):
-        return bool(value.value)
-    if isinstance(value, OneOf):
-        answers = {truth(alternative) for alternative in value.values}
-        return answers.pop() if len(answers) == 1 else None
-    if isinstance(value, Items):
-        return True if value.slots else None if value.open else False
-    if isinstance(value, Mapping):
-        return True if value.slots else None if value.is_open else False
-    if isinstance(value, (Function, Class, Bound, Module)):
-        return True
-    return None
 
 
 def is_weak(value: Value) -> bool:
@@ -325,8 +280,10 @@ class Context:
     """Inside `if __name__ == "__main__"`, or in a function called from there."""
     called: bool = True
     """False for the body of a function that nothing in the file calls: its parameters are not known."""
+    calls: tuple[ast.AST | None, ...] = ()
+    """The call by which each of the functions was entered; None for one that something outside calls."""
 
-    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool) -> Context:
+    def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool, call: ast.AST | None = None) -> Context:
         """Return the context of the body of a function that is called from here."""
         return Context(
             (*self.functions, function),
@@ -338,6 +295,7 @@ class Context:
             self.in_handler,
             self.under_main,
             self.called and is_called,
+            (*self.calls, call),
         )
 
     def changed(
@@ -361,6 +319,7 @@ class Context:
             self.in_handler if in_handler is None else in_handler,
             self.under_main if under_main is None else under_main,
             self.called,
+            self.calls,
         )
 
 

@@ -2,9 +2,7 @@
 
 It asks twice. First for the name of a framework, a device, or a variable, command or key of theirs: a text without any has nothing to do
 with PyTorch, and nothing is said about it. Then for the words of the rules themselves, derived from the dialects and the rules: the last
-name of every call they read, methods, variables, flags. A Python check names its own: one of its `WORDS` stands in every function in
-which it can find something, and one of its `FILE_WORDS` (where it has them) in every such file; one that reads a table of calls has a
-function `words(options)`.
+name of every call they read, methods, variables, flags. A Python check names its own in its GATE (`mpslint.rule.check`).
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mpslint.core.knowledge import platform_data, shipped_words
-from mpslint.rule.judge import check_module
+from mpslint.rule.check import Gate, gate_of
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern
@@ -76,8 +74,8 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
     elif condition.subject in ("import", "call", "handler"):
         yield from map(_root, condition.names)
     elif condition.subject == "check":
-        modules = [check_module(name) for name in condition.names]
-        for word in (word for module in modules if hasattr(module, "words") for word in module.words(condition.options)):
+        gates = map(gate_of, condition.names)
+        for word in (word for gate in gates if gate.names is not None for word in gate.names(condition.options)):
             yield _root(word) if "." in word else variable_word(word) if word.isupper() else word
 
 
@@ -96,14 +94,14 @@ def _program(glob: str) -> str:
 def file_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every file in which one of the rules can find something."""
     known = shipped("file", rules)
-    return as_words(derived_words(rules, "FILE_WORDS")) if known is None else from_parts(*known)
+    return as_words(derived_words(rules, of_files=True)) if known is None else from_parts(*known)
 
 
 @functools.lru_cache(maxsize=16)
 def function_words(rules: tuple[Rule, ...]) -> Words:
     """Return words of which one stands in every function in which one of the rules can find something."""
     known = shipped("function", rules)
-    return as_words(derived_words(rules, "WORDS")) if known is None else from_parts(*known)
+    return as_words(derived_words(rules)) if known is None else from_parts(*known)
 
 
 def as_words(found: Iterable[Word]) -> Words:
@@ -142,8 +140,8 @@ def _are_uncalled(functions: Sequence[str], text: str) -> bool:
     return bool(functions) and not any(re.search(rf"(?<!def )\b{name}\b", text) for name in functions)
 
 
-def derived_words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
-    """Yield the words of rules and dialects; of a Python check its WORDS, or its FILE_WORDS where it has them."""
+def derived_words(rules: Iterable[Rule], of_files: bool = False) -> Iterator[Word]:
+    """Yield the words of rules and dialects; of a Python check those of its functions, or of its files where it has such."""
     yield from pieces_of(DEVICES)
     for dialect in load_dialects().all:
         yield from pieces_of(map(variable_word, dialect.environment))
@@ -156,7 +154,7 @@ def derived_words(rules: Iterable[Rule], of_checks: str) -> Iterator[Word]:
             yield from pieces_of(config.words)
     for rule in rules:
         for condition in rule.when[:1]:
-            yield from words_of_condition(condition, of_checks)
+            yield from words_of_condition(condition, of_files)
             if condition.subject == "suppression":
                 yield from pieces_of([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in rules)])
 
@@ -182,11 +180,8 @@ def words_of_pattern(pattern: CallPattern) -> Iterator[Word]:
     yield from pieces_of(map(literal, pattern.written))
 
 
-def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
-    """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words.
-
-    `of_checks` says which words of a Python check are meant: WORDS, or FILE_WORDS where it has them.
-    """
+def words_of_condition(condition: Condition, of_files: bool) -> Iterator[Word]:
+    """Yield words of which one stands wherever a rule's first condition holds; settings are the dialects' words."""
     if condition.subject == "method":
         yield from ((name, True) for name in condition.names if name not in COMMON_METHODS)
     elif condition.subject in ("call", "handler"):
@@ -196,16 +191,16 @@ def words_of_condition(condition: Condition, of_checks: str) -> Iterator[Word]:
     elif condition.subject == "environment":
         yield from pieces_of(map(variable_word, condition.names))
     elif condition.subject == "check":
-        for module in map(check_module, condition.names):
-            yield from words_of_check(module, condition, of_checks)
+        for gate in map(gate_of, condition.names):
+            yield from words_of_check(gate, condition, of_files)
 
 
-def words_of_check(module: Any, condition: Condition, of_checks: str = "WORDS") -> Iterator[Word]:
-    """Yield the words that a Python check names for a condition: its WORDS, or its FILE_WORDS where it has them and they are meant."""
-    if not hasattr(module, "words"):
-        yield from pieces_of(getattr(module, of_checks, module.WORDS))
+def words_of_check(gate: Gate, condition: Condition, of_files: bool = False) -> Iterator[Word]:
+    """Yield the words that a Python check names for a condition: those of functions, or of files where it has such and they are meant."""
+    if gate.names is None:
+        yield from pieces_of((of_files and gate.file_words) or gate.words)
         return
-    for word in module.words(condition.options):
+    for word in gate.names(condition.options):
         yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mpslint.core.record import record
 from mpslint.gate.gate import Word, as_words, derived_frameworks, derived_words, shipped
-from mpslint.rule.judge import check_module
+from mpslint.rule.check import gate_of
 from mpslint.rule.rule import Condition, Rule, matching_outcomes
 from mpslint.source.document import Document, Kind
 from mpslint.source.words import Words, from_parts, identifier_in, is_exact, parts_of
@@ -107,13 +107,13 @@ def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[R
 
 
 def _may_hold(condition: Condition, document: Document, target: Target) -> bool:
-    """Return whether what a condition says of the text holds, and a check that can tell does not rule itself out (`may_find`)."""
+    """Return whether what a condition says of the text holds, and a check that can tell does not rule itself out."""
     if condition.subject == "mentions":
         return any(map(document.mentions, condition.names))
     if condition.subject != "check":
         return True
-    checks = [check_module(name) for name in condition.names]
-    return any(not hasattr(check, "may_find") or check.may_find(document, condition.options, target) for check in checks)
+    gates = map(gate_of, condition.names)
+    return any(gate.may_find is None or gate.may_find(document, condition.options, target) for gate in gates)
 
 
 @functools.lru_cache(maxsize=16)
@@ -175,12 +175,12 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
 def compiled_words(rules: tuple[Rule, ...]) -> dict[str, Any]:
     """Return as plain data what is derived from rules here and in `gate`, and the words of each check that names them: for a wheel."""
     named = {name for rule in rules for condition in rule.when if condition.subject == "check" for name in condition.names}
-    modules = {name: check_module(name) for name in sorted(named)}
+    gates = {name: gate_of(name) for name in sorted(named)}
     return {
         "frameworks": derived_frameworks(rules),
-        "file": parts_of(as_words(derived_words(rules, "FILE_WORDS"))),
-        "function": parts_of(as_words(derived_words(rules, "WORDS"))),
-        "checks": {name: tuple(getattr(module, "WORDS", ("",))) for name, module in modules.items() if not hasattr(module, "words")},
+        "file": parts_of(as_words(derived_words(rules, of_files=True))),
+        "function": parts_of(as_words(derived_words(rules))),
+        "checks": {name: gate.words for name, gate in gates.items() if gate.names is None},
         "needs": {is_code: _as_data(derive(rules, is_code), rules) for is_code in (True, False)},
     }
 

@@ -1,8 +1,6 @@
 """The ways in which a rule can come about: for each, groups of words, one of each of which stands in the file.
 
-They come from the rule's conditions and the dialects, so a rule says nothing about them. A Python check names its own: its WORDS and
-FILE_WORDS (see `gate`); in FILE_ROLES the roles of calls of which one is made in every file in which it finds something; and a function
-`ways(options)` yields groups of words, those of a call and of its arguments, say, for each kind of thing that it finds.
+They come from the rule's conditions and the dialects, so a rule says nothing about them. A Python check names its own in its GATE.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from typing import Any
 from mpslint.core.record import record
 from mpslint.gate.gate import SUPPRESSION, Word, literal, pieces_of, word_of, words_of_check
 from mpslint.program.platform import load_platform
+from mpslint.rule.check import gate_of
 from mpslint.rule.comparisons import compare_all, default_holds
-from mpslint.rule.judge import check_module
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
 from mpslint.settings.dialect import CallPattern, Dialect
@@ -143,20 +141,19 @@ class _ConditionReader:
         yield from _answers(holds)
 
     def _of_check(self, condition: Condition) -> Iterator[Group]:
-        """Yield the words that Python checks name: one of their WORDS, and of their FILE_WORDS and FILE_ROLES where they have them."""
-        modules = [check_module(name) for name in condition.names]
-        yield frozenset(word for module in modules for word in words_of_check(module, condition))
-        if all(hasattr(module, "FILE_WORDS") for module in modules):
-            yield frozenset(pieces_of(word for module in modules for word in module.FILE_WORDS))
-        if all(hasattr(module, "FILE_ROLES") for module in modules):
-            yield frozenset(self.of_roles([role for module in modules for role in module.FILE_ROLES]))
+        """Yield the words that Python checks name: one of a function, of a file, and of the calls in a role, where all have them."""
+        gates = [gate_of(name) for name in condition.names]
+        yield frozenset(word for gate in gates for word in words_of_check(gate, condition))
+        if all(gate.file_words for gate in gates):
+            yield frozenset(pieces_of(word for gate in gates for word in gate.file_words))
+        if all(gate.roles for gate in gates):
+            yield frozenset(self.of_roles([role for gate in gates for role in gate.roles]))
 
     def ways_of_check(self, condition: Condition) -> Iterator[tuple[Group, ...]]:
         """Yield for each kind of thing that a Python check finds the calls that it finds it in, and the words that they hold."""
-        for module in map(check_module, condition.names):
-            if hasattr(module, "ways"):
-                for way in module.ways(condition.options):
-                    yield tuple(frozenset(self._of_words(group)) for group in way)
+        for gate in map(gate_of, condition.names):
+            for way in gate.ways_for(condition.options):
+                yield tuple(frozenset(self._of_words(group)) for group in way)
 
     def _of_words(self, words: Iterable[str]) -> Iterator[Word]:
         """Yield words by which a name is known, and for a role those of the calls in it."""

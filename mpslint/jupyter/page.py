@@ -10,7 +10,7 @@ from mpslint.core.links import rule_url
 from mpslint.core.record import record
 from mpslint.jupyter.cells import Ran
 from mpslint.report.text import counted
-from mpslint.session.view import FileView, FindingView, said_once
+from mpslint.session.view import FileView, ShownFinding, said_once
 
 COLOURS = {"error": "#d1242f", "warning": "#9a6700", "note": "#0969da"}
 _STYLE = "font-family:var(--jp-ui-font-family,sans-serif);font-size:13px;line-height:1.5"
@@ -40,10 +40,10 @@ def findings_page(file: FileView, cells: Sequence[Ran]) -> Shown:
 
 
 def _fixable(file: FileView) -> bool:
-    return any(finding.fix is not None and finding.fix.safety == "safe" for finding in file.findings)
+    return any(finding.safety == "safe" for finding in file.findings)
 
 
-def _summary(file: FileView, said: Sequence[FindingView]) -> str:
+def _summary(file: FileView, said: Sequence[ShownFinding]) -> str:
     if file.problem:
         return file.problem
     counts = [counted(number, word) for word in COLOURS if (number := sum(f.severity == word for f in said))]
@@ -51,16 +51,16 @@ def _summary(file: FileView, said: Sequence[FindingView]) -> str:
     return f"{', '.join(counts)}.{hidden}" if counts else f"Nothing wrong for MPS.{hidden}"
 
 
-def _where(finding: FindingView, cells: Sequence[Ran]) -> str:
+def _where(finding: ShownFinding, cells: Sequence[Ran]) -> str:
     """Return `In [5], line 2`."""
     return f"In [{cells[(finding.place.cell or 1) - 1].count}], line {finding.place.line}"
 
 
-def _fix_words(finding: FindingView) -> str:
-    return f" Fix ({finding.fix.safety}): {finding.fix.summary}" if finding.fix is not None else ""
+def _fix_words(finding: ShownFinding) -> str:
+    return f" Fix ({finding.safety}): {finding.fix}" if finding.safety else ""
 
 
-def _row(finding: FindingView, others: int, cells: Sequence[Ran]) -> str:
+def _row(finding: ShownFinding, others: int, cells: Sequence[Ran]) -> str:
     cell = cells[(finding.place.cell or 1) - 1]
     where = escape(_where(finding, cells))
     place = f'<a href="#cell-id={escape(cell.id)}">{where}</a>' if cell.id else where
@@ -69,7 +69,7 @@ def _row(finding: FindingView, others: int, cells: Sequence[Ran]) -> str:
     severity = f'<b style="color:{COLOURS[finding.severity]}">{finding.severity}</b>'
     more = f" (and at {counted(others, 'more place')})" if others else ""
     code = escape(finding.frame[-1][1].strip())
-    fix = f"<div><i>{escape(_fix_words(finding).strip())}</i></div>" if finding.fix is not None else ""
+    fix = f"<div><i>{escape(_fix_words(finding).strip())}</i></div>" if finding.safety else ""
     head = f"{place}{more} {severity} {rule} {escape(finding.name)}"
     return f'<div style="margin-top:8px">{head}<div>{escape(finding.message)}</div><pre style="{_CODE}">{code}</pre>{fix}</div>'
 

@@ -7,22 +7,21 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mpslint.config.shell import MISSING
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
-from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, join_all, weakened
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.program.arguments import CallArguments
+from mpslint.program.machine import Walker
 from mpslint.program.started import as_written, converted
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
 from mpslint.source.document import Document
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
-    from mpslint.program.machine import Walker
 
 OBJECT = "omegaconf.DictConfig"
 """What such an object is: one of the `bags` of the platform."""
@@ -53,7 +52,7 @@ class ConfigFiles:
     mappings: dict[str, ConfigMapping | None] = field(default_factory=dict)
 
     def load(self, path: str, importer: str, is_weak: bool, is_resolved: bool = False) -> Mapping | None:
-        """Return what the file at a path holds, its references followed or not; None for one that is none of the run."""
+        """Return what the file at a path holds, its references followed or not; None for a file outside the run."""
         found = find_file(path, importer, self.run.script)
         mapping = self._mapping(found) if found is not None else None
         if found is None or mapping is None:
@@ -225,6 +224,13 @@ def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
     is_object = name in m.platform.config_objects
     found = m.project.load_config(m, str(path.value), path.weak, is_object) if path is not None else None
     return as_object(found) if isinstance(found, Mapping) and is_object else found
+
+
+def is_there(m: Walker, path: Value | None, node: ast.Call) -> Value:
+    """Return that a file exists, where a path means a configuration file of the run; of any other that is not known."""
+    if not (m.project is not None and isinstance(path, Known) and isinstance(path.value, str) and path.value.endswith(ENDINGS)):
+        return UNKNOWN
+    return Known(True, node, path.weak) if m.project.load_config(m, path.value, path.weak) is not None else UNKNOWN
 
 
 _KINDS = {"getint": "builtins.int", "getfloat": "builtins.float", "get": "builtins.str"}

@@ -40,7 +40,10 @@ class Loader(Protocol):
         """Return whether these are all words, so that what they leave open has its default."""
 
     def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
-        """Return the statements of a Python file of the run that a path means; None for one that is none of its files."""
+        """Return the statements of a Python file of the run that a path means; None for a file outside the run."""
+
+    def module_at(self, m: Walker, path: str) -> Module | None:
+        """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
 
     def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.

@@ -78,9 +78,16 @@ class Modules:
         return True
 
     def body(self, m: Walker, path: str) -> Sequence[ast.stmt] | None:
-        """Return the statements of a file of the run that a path means; None for one that is none of its files."""
+        """Return the statements of a file of the run that a path means; None for a file outside the run."""
         found = find_file(path, self._importer(m), self.run.script)
         return self.body_of(found) if found in self.run.parts and found is not None else None
+
+    def module_at(self, m: Walker, path: str) -> Module | None:
+        """Return the module that a Python file of the run is, walked; None for a path that means none of its files."""
+        found = find_file(path, self._importer(m), self.run.script)
+        if found is None or found not in self.run.parts or not found.endswith(".py"):
+            return None
+        return self._walked(m, Located(found, ""), os.path.basename(found).removesuffix(".py"))
 
     def _importer(self, m: Walker) -> str:
         """Return the file whose code is walked."""

@@ -168,7 +168,7 @@ class Project:
             found[entry.launch] = None
             words = self.launches(entry.launch)[entry.number].given
             texts = [str(word.value.value) if isinstance(word.value, Known) else "" for word in words]
-            files = (text.rpartition("=")[2] for text in texts)
+            files = (re.sub(r"\.py:\w+$", ".py", text.rpartition("=")[2]) for text in texts)
             named = (find_file(text, entry.launch, script) for text in files if text.endswith((*ENDINGS, ".py")))
             found.update(dict.fromkeys(path for path in named if path is not None and self.text(path) is not None))
         for path in (waiting := list(found)):

@@ -4,6 +4,7 @@
      "files": [{"path", "kind", "target": {name: {"version", "source"}}, "memory_gib", "chip",
                 "findings": [{"rule", "name", "severity", "message", "why", "place", "end", "range", "text",
                               "related": [{"message", "place"}],
+                              "entries": [{"path", "line"}],
                               "fix": {"safety", "summary", "reason", "edits": [{"place", "end", "range", "text"}]} | null}],
                 "unread": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
      "problems": [{"path", "message"}],
@@ -11,7 +12,8 @@
 
 A place is {"cell", "cell_id", "execution_count", "line", "column", "physical_line", "physical_column"}: the first three only in
 notebooks, line and column from 1 and within the cell, the physical ones those of the file itself. A place in another file of the run
-also has its "path". A range is [start, end) in characters of the joined text of the cells.
+also has its "path". Entries are what starts the runs that a finding was found in: lines of shell scripts, and scripts other than the
+file of the finding, whose line is null. A range is [start, end) in characters of the joined text of the cells.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint import __version__
-from mpslint.core.finding import Edit, Finding, Safety, Span
+from mpslint.core.finding import Safety
 from mpslint.core.inert import inert_json
 from mpslint.facts.values import Known, OneOf
-from mpslint.session.view import FileView, place_of, versions_of, view
+from mpslint.session.view import FileView, ShownEdit, ShownFinding, versions_of, view
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def report_text(files: Sequence[FileView]) -> str:
     """Return the report of files that `full_view` gave, one file a line."""
     findings = [finding for file in files for finding in file.findings]
     severities = Counter(finding.severity for finding in findings)
-    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    safeties = Counter(finding.safety for finding in findings)
     summary = {
         "files": len(files),
         **{name: severities[name] for name in ("error", "warning", "note")},
@@ -70,8 +72,8 @@ def _text(data: object) -> str:
 
 def full_view(result: FileResult) -> FileView:
     """Return what came out of a file, with all that the JSON report says of it."""
-    checked = result.checked
-    return view(result) if checked is None else replace(view(result), full=_text(file_as_json(checked)))
+    file = view(result)
+    return file if result.checked is None else replace(file, full=_text(file_as_json(result.checked, file.findings)))
 
 
 def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
@@ -83,8 +85,8 @@ def with_findings_only(file: FileView, kept: Sequence[int]) -> FileView:
     return replace(file, findings=findings, full=_text({**data, "findings": [data["findings"][index] for index in kept]}))
 
 
-def file_as_json(checked: Checked) -> dict[str, Any]:
-    """Return what was found in one file."""
+def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str, Any]:
+    """Return what was found in one file, and what it was checked for."""
     document, target = checked.document, checked.target
     return {
         "path": document.path,
@@ -92,44 +94,38 @@ def file_as_json(checked: Checked) -> dict[str, Any]:
         "target": versions_of(target),
         "memory_gib": target.memory_gib,
         "chip": target.chip or None,
-        "findings": [_finding(document, finding) for finding in checked.findings],
+        "findings": [_finding(finding) for finding in findings],
         "unread": [{"place": place_as_json(document, part.span.start), "reason": part.reason} for part in checked.unread],
         "plans": [plan_as_json(one.document, plan) for one in checked.evidence for plan in one.plans],
     }
 
 
-def _finding(document: Document, finding: Finding) -> dict[str, Any]:
-    fix = finding.fix
+def _finding(finding: ShownFinding) -> dict[str, Any]:
     return {
         "rule": finding.rule,
         "name": finding.name,
-        "severity": finding.severity.value,
+        "severity": finding.severity,
         "message": finding.message,
         "why": finding.why,
-        **_span(document, finding.span),
-        "text": document.text[finding.span.start : finding.span.end],
-        "related": [{"message": r.message, "place": _place(place_of(r, document))} for r in finding.related],
-        "fix": None
-        if fix is None
-        else {
-            "safety": fix.safety.value,
-            "summary": fix.summary,
-            "reason": fix.reason,
-            "edits": [_edit(document, edit) for edit in fix.edits],
-        },
+        "place": _place(finding.place),
+        "end": _place(finding.end),
+        "range": finding.range,
+        "text": finding.text,
+        "related": [{"message": message, "place": _place(place)} for message, place in finding.related],
+        "entries": [{"path": path, "line": line or None} for path, line in finding.entries],
+        "fix": {
+            "safety": finding.safety,
+            "summary": finding.fix,
+            "reason": finding.reason,
+            "edits": [_edit(edit) for edit in finding.edits],
+        }
+        if finding.safety
+        else None,
     }
 
 
-def _span(document: Document, span: Span) -> dict[str, Any]:
-    return {
-        "place": place_as_json(document, span.start),
-        "end": _place(document.end_place(span)),
-        "range": [span.start, span.end],
-    }
-
-
-def _edit(document: Document, edit: Edit) -> dict[str, Any]:
-    return {**_span(document, edit.span), "text": edit.text}
+def _edit(edit: ShownEdit) -> dict[str, Any]:
+    return {"place": _place(edit.place), "end": _place(edit.end_place), "range": edit.range, "text": edit.text}
 
 
 def place_as_json(document: Document, offset: int) -> dict[str, Any]:

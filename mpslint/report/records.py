@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mpslint.core.record import record
-from mpslint.session.view import FileView, FindingView
+from mpslint.session.view import FileView, ShownFinding
 from mpslint.source.document import Place
 from mpslint.source.files import STANDARD_INPUT
 
@@ -41,7 +41,7 @@ class Record:
 
     path: str
     file: FileView
-    finding: FindingView
+    finding: ShownFinding
     fingerprint: str
 
 
@@ -103,18 +103,17 @@ def cell_words(place: Place) -> str:
     return f"cell {place.cell}, line {place.line}" if place.cell is not None else ""
 
 
-def advice(finding: FindingView) -> str:
-    """Return in a sentence how a finding is mended, or ''."""
-    fix = finding.fix
-    if fix is None:
+def advice(finding: ShownFinding) -> str:
+    """Return the fix or the advice of a finding as a sentence, or ''."""
+    if not finding.safety:
         return ""
-    if fix.safety == "manual":
-        return f"Do: {fix.summary}"
-    return f"Fix ({fix.safety}{': ' + fix.reason if fix.reason else ''}): {fix.summary}"
+    if finding.safety == "manual":
+        return f"Do: {finding.fix}"
+    return f"Fix ({finding.safety}{': ' + finding.reason if finding.reason else ''}): {finding.fix}"
 
 
-def sentence(finding: FindingView) -> str:
-    """Return a finding in one line: the cell where there are cells, what happens, and how it is mended."""
+def sentence(finding: ShownFinding) -> str:
+    """Return a finding in one line: the cell where there are cells, what happens, and the fix."""
     where = cell_words(finding.place)
     return " ".join(filter(None, (f"{where[0].upper()}{where[1:]}:" if where else "", finding.message, advice(finding))))
 

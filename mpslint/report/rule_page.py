@@ -84,7 +84,7 @@ def recipe_words(recipe: FixRecipe) -> str:
 
 
 def fix_word(rule: Rule) -> str:
-    """Return how a rule's findings can be mended: safe, unsafe, by hand, or not at all."""
+    """Return how a rule's findings can be fixed: safe, unsafe, by hand; '' where there is no fix."""
     safeties = {recipe.safety for recipe in rule.fixes}
     for safety, word in ((Safety.SAFE, "safe"), (Safety.UNSAFE, "unsafe"), (Safety.MANUAL, "by hand")):
         if safety in safeties:
@@ -98,7 +98,7 @@ def first_bad(rule: Rule) -> Example | None:
 
 
 def rule_page(rule: Rule) -> str:
-    """Return one rule as Markdown: what happens in which versions, why, how it is mended, before and after, and the sources."""
+    """Return one rule as Markdown: what happens in which versions, why, the fix, before and after, and the sources."""
     parts = [f"**{rule.title}**", _outcomes(rule), rule.why]
     for head, *said in told_fixes(rule):
         words = " ".join(filter(None, said))

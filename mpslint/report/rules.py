@@ -64,7 +64,7 @@ def _print_code(out: Terminal, code: str) -> None:
 
 
 def rules_table(rules: Sequence[Rule]) -> Table:
-    """Return every rule as one row: id, name, the worst severity, how it can be mended, title."""
+    """Return every rule as one row: id, name, the worst severity, how it can be fixed, title."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in ("id", "name", "severity", "fix", "title"):
         table.add_column(column, overflow="fold", no_wrap=column in ("id", "severity", "fix"))

@@ -11,7 +11,7 @@ from mpslint.core.record import record
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS, counted
-from mpslint.session.view import FileView, FindingView
+from mpslint.session.view import FileView, ShownFinding
 
 
 @record(frozen=True)
@@ -28,13 +28,12 @@ class Row:
 
 def rows_of(files: Sequence[FileView]) -> list[Row]:
     """Return a row for each rule and severity that was found, most frequent first."""
-    found: dict[tuple[str, str, str], list[tuple[str, FindingView]]] = defaultdict(list)
+    found: dict[tuple[str, str, str], list[tuple[str, ShownFinding]]] = defaultdict(list)
     for file in files:
         for finding in file.findings:
             found[finding.rule, finding.name, finding.severity].append((file.path, finding))
     rows = [
-        Row(*key, len(pairs), len({path for path, _ in pairs}), sum(f.fix is not None and f.fix.safety == "safe" for _, f in pairs))
-        for key, pairs in found.items()
+        Row(*key, len(pairs), len({path for path, _ in pairs}), sum(f.safety == "safe" for _, f in pairs)) for key, pairs in found.items()
     ]
     return sorted(rows, key=lambda row: (-row.count, row.rule, row.severity))
 

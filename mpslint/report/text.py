@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mpslint.core.links import rule_url
 from mpslint.report.terminal import Terminal, terminal
-from mpslint.session.view import LONGEST_LINE, FileView, FindingView, FixView, said_once, windowed
+from mpslint.session.view import LONGEST_LINE, FileView, ShownFinding, said_once, windowed
 from mpslint.source.document import Place
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
@@ -18,6 +18,8 @@ IN_SHORT = "note"
 _MARGIN = f"  {'':>5} | "
 SHOWN_PATHS = 3
 """Files and folders that are named in a command."""
+SHOWN_ENTRIES = 3
+"""Scripts that are named of those whose runs lead to a finding."""
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 
@@ -71,7 +73,7 @@ def short_place(place: Place) -> str:
     return f"{place.path}, {where}" if place.path else where
 
 
-def other_places(others: Sequence[FindingView]) -> str:
+def other_places(others: Sequence[ShownFinding]) -> str:
     """Return where else the very same is found, in words: the first places, and how many more there are, each line once."""
     lines = list(dict.fromkeys(short_place(other.place) for other in others))
     shown = "; ".join(lines[:SHOWN_PLACES])
@@ -79,13 +81,13 @@ def other_places(others: Sequence[FindingView]) -> str:
     return f"{shown}; and {more} more" if more > 0 else shown
 
 
-def print_line(out: Terminal, path: str, finding: FindingView) -> None:
+def print_line(out: Terminal, path: str, finding: ShownFinding) -> None:
     """Print one finding on one line."""
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
     out.wrapped(place, " ", severity, " ", out.linked(finding.rule, rule_url(finding.rule), ""), f" {finding.message}")
 
 
-def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = (), with_why: bool = True) -> None:
+def print_finding(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), with_why: bool = True) -> None:
     """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix.
 
     The reasons of a rule are said once a file.
@@ -95,12 +97,12 @@ def print_finding(out: Terminal, path: str, finding: FindingView, others: Sequen
     _print_places(out, finding, others)
     if finding.why and with_why:
         out.paragraph("  why   ", finding.why, "dim")
-    if finding.fix is not None:
-        out.paragraph(*_fix_line(finding.fix), "green")
+    if finding.safety:
+        out.paragraph(*_fix_line(finding), "green")
     out.line()
 
 
-def _print_source(out: Terminal, finding: FindingView) -> None:
+def _print_source(out: Terminal, finding: ShownFinding) -> None:
     """Print the line that is meant, with the one before; of a long one as much as the terminal is wide."""
     room = out.width - len(_MARGIN) if out.is_terminal else LONGEST_LINE
     (number, line), before = finding.frame[-1], finding.frame[:-1]
@@ -120,15 +122,15 @@ def _cells(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def print_note(out: Terminal, path: str, finding: FindingView, others: Sequence[FindingView] = ()) -> None:
+def print_note(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = ()) -> None:
     """Print one finding without its source and without the reasons."""
     _print_headline(out, path, finding)
     _print_places(out, finding, others)
-    if finding.fix is not None:
-        out.paragraph(*_fix_line(finding.fix), "green")
+    if finding.safety:
+        out.paragraph(*_fix_line(finding), "green")
 
 
-def _print_headline(out: Terminal, path: str, finding: FindingView) -> None:
+def _print_headline(out: Terminal, path: str, finding: ShownFinding) -> None:
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
     ran = finding.place.execution_count
     count = [(f" In [{ran}]", "dim")] if ran is not None else []
@@ -136,23 +138,32 @@ def _print_headline(out: Terminal, path: str, finding: FindingView) -> None:
     out.paragraph("  ", finding.message)
 
 
-def _print_places(out: Terminal, finding: FindingView, others: Sequence[FindingView]) -> None:
+def _print_places(out: Terminal, finding: ShownFinding, others: Sequence[ShownFinding]) -> None:
     """Print where else the very same is found, and where the value comes from."""
     if others:
         out.paragraph("  also  ", other_places(others), "dim")
     for message, related in finding.related:
         out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")
+    if finding.entries:
+        out.paragraph("  run   ", f"started by {_entries(finding.entries)}", "dim")
 
 
-def _fix_line(fix: FixView) -> tuple[str, str]:
-    if fix.safety == "manual":
-        return "  do    ", fix.summary
-    reason = f": {fix.reason}" if fix.reason else ""
-    return "  fix   ", f"{fix.summary}   ({fix.safety}{reason})"
+def _entries(entries: Sequence[tuple[str, int]]) -> str:
+    """Return what starts the runs that lead to a finding, in words: the first, and how many more there are."""
+    shown = ", ".join(f"{path}:{line}" if line else path for path, line in entries[:SHOWN_ENTRIES])
+    more = len(entries) - SHOWN_ENTRIES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _fix_line(finding: ShownFinding) -> tuple[str, str]:
+    if finding.safety == "manual":
+        return "  do    ", finding.fix
+    reason = f": {finding.reason}" if finding.reason else ""
+    return "  fix   ", f"{finding.fix}   ({finding.safety}{reason})"
 
 
 def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
-    """Print the counts, and how much of it can be mended how."""
+    """Print the counts, and how many findings have a safe, an unsafe or no fix."""
     found_in = [file for file in files if file.findings]
     findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)
@@ -170,11 +181,11 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
     of = f" of {read}" if read > touched else ""
     out.wrapped((counts, "bold"), f"{places} in {counted(touched, 'file')}{of}{lost}.{hidden}")
-    safeties = Counter(finding.fix.safety for finding in findings if finding.fix is not None)
+    safeties = Counter(finding.safety for finding in findings)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
 
-    where = [file.path for file in found_in if any(f.fix is not None and f.fix.safety in ("safe", "unsafe") for f in file.findings)]
+    where = [file.path for file in found_in if any(f.safety in ("safe", "unsafe") for f in file.findings)]
     where = where if len(where) <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     if safe:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mpslint.config.yaml_edit import scalar_text
-from mpslint.core.finding import Edit, Fix, Safety
+from mpslint.core.finding import Edit, Fix, Safety, Span
 from mpslint.rewrite.recipes import FOR_ALL_REASON, fill
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import Rule
@@ -14,12 +14,16 @@ from mpslint.settings.spelling import UNSPELLABLE, spelling_of
 from mpslint.settings.vocabulary import load_vocabulary
 from mpslint.source.document import Kind
 
-_FLAG = re.compile(r"(--[\w-]+(?:=|[ \t]+))[\w.+-]+")
+_FLAG = re.compile(r"(-{1,2}[\w.-]+?(?:=|[ \t]+)|-\w)[\w.:+]+")
+"""A flag with its value, as the value comes: `--x=16`, `--x 16`, `-x 16`, `-x16`."""
+_SWITCH = re.compile(r"--?[\w-]+")
+_BEFORE = re.compile(r"(?:[ \t]*\\\r?\n)?[ \t]+$")
+"""What goes with a switch that is taken out: the blanks before it, and the end of the line before it where it begins one."""
 OTHERS_REASON = "other code may read this value"
 
 
 def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix | None) -> Fix | None:
-    """Return how a match is mended in the configuration file that decides its value; advice alone where that cannot be written.
+    """Return the fix of a match in the configuration file that decides its value; advice alone where that cannot be written.
 
     `in_python` is how it would be mended where Python takes the value.
     """
@@ -33,16 +37,27 @@ def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix |
         if edit is None and match.setting is not None and list(recipe.set) == [match.setting.name]:
             return Fix(Safety.MANUAL, f"another value for {spelling}")
         if edit is not None:
+            shown = (
+                f"{edit.text} for {spelling or match.values.get('written') or match.values['value']}"
+                if edit.text
+                else f"without {_old(edit, evidence)}"
+            )
             reason = FOR_ALL_REASON if any(load_vocabulary()[name].elsewhere for name in recipe.set) else OTHERS_REASON
             if reason == FOR_ALL_REASON and evidence.target.is_only_machine:
-                return Fix(Safety.SAFE, f"{edit.text} for {spelling}", (edit,))
-            return Fix(Safety.UNSAFE, f"{edit.text} for {spelling}", (edit,), reason)
+                return Fix(Safety.SAFE, shown, (edit,))
+            return Fix(Safety.UNSAFE, shown, (edit,), reason)
     return Fix(Safety.MANUAL, in_python.summary) if in_python is not None else None
+
+
+def _old(edit: Edit, evidence: Evidence) -> str:
+    return evidence.document.text[edit.span.start : edit.span.end].strip(" \t\r\n\\")
 
 
 def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit of the value after which its setting is as wanted; None where more is to be written, or nothing says it."""
     setting = match.setting
+    if isinstance(wanted, dict) and len(wanted) == 1 and setting is None and "value" in match.values:
+        return _written(match.span, next(iter(wanted.values())), evidence)
     if not isinstance(wanted, dict) or setting is None or list(wanted) != [setting.name] or setting.entry is None or setting.origin is None:
         return None
     table = setting.pattern.table if setting.pattern is not None else None
@@ -50,11 +65,24 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
     value = spelling_of(setting.entry, wanted[setting.name], default.value if default is not None else UNSPELLABLE)
     if value is UNSPELLABLE:
         return None
-    part = evidence.document.part_at(setting.origin.start)
+    return _written(setting.origin, value, evidence)
+
+
+def _written(place: Span, value: object, evidence: Evidence) -> Edit | None:
+    """Return the edit of a scalar or a flag after which it says a value; None where that cannot be done."""
+    part = evidence.document.part_at(place.start)
     text = evidence.document.text
-    old = text[setting.origin.start : setting.origin.end]
+    old = text[place.start : place.end]
     if part.document.kind is Kind.SHELL:
-        flag = _FLAG.fullmatch(old)
-        return Edit(setting.origin, f"{flag[1]}{value}") if flag is not None and f"{flag[1]}{value}" != old else None
+        return _of_flag(place, old, value, text)
     new = scalar_text(value, old, part.document.text, part.document.path.endswith(".json"))
-    return Edit(setting.origin, new) if new != old else None
+    return Edit(place, new) if new != old else None
+
+
+def _of_flag(place: Span, old: str, value: object, text: str) -> Edit | None:
+    """Return the edit that gives a flag another value, or takes out a switch that is to be off; None where neither can be done."""
+    if value is False and _SWITCH.fullmatch(old):
+        before = _BEFORE.search(text, 0, place.start)
+        return Edit(Span(before.start(), place.end), "") if before is not None else None
+    flag = _FLAG.fullmatch(old)
+    return Edit(place, f"{flag[1]}{value}") if flag is not None and f"{flag[1]}{value}" != old else None

@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import fnmatch
 import functools
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -17,6 +16,7 @@ from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Guard, Known
+from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists
@@ -64,9 +64,11 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             match = _at_origin(match)
         if rule.once and seen:
             return
-        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
+        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule)):
             continue
         if rule.certain and not is_certain(match.context):
+            continue
+        if rule.by_default and match.context is not None and any(map(_is_off, match.context.guards)):
             continue
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
@@ -88,17 +90,27 @@ def _at_origin(match: Match) -> Match:
     return dataclasses.replace(match, span=origin, related=())
 
 
-def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
-    if context is None:
+def _is_guarded(context: Context | None, rule: Rule) -> bool:
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
+
+    For a rule with `by_default` the default of an option decides.
+    """
+    words = rule.unless_guarded
+    if context is None or words is None:
         return False
+    guards = [guard for guard in context.guards if guard.default is None or not rule.by_default]
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
-    return any(_speaks_of(words, guard) for guard in context.guards) or any(words.search(text) for text in iterated)
+    return any(_speaks_of(words, guard) for guard in guards) or any(words.search(text) for text in iterated)
 
 
 @functools.lru_cache(maxsize=4096)  # of a chain of 900 `elif`, each branch is under all tests above it
 def _speaks_of(words: re.Pattern[str], guard: Guard) -> bool:
     return words.search(guard.text) is not None
+
+
+def _is_off(guard: Guard) -> bool:
+    """Return whether the defaults of the options lead past the places under a test."""
+    return guard.default is not None and guard.default is not guard.taken
 
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
@@ -260,28 +272,20 @@ def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
     """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
     document = evidence.document
     words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
-    if words is None and not hasattr(check_module(name), "words"):
-        words = getattr(check_module(name), "WORDS", ("",))
+    if words is None and gate_of(name).names is None:
+        words = gate_of(name).words
     if words is not None:
         return any(map(document.holds, words))
-    names, pieces = _last_words(check_module(name), condition)
+    names, pieces = _last_words(name, condition)
     return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
 
 
 @functools.lru_cache(maxsize=256)
-def _last_words(module: Any, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
+def _last_words(name: str, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
-    lasts = {word.rsplit(".", 1)[-1] for word in module.words(condition.options)}
+    names = gate_of(name).names
+    lasts = {word.rsplit(".", 1)[-1] for word in names(condition.options)} if names is not None else set()
     return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
-
-
-@functools.lru_cache(maxsize=256)
-def check_module(name: str) -> Any:
-    """Return `mpslint/checks/NAME.py`, which has `find` and `WORDS`. Raises RuleError when there is none."""
-    try:
-        return importlib.import_module(f"mpslint.checks.{name}")
-    except ModuleNotFoundError:
-        raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
 
 
 def check_function(name: str) -> CheckFunction:
@@ -338,7 +342,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         if not condition.options.get("later"):
-            return any(map(evidence.document.mentions, condition.names))
+            document = evidence.document if evidence.whole is None else evidence.document.part_at(match.span.start).document
+            return any(map(document.mentions, condition.names))
         return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":
         return any(evidence.target.chip.lower().startswith(name.lower()) for name in condition.names)

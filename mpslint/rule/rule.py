@@ -60,7 +60,7 @@ class Outcome:
 
 @record(frozen=True, slots=True, eq=False)
 class FixRecipe:
-    """How a finding is mended, in some versions."""
+    """How a finding is fixed, in some versions."""
 
     safety: Safety
     versions: VersionRange
@@ -116,10 +116,14 @@ class Rule:
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
     certain: bool
+    by_default: bool
+    """It leaves alone what runs only where an option is given a value other than its default."""
     everywhere: bool
     """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
+    as_one: bool
+    """Its fixes are made in all files of a run, or in none."""
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str

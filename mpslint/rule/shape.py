@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import RuleError
+from mpslint.rule.check import gate_of
 
 if sys.version_info >= (3, 11):
     from re import _parser as parser
@@ -28,7 +29,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         TEXT,
     ),
     **dict.fromkeys(("check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
-    **dict.fromkeys(("certain", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
+    **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
     **dict.fromkeys(("written", "missing", "direct", "trains", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does"), NAMES),
@@ -87,6 +88,8 @@ def _check_function(path: Path, where: str, key: str, name: str) -> None:
         module = None
     if module is None or not callable(getattr(module, _FUNCTIONS[key], None)):
         raise RuleError(f"{path}: {where}: `{key}`: mpslint has no {key} {name!r}")
+    if key == "check":
+        gate_of(name)
 
 
 def pattern_problem(pattern: str) -> str:

@@ -197,7 +197,7 @@ def _timing(looks: Looks) -> Any:
                     return None
                 synchronize()
                 return time.perf_counter()
-            except Exception:  # never the training's business
+            except Exception:  # runs inside each operator of the training, which an error of a torch not seen here must not end
                 self.lacking[function] = False
                 return None
 

@@ -171,7 +171,7 @@ class Probe:
             live, driver = self.read()
             self.looks.after_step(self.count, optimizer)
             self.tell("step", self.count, round(time.perf_counter() - self.start, 4), live, driver, self.looks.count_of_shapes)
-        except Exception as error:  # never the training's business
+        except Exception as error:  # a hook of the user's optimizer: what fails here (a torch not seen yet) must not end the training
             self.is_blind = True
             self.tell("blind", f"{type(error).__name__}: {error}")
         if os.path.exists(self.stop):

@@ -123,7 +123,7 @@ class Desk:
                 if judged.is_cut:
                     await asyncio.sleep(LONG_PAUSE)
                     self.changed(uri, is_told=True)
-        except Exception as error:
+        except Exception as error:  # nobody awaits this task: without a line in the log the file would stay unchecked in silence
             self.log(mistake_in(uri, error))
 
     async def _recheck_readers(self, uri: str, path: str) -> None:

@@ -42,7 +42,7 @@ def diagnostic_of(snapshot: Snapshot, document: Document, finding: Finding, with
     uri, range_ = _place(snapshot, document, finding.span)
     related = [
         types.DiagnosticRelatedInformation(_location(snapshot, document, other), other.message)
-        for other in (finding.related if with_related else ())
+        for other in ((*finding.related, *finding.entries) if with_related else ())
     ]
     url = rule_url(finding.rule)
     return uri, types.Diagnostic(
@@ -60,7 +60,7 @@ def _location(snapshot: Snapshot, document: Document, other: Related) -> types.L
     """Return where something is that a finding rests on; in another file, the beginning of its text."""
     if not other.path:
         return types.Location(*_place(snapshot, document, other.span))
-    start = types.Position(other.line - 1, other.column - 1)
+    start = types.Position(max(0, other.line - 1), max(0, other.column - 1))
     return types.Location(Path(other.path).absolute().as_uri(), types.Range(start, start))
 
 

@@ -61,7 +61,7 @@ def judge_snapshot(snapshot: Snapshot, options: Options, around: Surroundings | 
         return Judged(snapshot, complaint=str(error))
     except MpslintError as error:
         return Judged(snapshot, problem=_short(error, snapshot))
-    except Exception as error:
+    except Exception as error:  # any text may be open in an editor: a mistake of mpslint's own costs this file, not the server
         return Judged(snapshot, problem=_short(mistake_in(snapshot.path, error), snapshot))
 
 

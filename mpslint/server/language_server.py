@@ -200,7 +200,7 @@ def _guarded(desk: Desk) -> Callable[[Callable[Arguments, Awaitable[Result]]], C
                 return await answer(*args, **kwargs)
             except MpslintError as error:
                 desk.log(str(error))
-            except Exception as error:
+            except Exception as error:  # the editor is told nothing rather than an error box for each key
                 desk.log(f"a question was not answered, because of a mistake in mpslint ({type(error).__name__}: {error})")
             return None
 

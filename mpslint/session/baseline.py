@@ -17,7 +17,7 @@ from mpslint.core.outside import LARGEST_FILE, parse_json, read_text
 from mpslint.core.record import record
 from mpslint.session.fingerprint import fingerprints
 from mpslint.session.session import Options, configuration_for, rules_for
-from mpslint.session.view import FileView, FindingView
+from mpslint.session.view import FileView, ShownFinding
 
 SCHEMA = 1
 
@@ -66,7 +66,7 @@ def baseline_text(path: Path, files: Sequence[FileView]) -> str:
     return json.dumps({"schema": SCHEMA, "findings": rows}, indent=1, ensure_ascii=False) + "\n"
 
 
-def _entries(path: Path, file: FileView) -> Iterator[tuple[BaselineEntry, FindingView]]:
+def _entries(path: Path, file: FileView) -> Iterator[tuple[BaselineEntry, ShownFinding]]:
     where = _relative(path, file.path)
     for finding, fingerprint in zip(file.findings, fingerprints(where, file.findings), strict=True):
         text = finding.frame[-1][1].strip()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from mpslint.session.view import FindingView
+from mpslint.session.view import ShownFinding
 
 
-def fingerprints(path: str, findings: Sequence[FindingView]) -> list[str]:
+def fingerprints(path: str, findings: Sequence[ShownFinding]) -> list[str]:
     """Return one fingerprint for each finding of a file, no two the same.
 
     It is made of the path, the rule and the text of the lines without their spaces, and counts where these are the same: it survives

@@ -64,7 +64,7 @@ def fix_unit(unit: FilesTogether, options: Options, unsafe: bool) -> Iterator[Ou
         else:
             members[found.path] = prepared
     may = unsafe or all(configuration_for(path, options).unsafe for path in members)
-    runs = Runs(unit, options)
+    runs = Runs(unit, options, is_fixing=True)
     together = _outcome(partial(_fixed, members, runs, may))
     for path, member in members.items():
         one = together if isinstance(together, dict) else _outcome(partial(_fixed, {path: member}, runs, may))

@@ -149,7 +149,7 @@ def _checked(unit: FilesTogether, options: Options, take: View) -> Iterator[tupl
                 collect_if_due()
         except MpslintError:
             raise
-        except Exception as error:
+        except Exception as error:  # a mistake of mpslint's own costs what this run says; its files are checked alone
             entries = ", ".join(os.path.relpath(one.launch or one.script) for one in unit.entries[:MOST_NAMED])
             more = f" and {len(unit.entries) - MOST_NAMED} more" if len(unit.entries) > MOST_NAMED else ""
             problem = f"runs of {entries}{more} not read: a mistake in mpslint ({mistake(error)}); each file is checked by itself"
@@ -178,7 +178,7 @@ def _checked_alone(found: FoundFile, options: Options) -> FileResult:
         return check_file(found, options)
     except MpslintError:
         raise
-    except Exception as error:
+    except Exception as error:  # the same, of one file
         return FileResult(found.path, problem=mistake_in(found.path, error))
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.core.collection import collect_if_due
-from mpslint.core.finding import Finding, ReadError
+from mpslint.core.finding import Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
-from mpslint.project.run import Project, full_path, run_of
+from mpslint.project.run import Project, Run, full_path, run_of
+from mpslint.session.agreement import PlaceOfRule, each_once, fixed_as_one, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
 """What a run reads."""
+STARTS = "starts the run"
 LINES_TYPED = 10_000
 """Lines that a notebook may gain while its runs are judged again and again."""
 MOST_STEPS = 100_000
@@ -136,10 +138,14 @@ class Runs:
     options: Options
     most_steps: int | None = None
     """Where somebody waits, fewer than MOST_STEPS."""
+    is_fixing: bool = False
+    """Whether fixes will be made, which reach the files of the unit only."""
     opened: dict[str, FoundFile] = field(default_factory=dict)
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
     """The evidence of the runs that each file starts, where plans are asked for."""
+    tied: list[set[PlaceOfRule]] = field(default_factory=list)
+    """Of each run, the places whose fixes are made all or none."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
@@ -155,7 +161,7 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.runs, self.left_out = changed, {}, {}, {}
+        self.changed, self.findings, self.runs, self.left_out, self.tied = changed, {}, {}, {}, []
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -165,6 +171,7 @@ class Runs:
                 continue
             left -= self._judge(entry)
             collect_if_due()
+        self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
 
     def _prepare(self) -> None:
         from mpslint.settings.dialects import load_dialects
@@ -205,15 +212,23 @@ class Runs:
         entry = run.parts[start.script].document
         configuration = configuration_for(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
-        walked = check_run(run, target, rules_for("", configuration, self.options), self.options.with_plans, self.opened.keys())
+        rules = rules_for("", configuration, self.options)
+        walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys())
+        as_one = {rule.id for rule in rules if rule.as_one}
+        self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
-            self.findings.setdefault(path, []).extend(found)
+            entries = () if start.shown_at == path else (_starting(run),)
+            self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
             self.runs.setdefault(start.shown_at, []).append(walked.evidence)
         elif walked.evidence is not None:
             walked.evidence.facts.release()
         return steps
+
+    def _shown_at(self, path: str, span: Span) -> str:
+        document = self.project.document(path)
+        return f"{document.path}:{document.place(span.start).line}" if document is not None else path
 
     def findings_in(self, path: str) -> tuple[Finding, ...]:
         """Return what the runs say of a file, by its absolute path."""
@@ -235,13 +250,18 @@ class Runs:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
+        checked = replace(checked, findings=tuple(with_runs(one, self.findings.get(path, ())) for one in checked.findings))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
             lines = {(one.rule, document.line_at(one.span.start)) for one in said}
             known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
-        more = list({(one.rule, one.span): one for one in reversed(more) if (one.rule, one.span) not in known}.values())
+        unknown = [one for one in more if (one.rule, one.span) not in known]
+        worst: dict[tuple[str, Span], Finding] = {}
+        for one in sorted(unknown, key=lambda one: one.severity.rank):
+            worst.setdefault((one.rule, one.span), one)
+        more = [with_runs(one, unknown) for one in worst.values()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
@@ -249,8 +269,16 @@ class Runs:
         left_out = {**self.unit.left_out, **self.left_out}
         scripts = tuple(dict.fromkeys(self._shown(one.script) for one, files in left_out.items() if path in files))
         if not more and evidence is checked.evidence:
-            return replace(alone, left_out=scripts) if scripts else alone
+            return replace(alone, checked=checked if alone.checked is not None else None, left_out=scripts)
         return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more), left_out=scripts)
+
+
+def _starting(run: Run) -> Related:
+    """Return what starts a run: the line of a shell script, or the script itself, without a line."""
+    if run.command is not None and os.path.basename(run.launch) != COMMAND_LINE_FILE:
+        place = run.document.place(run.command.span.start)
+        return Related(Span(0, 0), STARTS, place.path or run.document.path, place.line, place.column)
+    return Related(Span(0, 0), STARTS, run.parts[run.script].document.path)
 
 
 def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
@@ -262,5 +290,5 @@ def _with_findings(checked: Checked, more: Sequence[Finding]) -> Checked:
     bodies = [(document.python, parse_program(document, document.python).body)]
     silenced = silence(document, bodies, more)
     own = [one for one in checked.findings if one.span.start not in silenced.used]  # a comment that silences something is of use
-    findings = sorted([*own, *silenced.kept], key=lambda one: (one.span.start, one.rule))
+    findings = sorted(each_once([*own, *silenced.kept]), key=lambda one: (one.span.start, one.rule))
     return replace(checked, findings=tuple(findings), silenced=(*checked.silenced, *silenced.silenced))

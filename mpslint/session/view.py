@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from mpslint.core.record import record
 from mpslint.source.document import Document, Kind, Place
 
 if TYPE_CHECKING:
-    from mpslint.core.finding import Finding, Related, Span
+    from mpslint.core.finding import Edit, Finding, Related, Span
     from mpslint.session.session import FileResult
     from mpslint.target.target import Target
 
@@ -21,39 +21,37 @@ LONGEST_LINE = 160
 
 
 @record(frozen=True, slots=True)
-class EditView:
-    """Replace the text between two places by another."""
+class ShownEdit:
+    """Replace the characters [start, end) by others: of the text, or in a notebook of the source of one cell."""
 
-    place: Place
-    end: Place
-    start_offset: int
-    end_offset: int
+    start: int
+    end: int
     text: str
+    place: Place
+    end_place: Place
+    range: tuple[int, int]
+    """The same characters as they count in the joined text of all cells."""
+
+    @property
+    def cell(self) -> int | None:
+        """The number of the cell from 1, or None outside notebooks."""
+        return self.place.cell
 
 
 @record(frozen=True, slots=True)
-class FixView:
-    """How a finding is mended."""
-
-    safety: str
-    summary: str
-    reason: str
-    edits: tuple[EditView, ...]
-
-
-@record(frozen=True, slots=True)
-class FindingView:
-    """One finding with its places and the source around it."""
+class ShownFinding:
+    """One thing that goes wrong on the Mac, with the source around it. Lines and columns start at 1, in a notebook in the cell."""
 
     rule: str
     name: str
     severity: str
+    """error, warning or note."""
     message: str
     why: str
     place: Place
     end: Place
-    start_offset: int
-    end_offset: int
+    range: tuple[int, int]
+    """The characters that are meant, [start, end), as they count in the joined text of all cells."""
     text: str
     """The source that is meant."""
     frame: tuple[tuple[int, str], ...]
@@ -61,11 +59,44 @@ class FindingView:
     mark: tuple[int, int]
     """From which column, counted from 0, and how many characters are meant on that line."""
     related: tuple[tuple[str, Place], ...]
-    fix: FixView | None
     anchor: str
     """A digest of the lines it stands on, without their spaces: what is still the same where only lines have moved."""
+    fix: str = ""
+    """What the fix writes (`fp16=False`), or what to do by hand; '' for none."""
+    safety: str = ""
+    """safe, unsafe or manual; '' where there is no fix."""
+    reason: str = ""
+    """Why the fix is not safe, where it is not."""
+    edits: tuple[ShownEdit, ...] = ()
     is_of_run: bool = False
     """It is about the environment, so it is said once for all files."""
+    entries: tuple[tuple[str, int], ...] = ()
+    """What starts the runs that it was found in: the path and the line, 0 for a whole script."""
+
+    @property
+    def cell(self) -> int | None:
+        """The number of the cell from 1, or None outside notebooks."""
+        return self.place.cell
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.place.line
+
+    @property
+    def column(self) -> int:
+        """The column in which it begins."""
+        return self.place.column
+
+    @property
+    def end_line(self) -> int:
+        """The line on which it ends."""
+        return self.end.line
+
+    @property
+    def end_column(self) -> int:
+        """The column behind its last character."""
+        return self.end.column
 
 
 @record(frozen=True, slots=True)
@@ -76,7 +107,7 @@ class FileView:
     kind: str = ""
     target: str = ""
     """The Target in words, with the packages that the file speaks of; without findings '', unless the Target is newer than known."""
-    findings: tuple[FindingView, ...] = ()
+    findings: tuple[ShownFinding, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
     silenced: int = 0
     problem: str = ""
@@ -92,23 +123,22 @@ def view(result: FileResult) -> FileView:
     if checked is None:
         return FileView(result.path, problem=result.problem)
     document = checked.document
-    lines = _Lines(document)
     return FileView(
         document.path,
         document.kind.value,
         target_line(checked.target, document) if checked.findings or checked.target.newer else "",
-        tuple(_finding(document, finding, lines) for finding in checked.findings),
+        tuple(shown_findings(document, checked.findings)),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
         len(checked.silenced),
         hidden=tuple(finding.severity.value for finding in result.hidden),
     )
 
 
-def said_once(findings: Iterable[FindingView]) -> list[tuple[FindingView, tuple[FindingView, ...]]]:
+def said_once(findings: Iterable[ShownFinding]) -> list[tuple[ShownFinding, tuple[ShownFinding, ...]]]:
     """Return the findings of one file for people: the first of those that say the very same, and the others."""
-    groups: dict[tuple[str, str, str, str], list[FindingView]] = {}
+    groups: dict[tuple[str, str, str, str], list[ShownFinding]] = {}
     for finding in findings:
-        key = (finding.rule, finding.severity, finding.message, finding.fix.safety if finding.fix is not None else "")
+        key = (finding.rule, finding.severity, finding.message, finding.safety)
         groups.setdefault(key, []).append(finding)
     return [(first, tuple(others)) for first, *others in groups.values()]
 
@@ -121,38 +151,42 @@ def target_line(target: Target, document: Document) -> str:
     return target.describe(named or ("torch",))
 
 
-def _finding(document: Document, finding: Finding, lines: _Lines) -> FindingView:
-    span = finding.span
-    fix = finding.fix
-    line = document.line_at(span.start)
-    column = span.start - document.line_starts[line - 1]
-    last = min(span.end - document.line_starts[line - 1], len(lines.shown(line)))
-    frame, mark = _frame(document, span, lines, (column, max(1, last - column)))
-    return FindingView(
-        finding.rule,
-        finding.name,
-        finding.severity.value,
-        finding.message,
-        finding.why,
-        document.place(span.start),
-        document.end_place(span),
-        span.start,
-        span.end,
-        document.text[span.start : span.end],
-        frame,
-        mark,
-        tuple((related.message, place_of(related, document)) for related in finding.related),
-        None
-        if fix is None
-        else FixView(
-            fix.safety.value,
-            fix.summary,
-            fix.reason,
-            tuple(EditView(document.place(e.span.start), document.end_place(e.span), e.span.start, e.span.end, e.text) for e in fix.edits),
-        ),
-        lines.digest(line, document.line_at(max(span.start, span.end - 1))),
-        finding.is_of_run,
-    )
+def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:
+    """Yield the findings of a Document as they are shown."""
+    lines = _Lines(document)
+    for finding in findings:
+        span, fix = finding.span, finding.fix
+        line = document.line_at(span.start)
+        column = span.start - document.line_starts[line - 1]
+        last = min(span.end - document.line_starts[line - 1], len(lines.shown(line)))
+        yield ShownFinding(
+            finding.rule,
+            finding.name,
+            finding.severity.value,
+            finding.message,
+            finding.why,
+            document.place(span.start),
+            document.end_place(span),
+            (span.start, span.end),
+            document.text[span.start : span.end],
+            *_frame(document, span, lines, (column, max(1, last - column))),
+            tuple((related.message, place_of(related, document)) for related in finding.related),
+            lines.digest(line, document.line_at(max(span.start, span.end - 1))),
+            fix.summary if fix is not None else "",
+            fix.safety.value if fix is not None else "",
+            fix.reason if fix is not None else "",
+            tuple(_edit(document, edit) for edit in fix.edits) if fix is not None else (),
+            finding.is_of_run,
+            tuple((one.path, one.line) for one in finding.entries),
+        )
+
+
+def _edit(document: Document, edit: Edit) -> ShownEdit:
+    span = edit.span
+    cell = document.cell_at(span.start)
+    first = cell.span.start if cell is not None else 0
+    places = document.place(span.start), document.end_place(span)
+    return ShownEdit(span.start - first, span.end - first, edit.text, *places, (span.start, span.end))
 
 
 def place_of(related: Related, document: Document) -> Place:
@@ -212,19 +246,18 @@ def from_data(data: dict[str, Any]) -> FileView:
     """Return the FileView that `to_data` made this of. Raises KeyError or TypeError for anything else."""
     findings = []
     for row in data["findings"]:
-        fix = row["fix"]
-        if fix is not None:
-            edits = tuple(EditView(**{**e, "place": Place(**e["place"]), "end": Place(**e["end"])}) for e in fix["edits"])
-            fix = FixView(**{**fix, "edits": edits})
+        edits = ({**edit, "place": Place(**edit["place"]), "end_place": Place(**edit["end_place"])} for edit in row["edits"])
         changed = {
             "place": Place(**row["place"]),
             "end": Place(**row["end"]),
+            "range": tuple(row["range"]),
             "frame": tuple((number, line) for number, line in row["frame"]),
             "mark": tuple(row["mark"]),
             "related": tuple((message, Place(**place)) for message, place in row["related"]),
-            "fix": fix,
+            "edits": tuple(ShownEdit(**{**edit, "range": tuple(edit["range"])}) for edit in edits),
+            "entries": tuple((path, line) for path, line in row["entries"]),
         }
-        findings.append(FindingView(**{**row, **changed}))
+        findings.append(ShownFinding(**{**row, **changed}))
     unread = tuple((Place(**place), reason) for place, reason in data["unread"])
     return FileView(**{**data, "findings": tuple(findings), "unread": unread, "hidden": tuple(data["hidden"])})
 

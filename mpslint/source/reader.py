@@ -30,8 +30,10 @@ _DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
 """A line that only a notebook runs: a script that was exported from one (by Colab, say) may have it."""
 MARKDOWN = (".md", ".markdown", ".qmd", ".rmd")
-_COMMENTED_MAGICS = ("# Databricks notebook source", "# ---")
-"""How scripts begin that keep the commands of a notebook as comments."""
+_DATABRICKS = "# Databricks notebook source"
+"""How a notebook begins that Databricks exported as Python."""
+_JUPYTEXT = "# ---"
+"""How a script begins that jupytext wrote: the commands of its notebook are comments."""
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
@@ -64,12 +66,13 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
     def write_back(edits: Sequence[Edit]) -> bytes:
         return mark + _spliced(text, edits).encode(encoding, _errors(kind))
 
-    if kind is Kind.NOTEBOOK or (kind is Kind.PYTHON and "import marimo" in text):
-        from mpslint.source.text_notebook import marimo_cells, markdown_cells, read_cells
+    if kind is Kind.NOTEBOOK or (kind is Kind.PYTHON and (text.startswith(_DATABRICKS) or "import marimo" in text)):
+        from mpslint.source.text_notebook import databricks_cells, marimo_cells, markdown_cells, read_cells
 
-        spans = markdown_cells(path, text) if is_markdown else marimo_cells(text)
+        is_databricks = not is_markdown and text.startswith(_DATABRICKS)
+        spans = markdown_cells(path, text) if is_markdown else databricks_cells(text) if is_databricks else marimo_cells(text)
         if spans is not None:
-            return read_cells(path, without_surrogates(text), spans, write_back, not is_markdown)
+            return read_cells(path, without_surrogates(text), spans, write_back, not (is_markdown or is_databricks))
         if is_markdown:
             raise ReadError(f"{path}: not a notebook: Markdown is read as one if its header has the key `jupyter` or `jupytext`")
     python = without_surrogates(text) if kind in (Kind.PYTHON, Kind.NOTEBOOK) else ""
@@ -78,7 +81,7 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
 
         masked = mask_cell(python)
         return Document(path, kind, text, python=masked.python, snippets=masked.snippets, write_back=write_back)
-    if python.startswith(_COMMENTED_MAGICS):
+    if python.startswith(_JUPYTEXT):
         from mpslint.source.text_notebook import commented_magics
 
         return Document(path, kind, text, python=python, snippets=commented_magics(python), write_back=write_back)

@@ -1,4 +1,4 @@
-"""Notebooks that are kept as text -> Document: marimo's Python, and Markdown with chunks of code (jupytext, MyST, Quarto).
+"""Notebooks that are kept as text -> Document: marimo's and Databricks' Python, and Markdown with chunks of code (jupytext, MyST, Quarto).
 
 Their text is that of the file, so offsets are those of the file; what is outside of the cells is blank in `Document.python`.
 """
@@ -28,6 +28,7 @@ _OPTIONS = re.compile(r"---[ \t]*\r?\n.*?^---[ \t]*\r?\n|(?:[ \t]*:[\w-]+:[^\r\n
 """How a MyST chunk begins where it has options."""
 _COMMENTED = re.compile(r"^#[ ](MAGIC[ ])?(.*)$", re.MULTILINE)
 _DATABRICKS = "# Databricks notebook source"
+_COMMAND = re.compile(r"^# COMMAND -+[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _JUPYTEXT_SCRIPT = re.compile(r"# ---[ \t]*\r?\n(?:#[^\r\n]*\r?\n)*?# (?:jupyter|jupytext)[ \t]*:")
 
 
@@ -44,6 +45,13 @@ def markdown_cells(path: str, text: str) -> list[Span] | None:
             options = _OPTIONS.match(text, start, end) if info.startswith("{code-cell") else None
             spans.append(Span(options.end() if options else start, end))
     return spans
+
+
+def databricks_cells(text: str) -> list[Span]:
+    """Return where the cells of a notebook that Databricks exported lie; those of other languages are comments of Python."""
+    marks = [match.span() for match in _COMMAND.finditer(text)]
+    starts = [0, *(end for _, end in marks)]
+    return [Span(start, end) for start, end in zip(starts, [*(start for start, _ in marks), len(text)], strict=True)]
 
 
 def marimo_cells(text: str) -> list[Span] | None:
@@ -118,7 +126,7 @@ def read_cells(path: str, text: str, spans: Sequence[Span], write_back: Callable
         text,
         python="".join([*pieces, blank(text[end:])]),
         scripts=tuple(scripts),
-        snippets=tuple(snippets),
+        snippets=(*snippets, *commented_magics(text)),
         cells=tuple(Cell(number, "", span) for number, span in enumerate(spans, start=1)),
         write_back=write_back,
         physical=physical,

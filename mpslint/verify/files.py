@@ -17,6 +17,7 @@ from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
 from mpslint.session.session import Options as Session
 from mpslint.session.session import configuration_for, files_of, fix_file, open_document, read_bytes
 from mpslint.session.targeting import target_for
+from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, largest_batch
@@ -24,7 +25,7 @@ from mpslint.verify.from_plan import PlannedRun, machine_of
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
-from mpslint.verify.reading import FileReading, ShownFinding, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.step_work import work_of

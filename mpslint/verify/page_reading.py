@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Severity
 from mpslint.core.inert import html_text
+from mpslint.session.view import ShownFinding
 from mpslint.verify.figure import scrolled
-from mpslint.verify.reading import FileReading, ShownFinding
+from mpslint.verify.reading import FileReading, remedy, where
 
 DIFF_CLASSES = {"+": "added", "-": "removed", "@": "dim"}
 
@@ -38,8 +39,8 @@ def _findings(found: Sequence[ShownFinding]) -> str:
 
 
 def _finding(one: ShownFinding) -> str:
-    fix = f' <span class="dim">{html_text(one.fix)}</span>' if one.fix else ""
-    head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(one.place)}"
+    fix = f' <span class="dim">{html_text(remedy(one))}</span>' if one.safety else ""
+    head = f"<strong>{html_text(one.rule)} {html_text(one.name)}</strong>, {html_text(where(one.place))}"
     return f"<li>{badge(one.severity)} {head}: {html_text(one.message)}{fix}</li>"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mpslint.core.finding import Finding, ReadError, Safety, Severity, UsageError
@@ -10,10 +10,10 @@ from mpslint.core.knowledge import platform_data
 from mpslint.engine import Checked
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
-from mpslint.session.view import target_line
+from mpslint.session.view import ShownFinding, shown_findings, target_line
 from mpslint.settings.evidence import Evidence, gather_evidence
 from mpslint.settings.plan import TrainingPlan
-from mpslint.source.document import Document
+from mpslint.source.document import Document, Place
 from mpslint.verify.from_plan import PlannedRun, planned
 from mpslint.verify.outcome import Backing as Backing
 from mpslint.verify.outcome import Check
@@ -21,18 +21,6 @@ from mpslint.verify.outcome import Check
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
 MOST_CHECKS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFinding:
-    """A finding as a report shows it."""
-
-    rule: str
-    name: str
-    severity: str
-    message: str
-    place: str
-    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,26 +92,26 @@ def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumption
         f"{runs[index].title}{count}",
         target_line(fixed.before.target, document),
         tuple(dict.fromkeys(assumptions)),
-        tuple(found(document, finding) for finding in fixed.before.findings),
+        tuple(findings_in(document, fixed.before.findings)),
         tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
-        tuple(found(fixed.after.document, finding) for finding in fixed.after.findings),
+        tuple(findings_in(fixed.after.document, fixed.after.findings)),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
     )
 
 
-def found(document: Document, finding: Finding) -> ShownFinding:
-    """Return a finding as a report shows it."""
-    place = place_of(document, finding.span.start)
-    return ShownFinding(finding.rule, finding.name, finding.severity.value, finding.message, place, _remedy(finding))
+def findings_in(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:
+    """Yield findings as a report shows them: those of a run of several files each with the file."""
+    for shown in shown_findings(document, findings):
+        path = shown.place.path or (document.path if document.parts else "")
+        yield replace(shown, place=replace(shown.place, path=path))
 
 
-def _remedy(finding: Finding) -> str:
-    """Return how a finding is mended, as a sentence; '' where nobody knows."""
-    fix = finding.fix
-    if fix is None:
+def remedy(finding: ShownFinding) -> str:
+    """Return the fix of a finding as a sentence; '' where there is none."""
+    if not finding.safety:
         return ""
-    how = "By hand" if fix.safety is Safety.MANUAL else f"Fix ({fix.safety.value})"
-    return f"{how}: {fix.summary.removesuffix('.')}."
+    how = "By hand" if finding.safety == Safety.MANUAL.value else f"Fix ({finding.safety})"
+    return f"{how}: {finding.fix.removesuffix('.')}."
 
 
 def _mended(finding: Finding) -> str:
@@ -133,8 +121,13 @@ def _mended(finding: Finding) -> str:
 def place_of(document: Document, offset: int) -> str:
     """Return `cell 4, line 2`, or `line 2` outside notebooks; in another file of a run also which."""
     place = document.place(offset)
-    if document.parts:
-        return f"{place.path or document.path}, line {place.line}"
+    return where(replace(place, path=place.path or document.path) if document.parts else place)
+
+
+def where(place: Place) -> str:
+    """Return a place in words: its file where that is one of several, its cell where it has one, and its line."""
+    if place.path:
+        return f"{place.path}, line {place.line}"
     return f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
 
 
@@ -147,10 +140,10 @@ def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> 
     for check in checks:
         mine = [one for one in told_loudly if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
         told.update(one.rule for one in mine)
-        backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {one.place}") for one in mine)
+        backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))
     errors = [one for one in findings if one.severity == Severity.ERROR.value and one.rule not in told]
     for one in errors[:MOST_CHECKS]:
         basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
-        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=one.place))
+        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=where(one.place)))
     return named

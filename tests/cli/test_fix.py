@@ -23,6 +23,7 @@ from mpslint.session.fixing import Outcome
 from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
 from tests.notebooks import notebook
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[2]
 HEAD = "from transformers import TrainingArguments\n"
@@ -76,18 +77,12 @@ def git(folder: Path, *arguments: str, stdin: str = "") -> str:
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     """0 nothing left, 1 something left or to do, 2 usage, 3 could not read or write."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mpslint", "fix", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = mpslint(["fix", *arguments], folder, os.environ)
 
     assert done.returncode == code
-    assert "Traceback" not in done.stderr
+    assert b"Traceback" not in done.stderr
     if code > 1:
-        assert len(done.stderr.splitlines()) == 1 or done.stderr.startswith("Usage")
+        assert len(done.stderr.splitlines()) == 1 or done.stderr.startswith(b"Usage")
 
 
 def test_a_notebook_is_shown_by_cells(folder: Path) -> None:
@@ -267,10 +262,14 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
     assert not [name for name in os.listdir(folder) if name.startswith(".mpslint-")]
 
 
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\ntorch.ones(2, device=device)\n'
+"""A choice that asks the machine."""
+
+
 @pytest.mark.parametrize("is_configured", [False, True])
 def test_code_of_this_mac_only_gets_the_short_form(folder: Path, is_configured: bool) -> None:
     """What the fix would ask the machine is answered; a flag that other machines might share is written too."""
-    (folder / "bad.py").write_text(BAD + 'import torch\ntorch.ones(2).to("cuda")\n')
+    (folder / "bad.py").write_text(BAD + 'import torch\ntorch.ones(2).to("cuda")\n' + CHOICE)
     (folder / "train.sh").write_text("accelerate launch --mixed_precision fp16 other.py\n")
     (folder / "mpslint.toml").write_text("this-mac-only = true\n" if is_configured else "")
 
@@ -278,6 +277,7 @@ def test_code_of_this_mac_only_gets_the_short_form(folder: Path, is_configured: 
 
     assert "fp16=False" in (folder / "bad.py").read_text()
     assert 'torch.ones(2).to("mps")' in (folder / "bad.py").read_text()
+    assert 'device = torch.device("mps")\n' in (folder / "bad.py").read_text()
     assert "--mixed_precision no" in (folder / "train.sh").read_text()
 
 

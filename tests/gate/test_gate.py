@@ -10,7 +10,7 @@ import pytest
 
 from mpslint import engine
 from mpslint.gate.gate import COMMON_METHODS, file_words, frameworks, function_words, may_matter, names_framework
-from mpslint.rule.judge import check_module
+from mpslint.rule.check import gate_of
 from mpslint.rule.loading import load_rules
 from mpslint.settings.dialects import load_dialects
 from mpslint.source.reader import read
@@ -78,8 +78,8 @@ def test_every_check_names_its_words() -> None:
     for rule in RULES:
         for condition in rule.when[:1]:
             if condition.subject == "check":
-                modules = [check_module(name) for name in condition.names]
-                assert all(list(m.words(condition.options)) if hasattr(m, "words") else m.WORDS for m in modules)
+                gates = [gate_of(name) for name in condition.names]
+                assert all(list(gate.names(condition.options)) if gate.names is not None else gate.words for gate in gates)
 
 
 def test_every_sample_that_has_findings_passes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,41 @@ def test_a_fix_of_a_value_is_made_in_the_module_that_decides_it(tmp_path: Path) 
     assert b'engine.train(model, [], "cuda" if torch.cuda.is_available()' in fixed.data
 
 
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.stem)
+def test_a_fix_leaves_no_name_unbound(project: Path, tmp_path: Path) -> None:
+    """Each file that a fix has call torch imports it itself: what another file of the run imports is not bound there."""
+    written(project, tmp_path)
+
+    for path, fixed in fixed_in(tmp_path).items():
+        if path.endswith(".py") and fixed.is_changed:
+            nodes = list(ast.walk(ast.parse(fixed.data)))
+            bound = {
+                alias.asname or alias.name.partition(".")[0]
+                for n in nodes
+                if isinstance(n, (ast.Import, ast.ImportFrom))
+                for alias in n.names
+            }
+            used = {node.id for node in nodes if isinstance(node, ast.Name)}
+            assert "torch" not in used or "torch" in bound or "*" in bound, fixed.data.decode()
+
+
+def test_a_value_in_a_module_without_torch_is_fixed_with_an_import(tmp_path: Path) -> None:
+    """The module of the settings calls torch after the fix, where only the script imported it."""
+    (tmp_path / "settings.py").write_text('class Settings:\n    optimizer = "paged_adamw_8bit"\n')
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+        "from settings import Settings\n"
+        'model = AutoModelForCausalLM.from_pretrained("gpt2")\n'
+        'Trainer(model, TrainingArguments("out", optim=Settings.optimizer), train_dataset=data).train()\n'
+    )
+
+    fixed = fixed_in(tmp_path)["settings.py"]
+
+    assert fixed.data.decode().splitlines()[0] == "import torch"
+    assert next(finding.fix.summary for finding in fixed.applied if finding.fix).endswith("in line 2")
+
+
 def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) -> None:
     """The device moves to the GPU in one file, where another one asks for float64: it stays, and the report says why."""
     (tmp_path / "data.py").write_text("def widened(batch):\n    return batch.double()\n")
@@ -99,6 +135,20 @@ def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) 
     assert "it would cause MPS" in left.fix.summary
     (tmp_path / "data.py").write_text("def widened(batch):\n    return batch.float()\n")
     assert [one.rule for one in fixed_in(tmp_path)["train.py"].applied] == ["MPS503"]
+
+
+def test_a_fix_in_another_file_imports_what_it_needs_there(tmp_path: Path) -> None:
+    """The module that decides the value has no torch; the one that uses it has."""
+    (tmp_path / "config.py").write_text('"""Values."""\n\nPRECISION = "fp16"\n')
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom accelerate import Accelerator\nfrom config import PRECISION\n\naccelerator = Accelerator(mixed_precision=PRECISION)\n"
+    )
+
+    fixed = fixed_in(tmp_path)
+
+    assert not fixed["train.py"].is_changed
+    text = fixed["config.py"].data.decode()
+    assert text == '"""Values."""\n\nimport torch\nPRECISION = "fp16" if torch.cuda.is_available() else "no"\n'
 
 
 def test_what_a_configuration_file_decides_is_mended_there(tmp_path: Path) -> None:

@@ -178,18 +178,17 @@ def test_sarif_fixes_may_span_and_insert_lines(folder: Path) -> None:
     """A range over several strings of a cell's source, and quotes and line ends in the text, still give a notebook."""
     report = reported(folder, NOTEBOOK)
     (finding,) = report.files[0].findings
-    assert finding.fix is not None
     checked = check_file(FoundFile(str(folder / NOTEBOOK)), Options(isolated=True, select=("MPS101",)))
     (result,), document = checked.findings, checked.checked
     assert document is not None
     start = result.span.start - 4  # the line before, its line end included
     edit = replace(
-        finding.fix.edits[0],
+        finding.edits[0],
         place=document.document.place(start),
-        end=document.document.end_place(replace(result.span, start=start, end=result.span.end + 2)),
+        end_place=document.document.end_place(replace(result.span, start=start, end=result.span.end + 2)),
         text='x="1",\n\ty=2)\n',
     )
-    changed = replace(finding, fix=replace(finding.fix, edits=(edit,)))
+    changed = replace(finding, edits=(edit,))
     (found,) = sarif(replace(report, files=[replace(report.files[0], findings=(changed,))]))["results"]
     data = replaced(folder / NOTEBOOK, found["fixes"][0]["artifactChanges"][0]["replacements"])
 

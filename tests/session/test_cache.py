@@ -2,91 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from mpslint.cli import group
-from mpslint.core import folders, knowledge
 from mpslint.core.outside import read_file
 from mpslint.core.own_folder import OwnFolder
 from mpslint.report.machine import full_view
 from mpslint.session import cache as cache_module
 from mpslint.session import cache_key
-from mpslint.session.cache import FindingsCache, cache_folder, clean, packed, unpacked
+from mpslint.session.cache import FindingsCache, packed, unpacked
 from mpslint.session.cache_key import FileKeys
 from mpslint.session.running import check_files
 from mpslint.session.session import Options, files_of
 from mpslint.session.view import FileView
 from mpslint.source.files import FoundFile
-
-BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
-FIXED = BAD.replace("fp16=True", "fp16=False")
-NOTEBOOK = json.dumps(
-    {
-        "cells": [
-            {"cell_type": "code", "source": BAD, "metadata": {}, "outputs": []},
-            {"cell_type": "code", "source": "x = (", "metadata": {}},
-        ],
-        "metadata": {},
-        "nbformat": 4,
-        "nbformat_minor": 4,
-    }
-)
-FOLDER = ".mpslint_cache"
-"""Where these tests keep the cache: a folder that a check passes by."""
-SAMPLES = Path(__file__).parents[2] / "samples"
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with something of everything; each test starts without what another remembers."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / FOLDER))
-    forget()
-    (tmp_path / "bad.py").write_text(BAD)
-    (tmp_path / "clean.py").write_text("print(1)\n")
-    (tmp_path / "quiet.py").write_text("import torch\nx = torch.ones(3)\n")
-    (tmp_path / "cells.ipynb").write_text(NOTEBOOK)
-    (tmp_path / "run.sh").write_text("export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\npython bad.py\n")
-    for sample in SAMPLES.iterdir():
-        (tmp_path / sample.name).write_bytes(sample.read_bytes())
-    return tmp_path
-
-
-def forget() -> None:
-    """A new process remembers no configuration, no pins and no rules."""
-    folders.forget_disk()
-    knowledge.knowledge_digest.cache_clear()
-
-
-def looked_up(paths: Sequence[str] = (".",), options: Options | None = None, folder: str = FOLDER) -> list[FileView | None]:
-    """What a run that begins now finds in the cache, by file in order."""
-    forget()
-    options = options or Options()
-    cache = FindingsCache(OwnFolder(Path(), (folder,)), FileKeys(options).of)
-    cache.load()
-    files = list(files_of(paths, options))
-    cache.note_files(files)
-    return [cache.lookup(found) for found in files]
-
-
-def run(paths: Sequence[str] = (".",), options: Options | None = None, folder: str = FOLDER) -> list[FileView]:
-    """Check with the cache, as the command does."""
-    forget()
-    options = options or Options()
-    cache = FindingsCache(OwnFolder(Path(), (folder,)), FileKeys(options).of)
-    cache.load()
-    views = list(check_files(list(files_of(paths, options)), options, 1, cache))
-    cache.save()
-    return views
+from tests.session.cached import BAD, FIXED, FOLDER, looked_up, run
 
 
 def test_what_is_remembered_is_what_was_found(project: Path) -> None:
@@ -261,31 +194,6 @@ def test_a_damaged_entry_is_no_entry(project: Path, view: object) -> None:
     assert run() == fresh
 
 
-def test_a_cache_that_cannot_be_written_is_none(project: Path) -> None:
-    """Where its folder should be is a file."""
-    fresh = run()
-    Path("taken").write_text("")
-
-    assert run(folder="taken/cache") == fresh
-    assert run(folder="taken") == fresh
-    assert Path("taken").read_text() == ""
-
-
-def test_a_full_disk_leaves_nothing_behind(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was half written goes, and what was there before stays."""
-    run()
-    before = sorted(Path(FOLDER).iterdir())
-    Path("more.py").write_text(BAD)
-
-    def fail(source: str, target: object) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "replace", fail)
-    run()
-
-    assert sorted(Path(FOLDER).iterdir()) == before
-
-
 def test_a_change_of_a_module_counts_for_those_that_import_it(project: Path) -> None:
     """What a run found rests on every file that the run reads; other files are remembered."""
     Path("values.py").write_text('DEVICE = "cuda"\n')
@@ -340,127 +248,6 @@ def test_what_cannot_be_read_is_not_remembered(project: Path) -> None:
     assert not Path(FOLDER).exists()
 
 
-def command(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line."""
-    root = str(Path(__file__).parents[2])
-    env = {**os.environ, "PYTHONPATH": root, **environment}
-    return subprocess.run([sys.executable, "-m", "mpslint", *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False)
-
-
-def test_the_command_line_keeps_a_cache(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Warm, it says the same and exits the same; `clean` takes the cache away; `--no-cache` writes none; the project holds none of it."""
-    home = tmp_path_factory.mktemp("home")
-    monkeypatch.delenv("MPSLINT_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    before = sorted(os.listdir(project))
-    cold = command("check", ".", cwd=project)
-    folder = cache_folder(project).path
-    assert folder.is_relative_to(home / "mpslint")
-    assert (folder / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
-    warm = command("check", ".", cwd=project)
-    assert (warm.stdout, warm.stderr, warm.returncode) == (cold.stdout, cold.stderr, cold.returncode)
-    assert cold.returncode == 1
-    assert sorted(os.listdir(project)) == before
-
-    done = command("clean", cwd=project)
-    assert done.returncode == 0
-    assert os.listdir(home) == []
-    uncached = command("check", ".", "--no-cache", cwd=project)
-    assert (uncached.stdout, uncached.returncode) == (cold.stdout, cold.returncode)
-    assert os.listdir(home) == []
-
-
-def test_clean_removes_only_what_mpslint_wrote(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """MPSLINT_CACHE_DIR=~/.cache, where other programs keep theirs: the cache has a folder of its own in it, and that alone goes."""
-    (project / "theirs").mkdir()
-    (project / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
-    (project / ".gitignore").write_text("build\n")
-    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(project))
-    before = sorted(project.rglob("*"))
-    folder = cache_folder(project)
-    assert clean(folder) is None
-    FindingsCache(folder, str, fresh={"a": 1}).save()
-    assert (folder.path / "CACHEDIR.TAG").is_file()
-    (folder.path / "notes.txt").write_text("mine")
-
-    assert clean(folder) == ("notes.txt",)
-    assert sorted(path.name for path in folder.path.iterdir()) == ["CACHEDIR.TAG", "notes.txt"]
-    (folder.path / "notes.txt").unlink()
-    assert clean(folder) == ()
-    assert sorted(project.rglob("*")) == before
-    assert (project / ".gitignore").read_text() == "build\n"
-
-
-@pytest.mark.parametrize("linked", [("mpslint",), ("mpslint", "findings"), ("mpslint", "findings", "PROJECT")])
-def test_a_cache_behind_a_link_is_none(project: Path, tmp_path_factory: pytest.TempPathFactory, linked: tuple[str, ...]) -> None:
-    """A repository may commit the link; neither written to nor deleted is what it points at."""
-    victim = tmp_path_factory.mktemp("victim")
-    folder = cache_folder(project)
-    link = folder.base.joinpath(*(folder.parts[2] if part == "PROJECT" else part for part in linked))
-    link.parent.mkdir(parents=True)
-    link.symlink_to(victim)
-    cache = FindingsCache(folder, str, fresh={"a": 1})
-
-    assert "mpslint did not make it" in cache.save()
-    (folder.path / "findings-1.json").parent.mkdir(parents=True, exist_ok=True)
-    (folder.path / "findings-1.json").write_text("theirs")
-    assert clean(folder) is None
-    assert [path.name for path in victim.rglob("*") if path.is_file()] == ["findings-1.json"]
-
-
-@pytest.mark.parametrize("name", ["CACHEDIR.TAG", "findings-0.1.0-py0.json"])
-def test_a_link_in_the_cache_is_not_written_through(project: Path, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
-    """Committed in a folder that looks like the cache, or put there by another user."""
-    victim = tmp_path_factory.mktemp("victim") / "bashrc"
-    victim.write_text("alias")
-    folder = cache_folder(project)
-    folder.path.mkdir(parents=True)
-    (folder.path / name).symlink_to(victim)
-    FindingsCache(folder, str, fresh={"a": 1}).save()
-    clean(folder)
-
-    assert victim.read_text() == "alias"
-
-
-def test_a_committed_cache_is_not_believed(
-    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Found by default outside of the project, whatever lies in it under the names that caches have."""
-    run()
-    monkeypatch.delenv("MPSLINT_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("home")))
-
-    assert not cache_folder(project).path.is_relative_to(project)
-    monkeypatch.setenv("XDG_CACHE_HOME", ".cache")
-    assert not cache_folder(project).path.is_relative_to(project)
-
-
-def test_two_processes_at_once_do_not_disturb_each_other(project: Path) -> None:
-    """Each writes the cache whole; whoever is last is right too."""
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    line = [sys.executable, "-m", "mpslint", "check", ".", "-q"]
-    running = [subprocess.Popen(line, cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    outputs = [process.communicate() for process in running]
-
-    assert len(set(outputs)) == 1
-    assert outputs[0][1] == ""
-    assert {path.suffix for path in cache_folder(project).path.iterdir()} == {".TAG", ".json"}
-
-
-@pytest.mark.parametrize("name", ["json", "text", "sarif", "github", "gitlab", "junit", "markdown"])
-def test_every_format_says_the_same_from_the_cache_and_from_processes(project: Path, name: str) -> None:
-    """JSON has its own, for the training plans in it; another format in between harms neither."""
-    outputs = []
-    for arguments in (["--no-cache"], ["--no-cache", "--jobs", "2"], [], [], ["--format", "text"], []):
-        line = [sys.executable, "-m", "mpslint", "check", ".", "--format", name, *arguments]
-        outputs.append(subprocess.run(line, capture_output=True, text=True).stdout)
-    fresh, parallel, cold, warm, _, again = outputs
-
-    assert "MPS101" in fresh
-    assert fresh == parallel == cold == warm == again
-    assert any(cache_folder(project).path.glob("reports-*" if name == "json" else "findings-*"))
-
-
 def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second report is made without reading a file."""
     files = list(files_of(["."], Options()))
@@ -475,18 +262,3 @@ def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.Mo
 
     assert [again.lookup(found) for found in files] == first
     assert "plans" in first[0].full
-
-
-def test_that_a_file_does_not_parse_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One such file among thousands would have all of them read again each time; from another folder its path is written anew."""
-    (tmp_path / "odd.py").write_text("import torch\nx = (\n")
-    (tmp_path / "good.py").write_text("import torch\n")
-    monkeypatch.chdir(tmp_path)
-    arguments = ["check", "odd.py", "good.py", "--isolated", "--cache-dir", str(tmp_path / "cache")]
-    first = CliRunner().invoke(group, arguments)
-
-    monkeypatch.setattr("mpslint.session.running.graph_of", lambda *_: pytest.fail("it was read again"))
-    again = CliRunner().invoke(group, arguments)
-
-    assert "odd.py:2" in first.output
-    assert (first.exit_code, first.output) == (again.exit_code, again.output)

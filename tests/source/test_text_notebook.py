@@ -177,3 +177,21 @@ def test_comments_of_ordinary_scripts_are_comments(tmp_path: Path) -> None:
 
     assert result.checked is not None
     assert result.checked.target.versions["transformers"][0] > 4
+
+
+def test_a_databricks_cell_that_does_not_parse_costs_that_cell(tmp_path: Path) -> None:
+    """The others are checked and fixed; a command mark inside of a line is no mark, and Windows line ends and a byte order mark stay."""
+    broken = "# COMMAND ----------\n\nfor x in :\n"
+    text = DATABRICKS.replace("# MAGIC %sh", f"{broken}# COMMAND ----------\n# MAGIC %sh") + 'mark = "# COMMAND ----------"\n'
+    for written in (text, text.replace("\n", "\r\n"), "\ufeff" + text):
+        path = tmp_path / "nb.py"
+        path.write_bytes(written.encode())
+        checked = mpslint.check(path, select=["MPS101"])
+
+        assert [part.partition(":")[0] for part in checked.unread] == ["cell 4, line 2"]
+        assert [finding.cell for finding in checked.findings] == [6]
+        fixed = fix_file(FoundFile(str(path)), Options(select=("MPS101",), isolated=True), False).data.decode()
+        assert (
+            fixed.replace("fp16=torch.cuda.is_available()", "fp16=True").replace("import torch\r\n", "").replace("import torch\n", "")
+            == written
+        )

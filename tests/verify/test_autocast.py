@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,10 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
 
+from mpslint.core.knowledge import platform_data
 from mpslint.verify.child import rig
 from mpslint.verify.emulator.autocast import Autocast, sees_all
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
@@ -31,9 +35,78 @@ CASES: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
 ]
 
 
+BY_OTHER_NAMES = {
+    "__matmul__", "__rmatmul__", "__pow__", "__rpow__", "float_power", "arccos", "arcsin", "multi_dot", "norm", "vector_norm", "matrix_norm",
+    "cross_entropy", "grid_sample", "instance_norm",
+}  # fmt: skip
+"""Names under which Python code calls what torch casts."""
+
+
+CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "linear": lambda half, full: functional.linear(full, full.select(0, 0)),
+    "matmul": lambda half, full: full @ half.mT,
+    "baddbmm": lambda half, full: torch.baddbmm(full, full, full),
+    "einsum": lambda half, full: torch.einsum("bij,bkj->bik", full, half),
+    "softmax": lambda half, full: functional.softmax(half, dim=-1),
+    "method softmax": lambda half, full: half.softmax(-1),
+    "log_softmax": lambda half, full: functional.log_softmax(half, dim=-1),
+    "layer_norm": lambda half, full: functional.layer_norm(half, (8,)),
+    "group_norm": lambda half, full: functional.group_norm(half, 2),
+    "batch_norm": lambda half, full: functional.batch_norm(half, None, None, training=True),
+    "instance_norm": lambda half, full: functional.instance_norm(half),
+    "exp": lambda half, full: half.exp(),
+    "log1p": lambda half, full: torch.log1p(half),
+    "two stars": lambda half, full: half**2,
+    "power of a number": lambda half, full: 2**half,
+    "pow": lambda half, full: torch.pow(half, 3.0),
+    "rsqrt": lambda half, full: torch.rsqrt(half),
+    "softplus": lambda half, full: functional.softplus(half),
+    "gelu": lambda half, full: functional.gelu(half),
+    "tanh": lambda half, full: torch.tanh(half),
+    "relu": lambda half, full: functional.relu(half),
+    "mean": lambda half, full: half.mean(),
+    "sum": lambda half, full: half.sum(-1),
+    "cumsum": lambda half, full: half.cumsum(0),
+    "norm": lambda half, full: torch.norm(half),
+    "vector_norm": lambda half, full: torch.linalg.vector_norm(half),
+    "cosine_similarity": lambda half, full: functional.cosine_similarity(half, half),
+    "cross_entropy": lambda half, full: functional.cross_entropy(half.select(0, 0), torch.zeros(8, dtype=torch.int64, device=half.device)),
+    "mse_loss": lambda half, full: functional.mse_loss(half, full),
+    "cat": lambda half, full: torch.cat([half, half]),
+    "cat of both": lambda half, full: torch.cat([half, full]),
+    "stack": lambda half, full: torch.stack([half, half]),
+    "add": lambda half, full: half + full,
+    "dropout": lambda half, full: functional.dropout(half),
+    "prod": lambda half, full: half.prod(),
+    "addcmul": lambda half, full: torch.addcmul(half, half, full),
+}
+
+
+def dtypes(device: str, mode: Any) -> dict[str, torch.dtype]:
+    """Return what each call gives under an autocast."""
+    found = {}
+    for name, call in CALLS.items():
+        half = torch.empty(2, 8, 8, dtype=torch.bfloat16, device=device)
+        full = torch.empty(2, 8, 8, device=device)
+        with torch.no_grad(), mode:
+            found[name] = call(half, full).dtype
+    return found
+
+
+def test_operators_give_what_they_give_under_torchs_own_autocast_for_mps() -> None:
+    """Fake MPS tensors know which autocast is theirs, though they can't have gradients where there is no MPS."""
+    ours = dtypes("meta", Autocast(torch.bfloat16, "mps"))
+    with FakeTensorMode():
+        theirs = dtypes("mps", torch.autocast("mps", dtype=torch.bfloat16))
+
+    assert ours == theirs
+    assert set(ours.values()) == {torch.bfloat16, torch.float32}
+
+
 def peak(task: str, config: dict[str, Any], shape: tuple[int, ...]) -> int:
-    """Return the peak of a step under bf16 autocast."""
-    made = rig.Rig(RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16"), VerifiedMac())  # type: ignore[arg-type]
+    """Return the peak of a step under bf16 autocast, with the CPU's lists."""
+    spec = RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16")  # type: ignore[arg-type]
+    made = rig.Rig(spec, VerifiedMac(), casts_as="cpu")
     made.micro_batch(shape)
     made.cut()
     made.optimizer_step()
@@ -51,6 +124,23 @@ def test_the_peak_is_that_of_torchs_own_autocast(
     monkeypatch.setattr(rig, "sees_all", lambda model: False)
 
     assert ours == pytest.approx(peak(task, config, shape), rel=1e-6)
+
+
+def test_the_lists_are_those_that_this_torch_registers() -> None:
+    """Every operator that torch casts on MPS has its name in our lists, and no other has."""
+    written = platform_data("autocast")["mps"]
+    ours = {name for policy in ("half", "float32", "widest") for name in written[policy]}
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+    theirs = {
+        name.removeprefix("aten::").partition(".")[0]
+        for name in names
+        if torch._C._dispatch_has_kernel_for_dispatch_key(name, "AutocastMPS")
+    }
+    hidden = {"_convolution", "_mps_convolution", "convolution", "lstm_cell", "nll_loss2d", "frobenius_norm"}
+
+    assert theirs - ours <= hidden
+    for name in ours - theirs:
+        assert name in BY_OTHER_NAMES, name
 
 
 def test_a_weight_is_cast_once_and_gradients_come_back_in_its_dtype() -> None:

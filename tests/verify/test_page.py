@@ -15,9 +15,11 @@ from mpslint.estimate.chips import ChipAndMemory, named_chips
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.words import ranged
+from mpslint.session.view import ShownFinding
+from mpslint.source.document import Place
 from mpslint.verify.outcome import Backing, Check, Composition, RunResult, StepRecord, Verdict
 from mpslint.verify.page import as_page
-from mpslint.verify.reading import FileReading, ShownFinding
+from mpslint.verify.reading import FileReading
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
 
@@ -32,9 +34,13 @@ const curve = document.querySelector('polyline.c0'), box = curve.getBoundingClie
 document.title = ['RESULT', innerWidth, document.documentElement.scrollWidth, document.querySelectorAll('svg').length,
   Math.round(box.width), getComputedStyle(document.body).backgroundColor, getComputedStyle(curve).stroke].join('|');
   });</script>"""
+FINDING = ShownFinding(
+    "MPS101", "fp16-mixed-precision", "error", "z" * 90, "", Place(7, 1, 12), Place(7, 10, 12), (0, 9), "fp16=True",
+    ((7, "fp16=True"),), (0, 9), (), "", "fp16=False", "safe",
+)  # fmt: skip
 READING = FileReading(
     "Trainer (trainer) at cell 15, line 1", "torch 2.15", ("lengths are drawn",),
-    (ShownFinding("MPS101", "fp16-mixed-precision", "error", "z" * 90, "cell 12, line 7", "fp16=False (safe)"),),
+    (FINDING,),
     (), (), (("cell 12", ("@@ -1 +1 @@", "-" + "x" * 200, "+fp16=False")),),
 )  # fmt: skip
 

@@ -10,11 +10,13 @@ import pytest
 from rich.console import Console
 
 from mpslint.core.finding import Finding, Fix, Safety, Severity, Span
+from mpslint.session.view import ShownFinding
+from mpslint.source.document import Place
 from mpslint.source.reader import read
 from mpslint.verify.outcome import Check, Composition, RunResult, StepRecord, Trouble, Verdict
 from mpslint.verify.page import as_page
 from mpslint.verify.page_reading import reading_sections
-from mpslint.verify.reading import FileReading, ShownFinding, found
+from mpslint.verify.reading import FileReading, findings_in
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import print_report, sparkline
@@ -45,6 +47,15 @@ def test_an_even_run_passes() -> None:
     """Nothing grows, everything fits."""
     assert failed(run()) == {}
     assert decide("run", list(check_run(run(), MACHINE, SPEC, 2000))).status == "pass"
+
+
+def test_a_run_on_the_cpu_says_nothing_about_mps() -> None:
+    """Its script selects another device: 0 bytes on the GPU neither fit nor pass."""
+    steps = tuple(StepRecord(number, live=0, peak=0, driver=0, new_graph_keys=0) for number in range(1, 21))
+    checks = list(check_run(RunResult("run", "emulated", steps, largest_peak=0), MACHINE, None, 20))
+
+    assert [(check.name, check.status) for check in checks] == [("device", "inconclusive")]
+    assert "trains on the CPU" in checks[0].reason
 
 
 @pytest.mark.parametrize(
@@ -175,9 +186,14 @@ def test_words_promise_no_more_than_was_run() -> None:
     assert "not of MPS" in VerifyReport("x", MACHINE, (replace(run(), backend="cuda"),)).basis
 
 
+def shown(rule: str, name: str, message: str) -> ShownFinding:
+    """Return an error on the first line."""
+    return ShownFinding(rule, name, "error", message, "", Place(1, 1), Place(1, 2), (0, 1), "x", ((1, "x"),), (0, 1), (), "")
+
+
 def test_a_page_is_one_file_and_escapes_what_it_shows() -> None:
     """No scripts, no links to elsewhere; text from a run cannot become HTML."""
-    found = ShownFinding("MPS1", "<u>", "error", "<script>", "line 1")
+    found = shown("MPS1", "<u>", "<script>")
     reading = FileReading("<u>", "<u>", ("<u>",), (found,), ("<u>",), (found,), (("<u>", ("+<u>",)),))
     report = VerifyReport("<b>x</b>", MACHINE, (run(notes=("<script>",)),), (Verdict("run", "pass", "<i>"),), reading=reading)
     page = as_page([report, report])
@@ -202,7 +218,7 @@ def test_the_page_names_notes_last_and_says_how_each_is_mended() -> None:
     manual, safe = Fix(Safety.MANUAL, "Take it away."), Fix(Safety.SAFE, "fp16=False", ())
     rows = [(Severity.NOTE, None), (Severity.ERROR, manual), (Severity.WARNING, safe)]
     findings = [Finding(f"MPS10{n}", "x", severity, "y", Span(2 * n, 2 * n + 1), "", fix) for n, (severity, fix) in enumerate(rows)]
-    page = "".join(reading_sections(FileReading("run", "torch", findings=tuple(found(document, finding) for finding in findings))))
+    page = "".join(reading_sections(FileReading("run", "torch", findings=tuple(findings_in(document, findings)))))
 
     assert re.findall(r"MPS\d+", page) == ["MPS101", "MPS102", "MPS100"]
     assert "By hand: Take it away.</span>" in page

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from mpslint.core.inert import inert_lines
 from mpslint.report.records import CheckReport, advice, cell_words, notice_words, notices, records
-from mpslint.session.view import FindingView
+from mpslint.session.view import ShownFinding
 from mpslint.source.document import Place
 
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -22,7 +22,7 @@ def render(report: CheckReport) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _of_finding(path: str, finding: FindingView) -> str:
+def _of_finding(path: str, finding: ShownFinding) -> str:
     first = ": ".join(filter(None, (cell_words(finding.place), finding.message)))
     message = "\n".join(filter(None, (first, finding.why, advice(finding))))
     return _command(COMMANDS[finding.severity], path, finding.place, finding.end, f"{finding.rule} {finding.name}", message)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from mpslint.core.inert import inert
 from mpslint.report.records import LEVELS, CheckReport, Notice, Record, cell_words, notices, path_from, records
 from mpslint.report.text import counted
-from mpslint.session.view import FindingView, said_once
+from mpslint.session.view import ShownFinding, said_once
 from mpslint.source.document import Place
 
 MARK = "<!-- mpslint -->"
@@ -42,14 +42,14 @@ def _headline(report: CheckReport, found: list[Record]) -> str:
     return f"{counts}{places} in {counted(touched, 'file')}" + (f" of {read}" if read > touched else "")
 
 
-def _causes(report: CheckReport) -> Iterator[tuple[str, FindingView, int]]:
+def _causes(report: CheckReport) -> Iterator[tuple[str, ShownFinding, int]]:
     """Yield each path, what is found there, and at how many more places the very same is found."""
     for file in report.files:
         for finding, others in said_once(file.findings):
             yield path_from(report.root, file.path), finding, len(others)
 
 
-def _table(causes: list[tuple[str, FindingView, int]]) -> list[str]:
+def _table(causes: list[tuple[str, ShownFinding, int]]) -> list[str]:
     worst_first = sorted(causes, key=lambda cause: LEVELS.index(cause[1].severity))
     rows = [_row(path, finding, more) for path, finding, more in worst_first]
     whys = {finding.rule: finding for _, finding, _ in worst_first if finding.why}
@@ -72,7 +72,7 @@ def _fitting(lines: list[str], room: int) -> list[str]:
     return kept
 
 
-def _row(path: str, finding: FindingView, more: int) -> str:
+def _row(path: str, finding: ShownFinding, more: int) -> str:
     where = _where(path, finding.place) + (f" and {counted(more, 'more place')}" if more else "")
     cells = (finding.severity, where, f"{finding.rule} {finding.name}", _text(finding.message), _fix(finding))
     return f"| {' | '.join(cells)} |"
@@ -83,11 +83,10 @@ def _where(path: str, place: Place) -> str:
     return f"{_code(path)} {words}" if words else _code(f"{path}:{place.line}")
 
 
-def _fix(finding: FindingView) -> str:
-    fix = finding.fix
-    if fix is None:
+def _fix(finding: ShownFinding) -> str:
+    if not finding.safety:
         return ""
-    return f"by hand: {_text(fix.summary)}" if fix.safety == "manual" else f"{_code(fix.summary)} ({fix.safety})"
+    return f"by hand: {_text(finding.fix)}" if finding.safety == "manual" else f"{_code(finding.fix)} ({finding.safety})"
 
 
 def _unread(notice: Notice) -> str:

@@ -10,7 +10,7 @@ from mpslint.core.finding import ReadError
 from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import CheckReport, Notice, Record, notice_words, notices, records, sentence
 from mpslint.session.session import Options, read_bytes
-from mpslint.session.view import EditView, FindingView
+from mpslint.session.view import ShownEdit, ShownFinding
 from mpslint.source.document import Place
 from mpslint.source.files import FoundFile
 
@@ -47,16 +47,16 @@ def _of_finding(record: Record, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _suggestions(finding: FindingView, kind: str, lines: Sequence[str]) -> dict[str, Any]:
+def _suggestions(finding: ShownFinding, kind: str, lines: Sequence[str]) -> dict[str, Any]:
     """Return the safe fix as suggestions; reviewdog shows each as a change that a reader can commit."""
-    if finding.fix is None or finding.fix.safety != "safe":
+    if finding.safety != "safe":
         return {}
-    return {"suggestions": [_suggestion(edit, kind, lines) for edit in finding.fix.edits]}
+    return {"suggestions": [_suggestion(edit, kind, lines) for edit in finding.edits]}
 
 
-def _suggestion(edit: EditView, kind: str, lines: Sequence[str]) -> dict[str, Any]:
+def _suggestion(edit: ShownEdit, kind: str, lines: Sequence[str]) -> dict[str, Any]:
     text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
-    return {"range": {"start": _position(edit.place, lines), "end": _position(edit.end, lines)}, "text": text}
+    return {"range": {"start": _position(edit.place, lines), "end": _position(edit.end_place, lines)}, "text": text}
 
 
 def _of_notice(notice: Notice) -> dict[str, Any]:

@@ -15,15 +15,16 @@ from urllib.parse import quote
 from mpslint import __version__
 from mpslint.core.inert import inert_json
 from mpslint.core.links import HOME, rule_url
-from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, records, sentence
+from mpslint.report.records import LEVELS, CheckReport, Notice, Record, advice, notice_words, notices, path_from, records, sentence
 from mpslint.report.rule_page import FAMILIES, rule_page, worst_of
 from mpslint.rule.rule import Rule
-from mpslint.session.view import EditView
+from mpslint.session.view import ShownEdit
 from mpslint.source.document import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 FINGERPRINT = "mpslint/v1"
 NOTEBOOK = "notebook"
+STARTS = "starts the run"
 MOST_RESULTS = 25_000
 """GitHub refuses a run with more; the worst come first then."""
 MOST_BYTES = 10_000_000
@@ -68,7 +69,7 @@ def _log(report: CheckReport, kept: Sequence[Record], unread: Sequence[Notice], 
                 "toolExecutionNotifications": notifications,
             }
         ],
-        "results": [_result(record, indexes) for record in kept],
+        "results": [_result(record, indexes, report.root) for record in kept],
     }
     return inert_json(json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)) + "\n"
 
@@ -92,7 +93,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
+def _result(record: Record, indexes: Mapping[str, int], root: str) -> dict[str, Any]:
     finding = record.finding
     result: dict[str, Any] = {
         "ruleId": finding.rule,
@@ -102,16 +103,20 @@ def _result(record: Record, indexes: Mapping[str, int]) -> dict[str, Any]:
         "locations": [_location(record.path, finding.place, finding.end)],
         "partialFingerprints": {FINGERPRINT: record.fingerprint},
     }
-    if finding.related:
+    others = [(message, path_from(root, place.path) if place.path else record.path, place) for message, place in finding.related]
+    others += [
+        (STARTS, path_from(root, path), Place(line or 1, 1, physical_line=line or 1, physical_column=1)) for path, line in finding.entries
+    ]
+    if others:
         result["relatedLocations"] = [
-            {"id": number, "message": {"text": message}, **_location(place.path or record.path, place, None)}
-            for number, (message, place) in enumerate(finding.related)
+            {"id": number, "message": {"text": message}, **_location(path, place, None)}
+            for number, (message, path, place) in enumerate(others)
         ]
-    if finding.fix is not None and finding.fix.edits:
-        replacements = [_replacement(edit, record.file.kind) for edit in finding.fix.edits]
+    if finding.edits:
+        replacements = [_replacement(edit, record.file.kind) for edit in finding.edits]
         change = {"artifactLocation": {"uri": _uri(record.path)}, "replacements": replacements}
         result["fixes"] = [{"description": {"text": advice(finding)}, "artifactChanges": [change]}]
-        result["properties"] = {"fixSafety": finding.fix.safety}
+        result["properties"] = {"fixSafety": finding.safety}
     return result
 
 
@@ -152,9 +157,9 @@ def _region(start: Place, end: Place | None) -> dict[str, int]:
     return region if end is None else {**region, "endLine": end.physical_line, "endColumn": end.physical_column}
 
 
-def _replacement(edit: EditView, kind: str) -> dict[str, Any]:
+def _replacement(edit: ShownEdit, kind: str) -> dict[str, Any]:
     text = json.dumps(edit.text, ensure_ascii=False)[1:-1] if kind == NOTEBOOK else edit.text
-    return {"deletedRegion": _region(edit.place, edit.end), "insertedContent": {"text": text}}
+    return {"deletedRegion": _region(edit.place, edit.end_place), "insertedContent": {"text": text}}
 
 
 def _uri(path: str) -> str:

@@ -17,7 +17,7 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
-from mpslint.verify.emulator.autocast import Autocast, sees_all
+from mpslint.verify.emulator.autocast import Autocast, CastsAs, sees_all
 from mpslint.verify.emulator.breakdown import Classes, classify
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -38,10 +38,10 @@ class NothingTrainedError(ReadError):
 
 class Rig:
     """One run set up on meta tensors. These ignore torch's autocast, so the emulator has its own; a model whose casts that does not see
-    is set up on fake CPU tensors, which take four times as long."""
+    is set up on fake CPU tensors, which take four times as long and are cast as the CPU does: its indexing asks for a real MPS."""
 
-    def __init__(self, spec: RunSpec, machine: VerifiedMac, *, reduced: bool = False) -> None:
-        self.spec = spec
+    def __init__(self, spec: RunSpec, machine: VerifiedMac, *, reduced: bool = False, casts_as: CastsAs = "mps") -> None:
+        self.spec, self.casts_as = spec, casts_as
         self.config = make_config(spec, reduced=reduced)
         self.memory = LiveMemory()
         self.coverage = Coverage(machine.torch, is_fallback_on=spec.has_fallback)
@@ -82,7 +82,7 @@ class Rig:
         if self.spec.precision == "no":
             return contextlib.nullcontext()
         half = HALF[self.spec.precision]
-        return Autocast(half) if self.fake is None else torch.autocast("cpu", dtype=half)
+        return Autocast(half, self.casts_as) if self.fake is None else torch.autocast("cpu", dtype=half)
 
     def batch(self, shape: Shape) -> dict[str, torch.Tensor]:
         """Return a batch on the device; its tensors are counted, but making them compiles no graph."""

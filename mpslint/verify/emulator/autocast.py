@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from mpslint.core.knowledge import platform_data
 
+CastsAs = Literal["mps", "cpu"]
+"""Whose lists autocast follows: MPS's, or the CPU's where the emulator is compared with real runs there."""
+
 
 class Autocast(TorchFunctionMode):
     """Casts what operators are given, as autocast to `half` does; weights are cast once while it is on."""
 
-    def __init__(self, half: torch.dtype) -> None:
+    def __init__(self, half: torch.dtype, casts_as: CastsAs = "mps") -> None:
         super().__init__()
-        table = platform_data("autocast")
+        table = platform_data("autocast")[casts_as]
         self.half = half
         self._policies = {name: policy for policy in ("half", "float32", "widest") for name in table[policy]}
         self._weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}

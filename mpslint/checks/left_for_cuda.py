@@ -1,0 +1,47 @@
+"""Moves that only CUDA gets (`if torch.cuda.is_available(): x = x.cuda()`): what they leave on the CPU meets what goes to the Mac's GPU."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._questions import may_ask_for_cuda
+from mpslint.program.platform import load_platform
+from mpslint.program.walk import walk
+from mpslint.rule.check import Gate
+from mpslint.rule.judge import Match
+from mpslint.settings.evidence import Evidence
+
+GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each move to CUDA that a Mac passes over, wherever in the run, unless the other branch moves something too."""
+    for choice in evidence.facts.choices:
+        if choice.source not in load_platform().cuda_questions or not isinstance(choice.node, (ast.If, ast.IfExp)):
+            continue
+        taken, other = (choice.node.body, choice.node.orelse) if choice.answer else (choice.node.orelse, choice.node.body)
+        move = next((call for call in _calls(other) if _is_move(call)), None)
+        if move is not None and not any(_called(call) == "to" and not _is_to(call, "cpu") for call in _calls(taken)):
+            yield Match(evidence.span_of(move), {"written": ast.unparse(move)}, context=choice.context, node=move)
+
+
+def _calls(block: ast.expr | list[ast.stmt]) -> Iterator[ast.Call]:
+    for part in block if isinstance(block, list) else [block]:
+        yield from (node for node in walk(part) if isinstance(node, ast.Call))
+
+
+def _called(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
+
+
+def _is_move(call: ast.Call) -> bool:
+    """Return whether a call moves a tensor or a module to CUDA: `x.cuda()`, `x.to("cuda:0")`."""
+    return _called(call) == "cuda" or (_called(call) == "to" and _is_to(call, *load_platform().absent_devices))
+
+
+def _is_to(call: ast.Call, *devices: str) -> bool:
+    """Return whether the call names one of some devices."""
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
+    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.split(":")[0] in devices for one in given)

@@ -1,0 +1,104 @@
+"""Flags that a program defines by calls, and reads anywhere as attributes of one object (`FLAGS.batch_size`), as absl has them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.facts.values import COMMAND_LINE, Argument, Function, Instance, Items, Known, Module, Symbol, Value, is_weak, weakened
+from mpslint.program.arguments import CallArguments
+from mpslint.program.commandline import settled
+from mpslint.program.machine import Walker
+from mpslint.program.started import as_written, converted, named, spanning
+
+HOLDER = "all flags"
+"""The slot of the script's module that holds the object which all flags are attributes of."""
+MAKER = "get_config"
+"""The function of a configuration written in Python that returns it."""
+MORE_WORDS = "flagfile"
+"""The flag that names a file with more words."""
+MOST_NESTED = 6
+"""Configurations within one another whose values are weakened."""
+
+
+def holder(m: Walker, name: str) -> Instance:
+    """Return the object that all flags of the program are attributes of."""
+    known = m.module.slots.get(HOLDER)
+    if not isinstance(known, Instance):
+        known = m.made(Instance(name, fallback="command line"))
+        m.module.slots[HOLDER] = known
+    return known
+
+
+def define(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+    """Note the flag that a call defines: what the command line says, else its default. Return the object that the call gives."""
+    flag = arguments.get(0, "name")
+    if not (isinstance(flag, Known) and isinstance(flag.value, str)):
+        return COMMAND_LINE
+    default = arguments.get(1, "default") or Known(None, node)
+    words = m.project.words() if m.project is not None else None
+    is_settled = words is not None and m.project is not None and m.project.is_told_all() and _said(words, MORE_WORDS) is None
+    kind = m.platform.flag_makers.get(name)
+    value = settled(default) if is_settled else weakened(default)
+    said = _said(words, flag.value, kind == "builtins.bool") if words is not None else None
+    if said is not None and kind == "builtins.bool":
+        value = said.value if isinstance(said.value, Known) and isinstance(said.value.value, bool) else COMMAND_LINE
+    elif said is not None:
+        value = converted(said, Symbol(kind), default, said.node) if kind else COMMAND_LINE
+    if name in m.platform.flag_files:
+        value = _made_by_file(m, value, flag.value)
+    m.store.write(holder(m, name).slots, flag.value, value)
+    return m.made(Instance(name, slots={"value": value}, fallback="command line"))
+
+
+def _said(words: Sequence[Argument], flag: str, is_switch: bool = False) -> Argument | None:
+    """Return the word that gives a flag its value (the last one counts); for a switch, its value: `--x`, `--x=false`, `--nox`."""
+    found = None
+    for index, word in enumerate(words):
+        text = word.value.value if isinstance(word.value, Known) else None
+        if not isinstance(text, str) or not text.startswith("-"):
+            continue
+        name, equals, inline = text.lstrip("-").partition("=")
+        if name == flag and equals:
+            found = Argument(as_written(inline, word.node) if is_switch else Known(inline, word.node), word.node)
+        elif name == flag and is_switch:
+            found = Argument(Known(True, word.node), word.node)
+        elif name == flag and index + 1 < len(words):
+            found = Argument(words[index + 1].value, spanning(word.node, words[index + 1].node))
+        elif is_switch and name == f"no{flag}":
+            found = Argument(Known(False, word.node), word.node)
+    return found
+
+
+def _made_by_file(m: Walker, path: Value, flag: str) -> Value:
+    """Return the configuration that a file of the project makes (`configs/small.py`, `configs/all.py:small`), with what words say of it."""
+    if m.project is None or not (isinstance(path, Known) and isinstance(path.value, str)):
+        return COMMAND_LINE
+    file, _, argument = path.value.partition(":")
+    module = m.project.module_at(m, file)
+    maker = module.slots.get(MAKER) if isinstance(module, Module) else None
+    if not isinstance(maker, Function):
+        return COMMAND_LINE
+    config = m.calls.call_function(m, maker, [Known(argument, path.origin)] if argument else [], {}, False, None)
+    if not isinstance(config, Instance):
+        return COMMAND_LINE
+    words = m.project.words()
+    if words is None or not m.project.is_told_all() or is_weak(path):
+        _weaken(m, config, MOST_NESTED)
+    for key, value in named(words or ()):
+        first, *above = key.split(".")
+        inner: Value = config
+        for part in above[:-1]:
+            inner = inner.slots.get(part, COMMAND_LINE) if isinstance(inner, Instance) else COMMAND_LINE
+        if first == flag and above and isinstance(inner, Instance):
+            m.store.write(inner.slots, above[-1], value)
+    return config
+
+
+def _weaken(m: Walker, config: Instance, left: int) -> None:
+    """Mark every value of a configuration as one that the command line may change."""
+    for key, value in list(config.slots.items()):
+        if isinstance(value, Instance) and left:
+            _weaken(m, value, left - 1)
+        elif not isinstance(value, Items):
+            m.store.write(config.slots, key, weakened(value))

@@ -1,0 +1,74 @@
+"""What several runs, and a file by itself, say of one place: brought together as one finding with one fix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TypeAlias
+
+from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
+
+PlaceOfRule: TypeAlias = tuple[str, str, Span]
+"""A file by its absolute path, a rule, and the place in that file."""
+
+
+def with_runs(finding: Finding, of_runs: Sequence[Finding]) -> Finding:
+    """Return a finding with what starts the runs in which the same was found, and how those lead to it."""
+    same = [one for one in of_runs if one.rule == finding.rule and one.span == finding.span]
+    entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
+    related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
+    related |= {(one.path, one.span): one for one in finding.related}
+    fix = finding.fix
+    if fix is not None and fix.edits:  # what is safe in one file may not be in the whole run
+        fix = next((one.fix for one in same if one.fix is not None and one.fix.safety is Safety.MANUAL), fix)
+    return replace(finding, entries=entries, related=tuple(related.values()), fix=fix) if same else finding
+
+
+def each_once(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield findings without those that have another rule's place and fix, where runs disagree: the worst one stays."""
+    worst: dict[tuple[Span, tuple[Edit, ...], str], Finding] = {}
+    for one in findings:
+        if one.fix is None:
+            yield one
+            continue
+        key = one.span, one.fix.edits, one.fix.summary
+        known = worst.get(key)
+        worst[key] = one if known is None or one.severity.rank < known.severity.rank else known
+    yield from worst.values()
+
+
+def fixed_as_one(
+    findings: Mapping[str, Sequence[Finding]],
+    tied: Sequence[Set[PlaceOfRule]],
+    shown_at: Callable[[str, Span], str],
+    reached: Set[str] | None,
+) -> dict[str, list[Finding]]:
+    """Return findings by file, where those that are `tied` by a run are all to be fixed by hand if one of them is.
+
+    `reached` are the files that fixes are made in; None for all. What one run leaves to its user the others leave
+    that share a place with it.
+    """
+    found = {path: list(inner) for path, inner in findings.items()}
+    by_place: dict[PlaceOfRule, list[Finding]] = {}
+    for path, inner in found.items():
+        for one in inner:
+            by_place.setdefault((path, one.rule, one.span), []).append(one)
+    left: dict[PlaceOfRule, str] = {}
+    for place in {one: None for run in tied for one in sorted(run)}:
+        if not all(_is_made(place[0], one, reached) for one in by_place[place]):
+            left[place] = shown_at(place[0], place[2])
+    while more := {place: left[first] for run in tied if (first := min(run & left.keys(), default=None)) for place in run - left.keys()}:
+        left.update(more)
+    return {path: [_by_hand(one, left.get((path, one.rule, one.span))) for one in inner] for path, inner in found.items()}
+
+
+def _by_hand(finding: Finding, where: str | None) -> Finding:
+    fix = finding.fix
+    if where is None or fix is None or not fix.edits:
+        return finding
+    return replace(finding, fix=Fix(Safety.MANUAL, f"{fix.summary}, together with {where} of the same run, which isn't fixed here."))
+
+
+def _is_made(path: str, finding: Finding, reached: Set[str] | None) -> bool:
+    fix = finding.fix
+    return fix is not None and fix.safety is Safety.SAFE and bool(fix.edits) and (reached is None or path in reached)

@@ -1,0 +1,67 @@
+"""Device fixes of one run are made in all of its files, or in none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mpslint.cli.fix import command
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+DATA = f"import torch\n\n{CHOICE}\n\ndef moved(batch):\n    return batch.to(device)\n"
+TRAIN = f"import torch\nfrom data import moved\n\n{CHOICE}model = torch.nn.Linear(2, 2).to(device)\nloss = model(moved(torch.ones(2, 2))).sum()\n"
+OTHER = f"import torch\nimport data\n\n{CHOICE}torch.nn.CTCLoss()(data.moved(torch.ones(2, 2)).to(device), torch.ones(2), [1], [1])\n"
+FORMS = {
+    "kept": "def moved(batch):\n    if torch.cuda.is_available():\n        return batch.cuda()\n    return batch\n",
+    "to": 'def moved(batch):\n    return batch.to("cuda:0") if torch.cuda.is_available() else batch\n',
+    "switch": "USE_CUDA = torch.cuda.is_available()\n\n\ndef moved(batch):\n    if not USE_CUDA:\n        return batch\n    else:\n        return batch.cuda()\n",
+}
+
+
+def safeties(folder: Path) -> dict[str, str]:
+    """Return how each choice of device below a folder is fixed."""
+    results = check_paths([str(folder)], Options(isolated=True, select=("MPS503",)))
+    return {Path(one.path).name: found.fix.safety.value for one in results for found in one.findings if found.fix is not None}
+
+
+def test_choices_of_one_run_are_all_fixed(tmp_path: Path) -> None:
+    """The model and the data go to the Mac's GPU together."""
+    (tmp_path / "data.py").write_text(DATA)
+    (tmp_path / "train.py").write_text(TRAIN)
+
+    assert safeties(tmp_path) == {"data.py": "safe", "train.py": "safe"}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_code_for_cuda_alone_keeps_the_run_on_the_cpu(form: str, tmp_path: Path) -> None:
+    """The data would stay on the CPU: a fix of the model's device alone would raise in the first step."""
+    (tmp_path / "data.py").write_text(f"import torch\n\n\n{form}")
+    (tmp_path / "train.py").write_text(TRAIN)
+
+    assert safeties(tmp_path) == {"train.py": "manual"}
+
+
+def test_what_one_run_leaves_the_others_leave(tmp_path: Path) -> None:
+    """Another script shares the data, and calls an operator that MPS lacks: then the data stay on the CPU in both runs."""
+    (tmp_path / "data.py").write_text(DATA)
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "other.py").write_text(OTHER)
+
+    assert set(safeties(tmp_path).values()) == {"manual"}
+
+
+def test_a_file_that_is_fixed_alone_keeps_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other file of the run isn't named, so it isn't changed: neither is this one. Both together are."""
+    (tmp_path / "data.py").write_text(DATA)
+    (tmp_path / "train.py").write_text(TRAIN)
+    monkeypatch.chdir(tmp_path)
+
+    alone = CliRunner().invoke(command, ["train.py", "--isolated"]).output
+    both = CliRunner().invoke(command, ["train.py", "data.py", "--isolated"]).output
+
+    assert "together with data.py:3 of the same run" in " ".join(alone.split())
+    assert "Would fix 2 findings in 2 files" in both
