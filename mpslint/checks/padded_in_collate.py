@@ -107,7 +107,11 @@ def _padded_by_hand(function: Function) -> list[ast.Call]:
     """Return each `max(...)` of lengths up to which a function fills: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`."""
     nodes = list(walk(function.node))
     named = {node.targets[0].id: node.value for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
-    longest = {name: value for name, value in named.items() if _is_longest(value) and _is_given_once(name, nodes)}
+    given = function.node.args
+    parameters = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}  # whoever calls it may give a fixed length
+    longest = {
+        name: value for name, value in named.items() if _is_longest(value) and name not in parameters and _is_given_once(name, nodes)
+    }
     filled = [part for node in nodes for part in _fills(node)]
     names = {part.id for part in filled if isinstance(part, ast.Name)}
     return [value for name, value in longest.items() if name in names] + [part for part in filled if _is_longest(part)]
