@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import zipfile
@@ -99,6 +100,8 @@ def test_the_tables_are_rebuilt_from_the_index(rules: Path) -> None:
             {"from": "1.1.0", "requires": {"mps-torch": "!=1.5", "python": ">=3.10"}, "works_with": {"mps-torch": ">=2"}},
         ],
     }
+    again = refreshed(rules, "--step", "releases", "--only", "mps-trainer")
+    assert (again.returncode, again.stdout.partition(";")[0]) == (0, "0 files would change")
 
 
 def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
@@ -114,6 +117,22 @@ def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
     assert (shown.returncode, (folder / "versions.yaml").read_text()) == (1, VERSIONS)
     assert "mps-trainer: 1.0.0 -> 1.2.0" in shown.stdout
     assert not (folder / "requirements.yaml").exists()
+
+
+def test_only_rows_that_say_something_else_are_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that needs what the one before it does has no row; the shipped table is as the tool writes it."""
+    monkeypatch.syspath_prepend(TOOL.parent)
+    tables = importlib.import_module("refresh.tables")
+    needs = {"torch": ">=2"}
+    known = {"a": {"1.0": {"requires": needs}}}
+
+    assert list(tables.changed_rows(known, {"a": {"1.0": {"requires": needs}, "1.1": {"requires": needs}}})) == []
+    assert list(tables.changed_rows({**known, "b": {}}, {"a": {**known["a"], "2.0": {"requires": {}}}})) == [
+        "a: rows from 2.0",
+        "b: no longer tracked",
+    ]
+    shipped = TOOL.parents[1] / "rules" / "platform" / "requirements.yaml"
+    assert tables.requirements_text(tables.known_rows(tables.read(shipped))) == shipped.read_text(encoding="utf-8")
 
 
 TRAINER = """\

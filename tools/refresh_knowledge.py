@@ -139,8 +139,9 @@ def refreshed(index: Index, rules: Path, only: tuple[str, ...], date: str) -> It
         yield versions_path, text, [*lines, *tables.rules_about(rules, versions, after)]
     ordered = {name: needs[name] for name in versions["newest"] if needs.get(name)}
     text = tables.requirements_text(ordered)
-    if tables.parsed(text) != tables.read(requirements_path):
-        yield requirements_path, text, [f"{name}: {len(rows)} releases read" for name, rows in ordered.items() if rows != known.get(name)]
+    lines = list(tables.changed_rows(known, ordered))
+    if lines:
+        yield requirements_path, text, lines
 
 
 if __name__ == "__main__":

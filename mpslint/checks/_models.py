@@ -15,6 +15,11 @@ from mpslint.settings.evidence import Evidence
 
 MODEL_METHODS = ("eval", "train", "parameters", "named_parameters", "load_state_dict")
 """Methods that only modules have, apart from `load_state_dict`."""
+OF_EVERY_MODULE = frozenset(
+    {"parameters", "named_parameters", "modules", "named_modules", "children", "state_dict", "eval", "train", "to", "cuda", "cpu", "size",
+     "item", "items", "keys", "values", "append", "get", "zero_grad", "register_buffer", "requires_grad_", "numel", "dim"}
+)  # fmt: skip
+"""Methods that compute nothing with a module's weights."""
 IS_NO_MODEL = re.compile(r"optim|sched|scaler|loader|trainer|accelerator|engine|pipe|tokenizer|ema", re.IGNORECASE)
 """Names of other objects that have one of these methods."""
 KEEPS_GRAPH = frozenset(
@@ -85,11 +90,44 @@ def own_forwards(evidence: Evidence) -> frozenset[str]:
     found: set[str] = set()
     for node in evidence.nodes_beside("class"):
         if isinstance(node, ast.ClassDef) and any("Module" in ast.unparse(base) for base in node.bases):
-            for method in (inner for inner in node.body if isinstance(inner, ast.FunctionDef)):
+            methods = {inner.name: inner for inner in node.body if isinstance(inner, ast.FunctionDef)}
+            for method in methods.values():
                 source = evidence.text_of(method) + "".join(ast.unparse(decorator) for decorator in method.decorator_list)
                 if not method.name.startswith("_") and "self." in source and not any(word in source for word in SWITCHES):
-                    found.add(method.name)
+                    found |= {method.name} if _runs_layers(method, methods, ()) else set()
     return frozenset(found - {"eval", "train", "to", "cuda", "parameters"})
+
+
+def _runs_layers(method: ast.FunctionDef, methods: dict[str, ast.FunctionDef], above: tuple[str, ...]) -> bool:
+    """Return whether a method of a module calls something that the module holds, itself, or by another method.
+
+    One that only makes a mask, or counts parameters (`self.pad_idx`, `self.parameters()`), keeps no activations.
+    """
+    for node in walk(method):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and _held_by_self(node.iter):
+            return True  # `for layer in self.layers: x = layer(x)`
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            return True
+        if not isinstance(node, ast.Call):
+            continue
+        called = plain_text(node.func)
+        if called == "self" or any(_held_by_self(argument) and "weight" in plain_text(argument) for argument in node.args):
+            return True
+        name = called.removeprefix("self.").partition(".")[0]
+        if not called.startswith("self.") or IS_NO_MODEL.search(called) or called.rpartition(".")[2] in OF_EVERY_MODULE:
+            continue
+        if name not in methods or called.count(".") > 1:
+            return True
+        if name not in above and _runs_layers(methods[name], methods, (*above, name)):
+            return True
+    return False
+
+
+def _held_by_self(node: ast.expr) -> bool:
+    """Return whether an expression is something that an object keeps (`self.layers`), counted or not (`enumerate(self.layers)`)."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+        return any(_held_by_self(argument) for argument in node.args)
+    return plain_text(node).startswith("self.")
 
 
 def output_of(node: ast.expr, loop: Loop, evidence: Evidence, depth: int = DEEPEST) -> str:

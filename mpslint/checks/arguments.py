@@ -72,7 +72,7 @@ def _may_be(fact: ArgumentFact, kind: str) -> bool:
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""
     for matched in evidence.file_plans.matched:
-        if any(CAUGHT in caught for caught in matched.call.context.handlers):
+        if matched.call.context.in_handler or any(CAUGHT in caught for caught in matched.call.context.handlers):
             continue  # the program finds out by itself which arguments there are
         for name, argument in matched.call.keywords.items():
             fact = fact_of(matched.pattern.role, matched.call.names, name)

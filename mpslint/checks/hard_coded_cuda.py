@@ -36,21 +36,26 @@ GATE = Gate(words=("cuda",), file_words=(quoted("cuda"), ".cuda("))
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each place that decides for CUDA, with its first use.
 
-    Option `by_default` asks for defaults of the command line instead of plain constants. What takes a device, and what it raises for
-    CUDA, by name or role, is in `rules/platform/cuda.yaml`.
+    Option `by_default` asks for defaults of the command line instead of plain constants, and for what a switch puts on CUDA that is on by
+    default; `switches` is what the test of a switch speaks of. What takes a device, and what it raises for CUDA, by name or role, is in
+    `rules/platform/cuda.yaml`.
     """
+    switches = re.compile(options["switches"]) if options.get("switches") else None
     table = platform_data("cuda")["devices"]
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
     for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
             continue
+        is_switched = switches is not None and _is_switched_on(call.context, switches)
+        if switches is not None and not is_switched and any(switches.search(guard.text) for guard in call.context.guards):
+            continue
         if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):
             continue
         raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
         if argument is None:
-            if not options.get("by_default"):
-                yield _method(evidence, call, raises)
+            if is_switched or not options.get("by_default"):
+                yield _method(evidence, call, raises, is_switched)
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
             yield _constant(evidence, call, argument, raises)
 
@@ -79,6 +84,12 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
             first = next(given, None)
             if first is not None and _places_something(call, table["arguments"]):
                 yield call, "other", first
+
+
+def _is_switched_on(context: Context, switches: re.Pattern[str]) -> bool:
+    """Return whether a place is reached because the default of an option says so, by a test that speaks of one of some words."""
+    asked = [guard for guard in context.guards if switches.search(guard.text)]
+    return context.called and bool(asked) and all(guard.default is guard.taken for guard in asked)
 
 
 def _places_something(call: Call, names: Sequence[str]) -> bool:
@@ -131,12 +142,13 @@ def _is_option(decorator: ast.expr) -> bool:
     return isinstance(decorator, ast.Call) and ast.unparse(decorator.func).endswith((".option", ".argument"))
 
 
-def _method(evidence: Evidence, call: Call, raises: str) -> Match:
+def _method(evidence: Evidence, call: Call, raises: str, is_switched: bool = False) -> Match:
     """Return the match of `x.cuda()`, at `cuda()`."""
     whole, callee = evidence.span_of(call.node), evidence.span_of(call.node.func)
     span = Span(callee.end - len(call.method), whole.end)
     use = f".{call.method}()"
-    return Match(span, {"value": "cuda", "written": use, "use": use, "raises": raises}, call=call, context=call.context, node=call.node)
+    values = {"value": "cuda", "written": use, "use": use, "raises": raises, "switched": is_switched}
+    return Match(span, values, call=call, context=call.context, node=call.node)
 
 
 def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -> Match:
@@ -168,6 +180,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
 
     Where several places of a program say CUDA, the choice is made once and has a name.
     """
+    if match.values.get("switched"):
+        return None  # the option means CUDA, and what else it turns on isn't known
     text = evidence.document.text[match.span.start : match.span.end]
     parent = evidence.parents.get(match.node) if match.node is not None else None
     is_method = isinstance(match.node, ast.Call) and match.call is not None

@@ -24,7 +24,7 @@ EVALUATES = re.compile(r"eval|valid|test|predict", re.IGNORECASE)
 TO_LONGEST = (True, "longest")
 MAKERS = frozenset("zeros ones full empty pad zeros_like full_like new_zeros new_ones new_full new_empty".split())
 """Functions and methods that make, or fill up to, a given shape."""
-MEASURES = re.compile(r"\blen\(|\.size\(|\.shape\b|len(gth)?s?\b")
+MEASURES = re.compile(r"\blen\(|\.size\(|\.shape\b|len(gth)?s?\b|\blen(gth)?s?_")
 """What a longest length is the maximum of."""
 
 GATE = Gate(words=("pad_sequence", "padding", ".pad(", "max("), file_words=("DataLoader", "Trainer"))
@@ -32,9 +32,9 @@ GATE = Gate(words=("pad_sequence", "padding", ".pad(", "max("), file_words=("Dat
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""
-    for function, owner, plan in _collate_functions(evidence):
+    for function, owner, plan, given in _collate_functions(evidence):
         padding = [node for node in walk(function.node) if isinstance(node, ast.Call) and _pads_to_longest(node, owner)]
-        padding = padding or _padded_by_hand(function)
+        padding = padding or _padded_by_hand(function, given)
         if not padding or EVALUATES.search(function.name):
             continue
         node = min(padding, key=lambda call: call.lineno)
@@ -46,8 +46,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
 
 
-def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance | None, TrainingPlan | None]]:
-    """Yield the functions that loaders and Trainers collate with, the object whose method each is, and the run they do it for."""
+def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance | None, TrainingPlan | None, frozenset[str]]]:
+    """Yield the functions that loaders and Trainers collate with, the object whose method each is, the run they do it for, and the
+    names of the arguments that they are given beside the samples."""
     for matched in evidence.file_plans.matched:
         if matched.pattern.role not in ("loader", "trainer"):
             continue
@@ -58,7 +59,16 @@ def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance 
         for value in alternatives_of(argument.value) if argument is not None else ():
             function = _function_of(value)
             if function is not None:
-                yield function, value if isinstance(value, Instance) else None, plan
+                yield function, value if isinstance(value, Instance) else None, plan, _given_beside(value)
+
+
+def _given_beside(value: Value) -> frozenset[str]:
+    """Return the names that `partial(collate, max_len=512)` and `lambda rows: collate(rows, max_len=512)` give a value."""
+    if isinstance(value, Instance) and value.name == "functools.partial" and value.call is not None:
+        return frozenset(value.call.keywords)
+    if isinstance(value, Function) and isinstance(value.node, ast.Lambda) and isinstance(value.node.body, ast.Call):
+        return frozenset(keyword.arg for keyword in value.node.body.keywords if keyword.arg is not None)
+    return frozenset()
 
 
 def _function_of(value: Value) -> Function | None:
@@ -103,15 +113,14 @@ def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
     return bool(padding) and padding[0] in TO_LONGEST
 
 
-def _padded_by_hand(function: Function) -> list[ast.Call]:
-    """Return each `max(...)` of lengths up to which a function fills: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`."""
+def _padded_by_hand(function: Function, given: frozenset[str]) -> list[ast.Call]:
+    """Return each `max(...)` of lengths up to which a function fills: `[pad] * (longest - len(row))`, `torch.zeros(n, longest)`.
+
+    A length that the function is `given` is not the longest: `if max_len is None: max_len = max(lengths)` doesn't run then.
+    """
     nodes = list(walk(function.node))
     named = {node.targets[0].id: node.value for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
-    given = function.node.args
-    parameters = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}  # whoever calls it may give a fixed length
-    longest = {
-        name: value for name, value in named.items() if _is_longest(value) and name not in parameters and _is_given_once(name, nodes)
-    }
+    longest = {name: value for name, value in named.items() if _is_longest(value) and name not in given and _is_given_once(name, nodes)}
     filled = [part for node in nodes for part in _fills(node)]
     names = {part.id for part in filled if isinstance(part, ast.Name)}
     return [value for name, value in longest.items() if name in names] + [part for part in filled if _is_longest(part)]

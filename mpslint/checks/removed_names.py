@@ -66,7 +66,7 @@ def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each call of a name as an attribute of its package."""
     for name in gone:
         for call in evidence.calls_of_name.get(name, ()):
-            if isinstance(call.node.func, ast.Attribute) and not _is_apart(ast.unparse(call.node.func)):
+            if isinstance(call.node.func, ast.Attribute) and not call.is_parsed and not _is_apart(ast.unparse(call.node.func)):
                 span, values = evidence.span_of(call.node.func), _values(name, gone, evidence)
                 yield Match(span, values, call=call, context=call.context, node=call.node)
 

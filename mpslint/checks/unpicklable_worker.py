@@ -1,4 +1,4 @@
-"""Loaders of a script whose workers would be handed a lambda, or a function that was defined inside another one."""
+"""Loaders of a script whose workers would be handed what pickle doesn't take: a lambda, a nested function, or an open file of data."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from mpslint.target.target import Target
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
+PICKLES_ITSELF = ("__getstate__", "__reduce__", "__reduce_ex__")
+"""Methods that say what of an object is pickled."""
 HANDED = re.compile(r"\b(?:collate_fn|worker_init_fn)\s*=\s*(?:functools\.|partial\()*([\w.]+)(\s*\()?")
 """A function for the workers, by its name, and whether a call makes it."""
 DEFINED_WITHIN = re.compile(r"^[ \t]+def (\w+)", re.MULTILINE)
@@ -31,6 +33,9 @@ def _may_find(document: Document, options: Mapping[str, Any], target: Target) ->
     """Return whether a Document is a script that hands such functions on; in notebooks another rule is about all of their functions."""
     if document.kind is not Kind.PYTHON:
         return False
+    roots = sorted({name.split(".")[0] for name in options["handles"]})
+    if any(document.anywhere(root, lambda one, root=root: root in one.code_identifiers) for root in roots):  # type: ignore[misc]
+        return True
     told = [_names_in(part.document) for part in document.parts] if document.parts else [_names_in(document)]
     handed = {pair for pairs, _ in told for pair in pairs}
     defined = {name for _, names in told for name in names}
@@ -57,19 +62,27 @@ def _names_in(document: Document) -> tuple[set[tuple[str, str]], set[str]]:
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders that take a function along which pickle cannot name.
 
-    Options: `keepers`, the classes (globs) that keep what they are given; `dropped`, arguments of theirs that they do not keep.
+    Options: `keepers`, the classes (globs) that keep what they are given; `dropped`, arguments of theirs that they do not keep; what
+    raises, by the name of what pickle doesn't take: of `handles`, and for a `function`.
     """
     if evidence.document.kind is not Kind.PYTHON:
         return
     for _, workers, arguments in with_workers(evidence):
         taken = [arguments[name].value for name in TAKEN if name in arguments]
         match = match_of(workers, evidence.plans[-1], evidence)
-        function = next((one for value in taken for one in _kept(value, options) if _is_local(one)), None)
-        if function is None or match is None:
+        if match is None:
             continue
-        name = "a lambda" if function.name == "<lambda>" else f"{function.name}()"
-        related = (*match.related, Related(evidence.span_of(function.node), "it is defined here"))
-        yield dataclasses.replace(match, values={**match.values, "name": name}, related=related)
+        function = next((one for value in taken for one in _kept(value, options) if _is_local(one)), None)
+        if function is not None:
+            name = "a lambda" if function.name == "<lambda>" else f"{function.name}()"
+            related = (*match.related, Related(evidence.span_of(function.node), "it is defined here"))
+            yield dataclasses.replace(match, values={**match.values, "name": name, "raises": options["function"]}, related=related)
+            continue
+        handle = next((one for value in taken for one in _handles(value, options)), None)
+        if handle is not None and handle.call is not None:
+            related = (*match.related, Related(evidence.span_of(handle.call.node), "it is opened here"))
+            values = {**match.values, "name": f"{handle.name} in the dataset", "raises": options["handles"][handle.name]}
+            yield dataclasses.replace(match, values=values, related=related)
 
 
 def _kept(value: Value, options: Mapping[str, Any], depth: int = 6) -> Iterator[Function]:
@@ -97,6 +110,24 @@ def _kept_by(instance: Instance, options: Mapping[str, Any], depth: int) -> Iter
         kept = [argument for name, argument in instance.call.keywords.items() if name not in options["dropped"]]
         for argument in (*instance.call.arguments, *kept):
             yield from _kept(argument.value, options, depth - 1)
+
+
+def _handles(value: Value, options: Mapping[str, Any], depth: int = 6) -> Iterator[Instance]:
+    """Yield the open files and the like that an object of the program holds once it is made, unless it says itself how it is pickled."""
+    if depth <= 0:
+        return
+    for one in alternatives_of(value):
+        if isinstance(one, Instance) and one.name in options["handles"]:
+            yield one
+        elif isinstance(one, Instance) and one.cls is not None and not any(one.cls.lookup(name) for name in PICKLES_ITSELF):
+            for part in one.slots.values():
+                yield from _handles(part, options, depth - 1)
+        elif isinstance(one, Instance) and one.call is not None and any(fnmatch.fnmatchcase(one.name, glob) for glob in options["keepers"]):
+            for argument in (*one.call.arguments, *one.call.keywords.values()):
+                yield from _handles(argument.value, options, depth - 1)
+        elif isinstance(one, Items):
+            for part in one.values():
+                yield from _handles(part, options, depth - 1)
 
 
 def _is_local(function: Function) -> bool:

@@ -208,61 +208,9 @@ def origin_of(value: Value) -> ast.AST | None:
     return getattr(value, "origin", None)
 
 
-def same(a: Value, b: Value) -> bool:
-    """Return whether two values are known to be equal."""
-    if a is b:
-        return True
-    if isinstance(a, Known) and isinstance(b, Known):
-        return type(a.value) is type(b.value) and bool(a.value == b.value)
-    if isinstance(a, Symbol) and isinstance(b, Symbol):
-        return a.name == b.name
-    return False
-
-
-def join(a: Value, b: Value) -> Value:
-    """Return what is known when a value is either `a` or `b`."""
-    if same(a, b):
-        return a if not (isinstance(b, Known) and b.weak) else b
-    if isinstance(a, Unknown):
-        return a
-    if isinstance(b, Unknown):
-        return b
-    alternatives: list[Value] = []
-    for value in (*alternatives_of(a), *alternatives_of(b)):
-        if not any(same(value, other) for other in alternatives):
-            alternatives.append(value)
-    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else UNKNOWN
-
-
 def alternatives_of(value: Value) -> tuple[Value, ...]:
     """Return the values that a value can be: itself, unless it is a OneOf."""
     return value.values if isinstance(value, OneOf) else (value,)
-
-
-def join_all(values: list[Value]) -> Value:
-    """Return what is known when a value is one of several; of none, Unknown."""
-    if not values:
-        return UNKNOWN
-    result = values[0]
-    for value in values[1:]:
-        result = join(result, value)
-    return result
-
-
-def truth(value: Value) -> bool | None:
-    """Return whether a value counts as true, or None when that is not known."""
-    if isinstance(value, Known):
-        return bool(value.value)
-    if isinstance(value, OneOf):
-        answers = {truth(alternative) for alternative in value.values}
-        return answers.pop() if len(answers) == 1 else None
-    if isinstance(value, Items):
-        return True if value.slots else None if value.open else False
-    if isinstance(value, Mapping):
-        return True if value.slots else None if value.is_open else False
-    if isinstance(value, (Function, Class, Bound, Module)):
-        return True
-    return None
 
 
 def is_weak(value: Value) -> bool:

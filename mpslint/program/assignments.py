@@ -19,7 +19,7 @@ from mpslint.facts.values import (
     alternatives_of,
 )
 from mpslint.program import environment
-from mpslint.program.expressions import get_item
+from mpslint.program.attributes import get_item
 from mpslint.program.machine import Walker
 from mpslint.program.operators import combine
 

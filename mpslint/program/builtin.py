@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
 
 from mpslint.facts.facts import Accumulation
-from mpslint.facts.values import (
-    UNKNOWN,
-    Bound,
-    Class,
-    DictEntry,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    Symbol,
-    Value,
-    join,
-    weakened,
-)
+from mpslint.facts.joined import join
+from mpslint.facts.values import UNKNOWN, Bound, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -222,7 +207,8 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         return UNKNOWN
     if isinstance(result, (list, tuple)):
         return Items("list", {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
-    return Known(result, receiver.origin if receiver.source else node, receiver.weak, receiver.source)
+    is_same = result == receiver.value  # `"cuda".strip().lower()` was decided where "cuda" was
+    return Known(result, receiver.origin if receiver.source or is_same else node, receiver.weak, receiver.source)
 
 
 def _mapping_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping as TypedMapping
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mpslint.facts.values import (
     COMMAND_LINE,
@@ -21,11 +20,10 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
+from mpslint.program.arguments import CallArguments
+from mpslint.program.called import record_call
 from mpslint.program.machine import Walker
 from mpslint.program.started import BOTH_WAYS, CONVERTERS, STORED, Option, named, parse
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
 
 PARSER = "argparse.ArgumentParser"
 DATACLASS_PARSER = "dataclass parser"
@@ -243,8 +241,6 @@ def call_parsed(m: Walker, cls: Value, node: ast.Call) -> Value:
 
 def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
-    from mpslint.program.arguments import CallArguments
-    from mpslint.program.called import record_call
 
     if isinstance(cls, Symbol) and flags is None:
         return Instance(cls.name, fallback="command line")

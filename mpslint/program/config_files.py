@@ -7,22 +7,21 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from mpslint.config.shell import MISSING
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
-from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, join_all, weakened
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.program.arguments import CallArguments
+from mpslint.program.machine import Walker
 from mpslint.program.started import as_written, converted
 from mpslint.program.walk import walk
 from mpslint.project.loaded import ENDINGS, composition, find_file, first_mapping, overrides_in
 from mpslint.project.run import Run
 from mpslint.source.document import Document
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
-    from mpslint.program.machine import Walker
 
 OBJECT = "omegaconf.DictConfig"
 """What such an object is: one of the `bags` of the platform."""

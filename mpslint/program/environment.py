@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, weakened
+from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
-
-if TYPE_CHECKING:
-    from mpslint.program.arguments import CallArguments
 
 ENVIRONMENT = "os.environ"
 SETTERS = frozenset({"dotenv.set_key"})

@@ -12,9 +12,11 @@ from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Known, Symbol, Value
 from mpslint.program import calls
 from mpslint.program.arguments import CallArguments
-from mpslint.program.calls import call_function, instantiate
-from mpslint.program.expressions import evaluate, get_attribute
+from mpslint.program.attributes import get_attribute
+from mpslint.program.calls import instantiate
+from mpslint.program.expressions import evaluate
 from mpslint.program.flow import asks_for_main
+from mpslint.program.functions import call_function
 from mpslint.program.machine import Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
@@ -50,15 +52,21 @@ def evaluate_program(
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
-    ends = False
+    ends, ended_cell = False, None
     with _deep_recursion():
         for statement in body:
             decided = len(machine.facts.choices)
+            cell = _cell_of(machine, statement)
+            # After a cell that raises the next can be run: what the rest of it gives to names is what one puts right before that.
+            machine.is_silent = ended_cell is not None and cell == ended_cell
             ends = _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
-            # The Mac decides this exit, unlike the `sys.exit(main())` of a finished program; after a cell that raises the next can be run.
-            ends = ends and decided < len(machine.facts.choices) and not asks_for_main(statement) and not document.cells
+            # The Mac decides this exit, unlike the `sys.exit(main())` of a finished program.
+            ends = ends and decided < len(machine.facts.choices) and not asks_for_main(statement)
+            if ends and cell is not None:
+                ends, ended_cell = False, cell
             if ends:
                 break
+        machine.is_silent = False
         relevance.note_names(machine.module.slots.items())
         # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
         for _ in range(MOST_ROUNDS if project is None and not ends else 0):
@@ -70,6 +78,13 @@ def evaluate_program(
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
     machine.facts.steps = machine.steps
     return machine.facts
+
+
+def _cell_of(machine: Walker, statement: ast.stmt) -> int | None:
+    """Return the number of the cell that a statement stands in, or None outside notebooks."""
+    document = machine.relevance.document
+    cell = document.cell_at(document.offset(statement.lineno, statement.col_offset)) if document.cells else None
+    return cell.number if cell is not None else None
 
 
 def _is_passed_over(machine: Walker, function: Function) -> bool:

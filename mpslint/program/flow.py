@@ -7,18 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.facts.facts import Choice, Handler
-from mpslint.facts.values import (
-    LOOP,
-    UNKNOWN,
-    Class,
-    Guard,
-    Items,
-    Known,
-    Symbol,
-    Value,
-    is_weak,
-    truth,
-)
+from mpslint.facts.joined import truth
+from mpslint.facts.values import LOOP, UNKNOWN, Class, Guard, Items, Known, Symbol, Value, is_weak
 from mpslint.program.assignments import assign
 from mpslint.program.expressions import assign_loop_target
 from mpslint.program.machine import Walker

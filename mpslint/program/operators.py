@@ -8,22 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.core.versions import parse_version
-from mpslint.facts.values import (
-    UNKNOWN,
-    Bound,
-    Class,
-    Function,
-    Instance,
-    Items,
-    Known,
-    Mapping,
-    OneOf,
-    Symbol,
-    Value,
-    is_weak,
-    join_all,
-    same,
-)
+from mpslint.facts.joined import join_all, same
+from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Value, is_weak
 from mpslint.program.machine import Walker
 
 LARGEST_RESULT = 1 << 16

@@ -7,18 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.facts.facts import Choice, Import
-from mpslint.facts.values import (
-    UNKNOWN,
-    Class,
-    Function,
-    Instance,
-    Items,
-    Known,
-    Module,
-    Symbol,
-    Value,
-    truth,
-)
+from mpslint.facts.joined import truth
+from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Module, Symbol, Value
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
 from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
 from mpslint.program.machine import Loader, Walker

@@ -7,7 +7,8 @@ from dataclasses import field
 from typing import Any
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, DictEntry, Names, Value, join
+from mpslint.facts.joined import join
+from mpslint.facts.values import UNKNOWN, DictEntry, Names, Value
 
 Writes = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 """(id of the slots, key) -> (the slots, key, value)."""

@@ -64,9 +64,11 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             match = _at_origin(match)
         if rule.once and seen:
             return
-        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule.unless_guarded)):
+        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule)):
             continue
         if rule.certain and not is_certain(match.context):
+            continue
+        if rule.by_default and match.context is not None and any(map(_is_off, match.context.guards)):
             continue
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
@@ -88,17 +90,27 @@ def _at_origin(match: Match) -> Match:
     return dataclasses.replace(match, span=origin, related=())
 
 
-def _is_guarded(context: Context | None, words: re.Pattern[str]) -> bool:
-    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about."""
-    if context is None:
+def _is_guarded(context: Context | None, rule: Rule) -> bool:
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
+
+    For a rule with `by_default` the default of an option decides.
+    """
+    words = rule.unless_guarded
+    if context is None or words is None:
         return False
+    guards = [guard for guard in context.guards if guard.default is None or not rule.by_default]
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
-    return any(_speaks_of(words, guard) for guard in context.guards) or any(words.search(text) for text in iterated)
+    return any(_speaks_of(words, guard) for guard in guards) or any(words.search(text) for text in iterated)
 
 
 @functools.lru_cache(maxsize=4096)  # of a chain of 900 `elif`, each branch is under all tests above it
 def _speaks_of(words: re.Pattern[str], guard: Guard) -> bool:
     return words.search(guard.text) is not None
+
+
+def _is_off(guard: Guard) -> bool:
+    """Return whether the defaults of the options lead past the places under a test."""
+    return guard.default is not None and guard.default is not guard.taken
 
 
 HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])

@@ -24,7 +24,7 @@ All conditions of `when` must hold, and none of `unless`; the first of `when` is
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
 only, `once: run` the first one of all files of a check, and `unless_guarded` is a regular expression: a place under an undecided test that
 it matches is left alone. `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
-that catches, in a function that nothing calls.
+that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
 alone. `as_one: true` fixes all places of a run, or none: half a fix would break it.
@@ -80,7 +80,7 @@ _CONDITION_KEYS = {
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "everywhere", "beside_others", "as_one",
+    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "as_one",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -130,6 +130,7 @@ class RuleReader:
             bool(data.get("once", False)),
             data.get("once") == "run",
             bool(data.get("certain", False)),
+            bool(data.get("by_default", False)),
             bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
             bool(data.get("as_one", False)),

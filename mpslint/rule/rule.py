@@ -116,6 +116,8 @@ class Rule:
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
     certain: bool
+    by_default: bool
+    """It leaves alone what runs only where an option is given a value other than its default."""
     everywhere: bool
     """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool

@@ -29,7 +29,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         TEXT,
     ),
     **dict.fromkeys(("check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
-    **dict.fromkeys(("certain", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
+    **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
     **dict.fromkeys(("written", "missing", "direct", "trains", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does"), NAMES),

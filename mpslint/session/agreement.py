@@ -12,9 +12,16 @@ PlaceOfRule: TypeAlias = tuple[str, str, Span]
 """A file by its absolute path, a rule, and the place in that file."""
 
 
-def with_runs(finding: Finding, of_runs: Sequence[Finding]) -> Finding:
-    """Return a finding with what starts the runs in which the same was found, and how those lead to it."""
-    same = [one for one in of_runs if one.rule == finding.rule and one.span == finding.span]
+def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding]]:
+    """Return findings by rule and place: what several runs say of the same."""
+    found: dict[tuple[str, Span], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.rule, one.span), []).append(one)
+    return found
+
+
+def with_runs(finding: Finding, same: Sequence[Finding]) -> Finding:
+    """Return a finding with what starts the runs in which the `same` was found, and how those lead to it."""
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}

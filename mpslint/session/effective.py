@@ -19,7 +19,7 @@ from mpslint.target.target import Target
 
 DEFAULT = "default"
 OVERRIDE = "--config"
-NOBODY = "nobody said"
+NOT_SET = "not set"
 
 
 @record(frozen=True, slots=True)
@@ -93,5 +93,5 @@ def _left_out(asked: Sequence[Rule], configuration: Configuration, options: Opti
 
 def _source(name: str, configuration: Configuration, options: Options, said: object) -> str:
     if not said:
-        return NOBODY
+        return NOT_SET
     return OPTIONS if name in options.target else CONFIGURATION if name in configuration.target else THIS_MAC

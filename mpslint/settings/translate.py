@@ -12,6 +12,7 @@ from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import AttributeWrite, EnvironmentWrite
+from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -25,7 +26,6 @@ from mpslint.facts.values import (
     OneOf,
     Symbol,
     Value,
-    join_all,
     origin_of,
 )
 from mpslint.facts.values import Mapping as DictValue

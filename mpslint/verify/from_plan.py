@@ -10,7 +10,7 @@ from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import format_version
+from mpslint.core.versions import format_version, parse_version
 from mpslint.facts.values import Call, Items, Known, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -126,6 +126,8 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
         lora_targets=_lora_targets(source),
         frozen=_frozen(source),
+        has_reference=task == "preference" and source.known("preference.precomputed") is not True,
+        has_tiled_head=task == "preference" and _makes_tiles(source),
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
         steps=int(steps),
@@ -143,7 +145,7 @@ def _refuse(source: _Source) -> None:
     for call in source.calls("trainer", "lightning_trainer", "model"):
         for entry in platform_data("unplanned"):
             name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
-            if name is not None:
+            if name is not None and not set(call.names) & set(entry.get("but", ())):
                 made = next((part for part in name.split(".") if part[:1].isupper()), name)
                 raise ReadError(f"{made} {entry['why']}, which is not read off a plan; {USE_SCRIPT}")
     bits = source.known("model.bits", int)
@@ -288,8 +290,17 @@ def _clipped(source: _Source) -> float:
 def _dropout(source: _Source) -> float | None:
     """Return the dropout that the code writes; None leaves the model's own."""
     written = [setting for setting in source.plan.settings.get("model.dropout", ()) if setting.is_written and setting.is_known]
+    if source.known("model.dropout_disabled") is True:
+        return 0.0
     rates = [float(setting.constant) for setting in written if isinstance(setting.constant, (int, float))]
     return max(rates) if rates else None
+
+
+def _makes_tiles(source: _Source) -> bool:
+    """Return whether the trainer's version makes logits a tile at a time."""
+    since = parse_version(str(platform_data("assumptions")["tiled_head_since"]))
+    version = source.evidence.target.versions.get("trl")
+    return version is not None and since is not None and version >= since
 
 
 def _lora_rank(source: _Source, default: int) -> int:

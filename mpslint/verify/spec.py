@@ -16,7 +16,7 @@ from mpslint.verify.record import from_data, to_json
 
 Task = Literal[
     "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",
-    "image_classification", "speech_seq2seq", "ctc",
+    "image_classification", "speech_seq2seq", "ctc", "reward", "preference",
 ]  # fmt: skip
 Padding = Literal["longest", "max_length", "none"]
 Precision = Literal["no", "fp16", "bf16"]
@@ -141,6 +141,10 @@ class RunSpec:
     """The modules that get adapters; none leaves peft's default for the architecture."""
     frozen: tuple[Frozen, ...] = ()
     """What the code switches on and off for training, in its order."""
+    has_reference: bool = False
+    """Whether a preference is measured against a model that is not trained: a copy of the model, or the model without its adapters."""
+    has_tiled_head: bool = False
+    """Whether the trainer makes logits a tile at a time instead of all together."""
     evaluation: Evaluation | None = None
     empty_cache_steps: int | None = None
     steps: int = 2000

@@ -61,3 +61,20 @@ def test_a_cell_that_raises_keeps_nobody_from_the_next() -> None:
     notebook = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
     text = json.dumps({**notebook, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     assert [finding.rule for finding in check(text, filename="a.ipynb").findings] == ["MPS504", "MPS501", "MPS505"]
+
+
+def test_the_rest_of_a_cell_that_raises_is_not_reported() -> None:
+    """It isn't reached; the names that it gives values are, once the check is put right, what later cells read."""
+    cells = [
+        "import torch\nassert torch.cuda.is_available()\ntorch.cuda.synchronize()\nDEVICE = 'cuda:0'",
+        "x = torch.ones(2).to(DEVICE)",
+    ]
+    notebook = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
+    text = json.dumps({**notebook, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert [finding.rule for finding in check(text, filename="a.ipynb").findings] == ["MPS504", "MPS501"]
+
+
+def test_a_text_that_is_cleaned_was_decided_where_it_was_written() -> None:
+    """`requested.strip().lower()` is not the place that one changes."""
+    text = "import torch\n\ndef choose(name):\n    return name.strip().lower()\n\nx = torch.ones(2).to(choose('cuda'))\n"
+    assert [finding.line for finding in check(text).findings] == [6]

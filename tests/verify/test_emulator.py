@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -278,3 +279,27 @@ def test_lengths_come_from_the_users_own_data(tmp_path: Path) -> None:
     missing, why = with_own_lengths(replace(SPEC, data=replace(data, path="nowhere.csv")))
     assert missing.source == SPEC.source
     assert "lengths are assumed: nowhere.csv could not be read" in why
+
+
+EVALUATIONS = {
+    "values": lambda x: (x.mean().item(), float(x.sum()), int(x.argmax()), bool((x == x).all())),
+    "attention": lambda x: nn.functional.scaled_dot_product_attention(*3 * [x.view(2, 4, 64, 16)]),
+    "layers": lambda x: nn.functional.cross_entropy(nn.Linear(16, 8, device="meta")(x.view(-1, 16)), torch.ones(512, device="meta").long()),
+    "recurrent": lambda x: nn.GRU(16, 8, device="meta")(x.view(2, -1, 16)),
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x.view(64, -1), x.view(64, -1)),
+    "eigenvalues": lambda x: torch.linalg.eigvals(x.view(2, 64, 64)),
+    "float64": lambda x: x.to(torch.float64).mean(),
+}
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS.values(), ids=list(EVALUATIONS))
+def test_inference_mode_shows_what_no_grad_shows(evaluation: Callable[[torch.Tensor], object]) -> None:
+    """The same peak, graphs, operators and troubles: without autograd a mode gets composite operators whole."""
+    seen = []
+    for context in (torch.no_grad, torch.inference_mode):
+        memory, coverage = LiveMemory(), Coverage("2.13")
+        with Watch(memory, GraphCache(graph_operators("2.13")), coverage.see, keeps_calls=True) as watch, context():
+            evaluation(torch.empty(8192, device="meta") + 1)
+        seen.append((memory.peak, sorted({trouble.name for trouble in coverage.troubles.values()}), [call for call, _ in watch.calls]))
+
+    assert seen[0] == seen[1]

@@ -78,6 +78,16 @@ def requirements_text(known: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> s
     return "\n".join(lines) + "\n"
 
 
+def changed_rows(before: Mapping[str, Mapping[str, Any]], after: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line for each package whose rows changed, with the releases from which another row holds."""
+    for name, known in after.items():
+        old, new = rows_of(before.get(name, {})), rows_of(known)
+        differing = sorted({row["from"] for row in [*old, *new] if row not in old or row not in new}, key=Version)
+        if differing:
+            yield f"{name}: rows from {', '.join(differing)}"
+    yield from (f"{name}: no longer tracked" for name in before if name not in after)
+
+
 def _flow(row: Mapping[str, Any]) -> str:
     """Return a row on one line."""
     parts = [f'from: "{row["from"]}"']

@@ -38,8 +38,16 @@ def has_targets(spec: RunSpec) -> bool:
     return any("T" in dims for dims in platform_data("models/tasks")[spec.task]["batch"].values())
 
 
+def is_paired(spec: RunSpec) -> bool:
+    """Return whether a sample is two texts that are padded alike."""
+    return any("P" in dims for dims in platform_data("models/tasks")[spec.task]["batch"].values())
+
+
 def samples(spec: RunSpec, count: int, seed: int) -> list[tuple[int, ...]]:
     """Return the (source, target) lengths of `count` samples, or (source,) where there is no target."""
+    if is_paired(spec):
+        both = sample_lengths(spec.source, 2 * count, seed)
+        return [(max(pair),) for pair in zip(both[:count], both[count:], strict=True)]
     source = sample_lengths(spec.source, count, seed)
     if not has_targets(spec):
         return [(length,) for length in source]
@@ -110,6 +118,7 @@ def dimensions(config: Any, shape: Shape) -> dict[str, int]:
     image = getattr(config, "image_size", 224)
     return {
         "B": shape[0],
+        "P": 2 * shape[0],
         "S": shape[1] if len(shape) > 1 else 1,
         "T": shape[2] if len(shape) > 2 else 1,
         "I": image if isinstance(image, int) else image[0],

@@ -15,6 +15,7 @@ import torch
 from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.child.preference import Paired, Preferring
 from mpslint.verify.spec import Frozen, RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
@@ -89,6 +90,10 @@ def make_config(spec: RunSpec, *, reduced: bool = False) -> Any:
     except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise ReadError(f"the configuration of {spec.model!r} is not understood by the installed transformers: {error}") from None
     config.use_cache = False
+    if spec.task == "reward":
+        # as TRL does: one reward for a text, and a token to tell its end by
+        config.num_labels = 1
+        config.pad_token_id = 0 if getattr(config, "pad_token_id", None) is None else config.pad_token_id
     config.architectures = config.architectures or []
     if spec.dropout is not None:
         set_dropout(config, spec.dropout)
@@ -164,7 +169,17 @@ def make_model(spec: RunSpec, config: Any, device: str) -> torch.nn.Module:
         getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)()
         if spec.lora_rank:
             model.enable_input_require_grads()
-    return model.train()  # type: ignore[no-any-return]
+    return _with_loss(model, spec).train()
+
+
+def _with_loss(model: Any, spec: RunSpec) -> torch.nn.Module:
+    """Return the model with the loss of its trainer, where that is not the model's own."""
+    if spec.task == "reward":
+        return Paired(model)
+    if spec.task == "preference":
+        half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(spec.precision)
+        return Preferring(model, has_reference=spec.has_reference, is_tiled=spec.has_tiled_head, half=half)
+    return model  # type: ignore[no-any-return]
 
 
 def _with_adapters(model: Any, spec: RunSpec) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.batches import dimensions, has_targets, pad, samples
+from mpslint.verify.child.batches import dimensions, has_targets, is_paired, pad, samples
 from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.models import make_config, make_model, set_dropout
 from mpslint.verify.child.rig import make_optimizer, takes_label_count
@@ -193,8 +193,11 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
             generator = torch.Generator().manual_seed(seed)
             sample[name] = torch.randn(shape, generator=generator)
         elif name == "attention_mask":
-            sample[name] = torch.ones(shape, dtype=torch.int64)
+            sample[name] = torch.ones((2, *shape) if dims[0] == "P" else shape, dtype=torch.int64)
         elif shape:
+            if dims[0] == "P":
+                sample[name] = torch.tensor([[draw.randrange(1, vocabulary) for _ in range(shape[0])] for _ in range(2)])
+                continue
             top = 2 if spec.task == "token_classification" and name == "labels" else vocabulary
             sample[name] = torch.tensor([draw.randrange(1, top) if top > 2 else draw.randrange(top) for _ in range(shape[0])])
         else:
@@ -209,6 +212,9 @@ def collate(spec: RunSpec, part: list[Sample]) -> dict[str, torch.Tensor]:
     batch = {}
     for name, first in part[0].items():
         values = [sample[name] for sample in part]
+        if is_paired(spec):  # first those that were chosen, then those that were not
+            values = [value[place] for place in (0, 1) for value in values]
+            first = values[0]
         if first.dim() != 1 or name == "input_features":
             batch[name] = torch.stack(values)
             continue

@@ -3,6 +3,7 @@ keys and coverage about it."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -41,6 +42,15 @@ def is_view(func: Any) -> bool:
     )
 
 
+@functools.cache
+def is_composite(func: Any) -> bool:
+    """Return whether an operator is made of others.
+
+    Autograd takes it apart before a mode sees it. In inference mode, which leaves autograd out, a mode gets it whole: `item`, `linear`.
+    """
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), "CompositeImplicitAutograd"))
+
+
 class Watch(TorchDispatchMode):
     """Counts what every operator makes on the watched device. `log` keeps each call, for runs that are fitted later."""
 
@@ -67,6 +77,9 @@ class Watch(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if torch.is_inference_mode_enabled() and is_composite(func):
+            with self:  # not `decompose`, which takes Python's copies of GRU and LSTM where there are any
+                return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         name = self._names.get(func)
         if name is None:
             name = self._names[func] = op_name(func)

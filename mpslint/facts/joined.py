@@ -1,0 +1,72 @@
+"""What is known of a value that is one of several."""
+
+from __future__ import annotations
+
+from mpslint.facts.values import (
+    MOST_ALTERNATIVES,
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    alternatives_of,
+)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Return whether two values are known to be equal."""
+    if a is b:
+        return True
+    if isinstance(a, Known) and isinstance(b, Known):
+        return type(a.value) is type(b.value) and bool(a.value == b.value)
+    if isinstance(a, Symbol) and isinstance(b, Symbol):
+        return a.name == b.name
+    return False
+
+
+def join(a: Value, b: Value) -> Value:
+    """Return what is known when a value is either `a` or `b`."""
+    if same(a, b):
+        return a if not (isinstance(b, Known) and b.weak) else b
+    if isinstance(a, Unknown):
+        return a
+    if isinstance(b, Unknown):
+        return b
+    alternatives: list[Value] = []
+    for value in (*alternatives_of(a), *alternatives_of(b)):
+        if not any(same(value, other) for other in alternatives):
+            alternatives.append(value)
+    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else UNKNOWN
+
+
+def join_all(values: list[Value]) -> Value:
+    """Return what is known when a value is one of several; of none, Unknown."""
+    if not values:
+        return UNKNOWN
+    result = values[0]
+    for value in values[1:]:
+        result = join(result, value)
+    return result
+
+
+def truth(value: Value) -> bool | None:
+    """Return whether a value counts as true, or None when that is not known."""
+    if isinstance(value, Known):
+        return bool(value.value)
+    if isinstance(value, OneOf):
+        answers = {truth(alternative) for alternative in value.values}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(value, Items):
+        return True if value.slots else None if value.open else False
+    if isinstance(value, Mapping):
+        return True if value.slots else None if value.is_open else False
+    if isinstance(value, (Function, Class, Bound, Module)):
+        return True
+    return None

@@ -1,0 +1,138 @@
+"""What an attribute of a value is, and an item of it."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+)
+from mpslint.program import flags
+from mpslint.program.functions import call_function
+from mpslint.program.machine import Walker
+from mpslint.program.operators import is_hashable
+
+WORDS = "sys.argv"
+"""The words that a program is started with."""
+
+
+def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> Value:
+    """Return the attribute of a value."""
+    if isinstance(base, Symbol):
+        return _attribute_of_symbol(m, base, name, node)
+    if isinstance(base, Instance):
+        return _attribute_of_instance(m, base, name, node)
+    if isinstance(base, Module):
+        return _attribute_of_module(m, base, name)
+    if isinstance(base, Class):
+        found = base.lookup(name)
+        if found is None and base.outside_bases():
+            return Symbol(f"{base.outside_bases()[0]}.{name}", node)
+        return UNKNOWN if found is None else found
+    if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name == "type":
+        return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
+    if isinstance(base, (Known, Items, Mapping)):
+        return Bound(base, name)
+    if isinstance(base, OneOf):
+        return join_all([get_attribute(m, value, name, node) for value in base.values])
+    return base if isinstance(base, Unknown) else UNKNOWN
+
+
+def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:
+    """Return what a name of a module of the project is: what it binds, a module in it, or what its star imports bring."""
+    if name in base.slots:
+        return base.slots[name]
+    inner = m.project.submodule(m, base, name) if m.project is not None else None
+    if inner is not None:
+        return inner
+    candidates = [m.platform.imported(star, name) for star in base.stars]
+    best = max(candidates, key=m.how_known, default="")
+    return Symbol(best) if best and m.how_known(best) else UNKNOWN
+
+
+def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | None) -> Value:
+    full = m.platform.normalise(f"{base.name}.{name}")
+    if base.name in m.platform.flag_holders:
+        return get_attribute(m, flags.holder(m, base.name), name, node)
+    if full in m.platform.flag_holders:
+        return flags.holder(m, full)
+    if full in m.platform.values:
+        return Known(m.platform.values[full], node, source=full)
+    if full == WORDS and m.project is not None and (words := m.project.words()) is not None:
+        found = {0: UNKNOWN, **{index: word.value for index, word in enumerate(words, 1)}}
+        return Items("list", found, node, not m.project.is_told_all())
+    package = m.platform.versions.get(full)
+    if package is not None and package in m.versions:
+        return Known(".".join(map(str, m.versions[package])), node, source=full)
+    return Symbol(full, node)
+
+
+def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
+    if name in base.slots:
+        return base.slots[name]
+    if base.cls is not None:
+        found = base.cls.lookup(name)
+        if isinstance(found, Function):
+            if any(isinstance(d, Symbol) and d.name == "builtins.property" for d in found.decorators):
+                return call_function(m, found, [base], {}, False, node)
+            return Bound(base, name, found)
+        if found is not None:
+            return found
+    if base.call is not None and name in base.call.keywords:
+        return base.call.keywords[name].value
+    if base.call is not None and name in base.call.inherited:
+        return base.call.inherited[name].value
+    if name == "__dict__":
+        return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, is_open=True)
+    if base.fallback:
+        return Unknown(base.fallback)
+    if base.cls is not None and not base.cls.outside_bases():
+        return UNKNOWN
+    for called in base.call.names if base.call is not None else (base.name,):
+        answer = m.platform.attributes.get(f"{called}.{name}")
+        if answer is not None:
+            return Known(answer, node, source="torch.device")
+    child = m.made(Instance(f"{base.name}.{name}", owner=base))
+    m.store.write(base.slots, name, child)
+    return child
+
+
+def get_item(m: Walker, base: Value, index: Value) -> Value:
+    """Return `base[index]`."""
+    if isinstance(base, OneOf):
+        return join_all([get_item(m, value, index) for value in base.values])
+    if isinstance(base, Instance):
+        key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
+        if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
+            return base.slots[index.value]
+        return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
+    if not isinstance(index, Known) or not is_hashable(index.value):
+        return UNKNOWN
+    if isinstance(base, Mapping):
+        entry = base.slots.get(index.value)
+        return entry.value if entry is not None else UNKNOWN
+    if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
+        position = index.value + len(base.slots) if index.value < 0 else index.value
+        if index.value < 0 and base.open:
+            return UNKNOWN
+        return base.slots.get(position, UNKNOWN)
+    if isinstance(base, Known) and isinstance(base.value, (str, bytes, tuple)) and isinstance(index.value, int):
+        try:
+            return Known(base.value[index.value], base.origin, base.weak, base.source)
+        except IndexError:
+            return UNKNOWN
+    return UNKNOWN

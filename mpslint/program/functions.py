@@ -1,0 +1,135 @@
+"""Functions of the program: their bodies are walked with the values that a call gives them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import (
+    UNKNOWN,
+    DictEntry,
+    Frame,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Value,
+    weakened,
+)
+from mpslint.program import commands, config_files
+from mpslint.program.machine import DEEPEST_CALL, Walker
+
+FEW_STEPS = 20_000
+"""Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
+
+
+def _composed(m: Walker, function: Function) -> Value | None:
+    """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
+    for decorator in function.decorators if m.project is not None else ():
+        call = decorator.call if isinstance(decorator, Instance) else None
+        if call is None or not m.platform.composers.intersection(call.names):
+            continue
+        given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
+        texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
+        config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
+        return config_files.as_object(config) if isinstance(config, Mapping) else None
+    return None
+
+
+def call_function(
+    m: Walker,
+    function: Function,
+    positional: Sequence[Value],
+    keywords: dict[str, Value],
+    is_open: bool,
+    node: ast.AST | None,
+    is_called: bool = True,
+) -> Value:
+    """Walk the body of a function of the program with these arguments, and return what it returns.
+
+    With `is_open`, parameters that are not given are not known; a default is then only a default.
+    """
+    functions = m.context.functions
+    if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
+        return UNKNOWN
+    if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
+        return UNKNOWN
+    key = _fingerprint(m, function, positional, keywords, is_open)
+    if m.steps > FEW_STEPS and key in m.remembered:
+        return m.remembered[key][0]
+    if not m.is_silent:
+        m.analysed.add(id(function.node))
+    frame = m.new_frame(function.frame)
+    _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called)
+    before = m.frame
+    m.frame = frame
+    outer = m.context
+    m.context = outer.entered(function.node, function.decorators, is_called, node)
+    try:
+        if isinstance(function.node, ast.Lambda):
+            result = m.value(function.node.body)
+        else:
+            m.returns.append([])
+            leaves = m.execute_block(m, function.node.body)
+            returned = m.returns.pop()
+            if not leaves:
+                returned.append(Known(None, function.node))
+            result = join_all(returned)
+            if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
+                result = UNKNOWN
+    finally:
+        m.frame, m.context = before, outer
+    m.remembered[key] = (result, (function, positional, keywords, m.context))
+    return result
+
+
+def _fingerprint(m: Walker, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:
+    """Return a key under which a call of the program may be remembered: the function, its arguments and what surrounds it."""
+
+    def of(value: Value) -> object:
+        if isinstance(value, Known):
+            return ("known", type(value.value), value.value, value.weak)
+        if isinstance(value, Symbol):
+            return ("symbol", value.name)
+        return "unknown" if value is UNKNOWN else id(value)
+
+    surroundings = tuple(id(manager) for manager in m.context.managers), len(m.context.guards), bool(m.context.loops)
+    given = tuple(of(value) for value in positional), tuple((name, of(value)) for name, value in keywords.items())
+    return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
+
+
+def _bind_parameters(
+    m: Walker, function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
+) -> None:
+    parameters = function.node.args
+    names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    bound: dict[str, Value] = dict(zip(names, positional, strict=False))
+    rest = list(positional[len(names) :])
+    extra = {}
+    for name, value in keywords.items():
+        if name in names or any(name == parameter.arg for parameter in parameters.kwonlyargs):
+            bound[name] = value
+        else:
+            extra[name] = value
+    defaults = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=False))
+    for parameter, default in zip(parameters.kwonlyargs, function.keyword_defaults, strict=False):
+        names.append(parameter.arg)
+        if default is not None:
+            defaults[parameter.arg] = default
+    for parameter in parameters.kwonlyargs[len(function.keyword_defaults) :]:
+        names.append(parameter.arg)
+    options = commands.option_values(m, function)
+    if names and names[0] not in bound and (composed := _composed(m, function)) is not None:
+        bound[names[0]] = composed
+    for name in names:
+        if name not in bound:
+            given = defaults.get(name, options.get(name, UNKNOWN))
+            bound[name] = weakened(given) if is_open and name not in options else given
+    if parameters.vararg is not None:
+        bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)
+    if parameters.kwarg is not None:
+        bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value) for name, value in extra.items()}, None, is_open)
+    frame.slots.update(bound)
