@@ -244,14 +244,15 @@ class Runs:
         from mpslint.session.targeting import target_for
 
         configuration = configuration_for(found.path, self.options)
-        wanted = {rule.id for rule in rules_for(document.path, configuration, self.options)}
+        rules = rules_for(document.path, configuration, self.options)
+        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.as_one}
         threshold = self.options.severity or configuration.severity
         checked = alone.checked
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
         same = by_place(self.findings.get(path, ()))
-        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ())) for one in checked.findings))
+        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in checked.findings))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
@@ -263,7 +264,7 @@ class Runs:
         for one in sorted(unknown, key=lambda one: one.severity.rank):
             worst.setdefault((one.rule, one.span), one)
         same = by_place(unknown)
-        more = [with_runs(one, same[key]) for key, one in worst.items()]
+        more = [with_runs(one, same[key], as_one) for key, one in worst.items()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
