@@ -15,7 +15,7 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import Call
+from mpslint.facts.values import Call, Instance, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, calls
@@ -30,7 +30,22 @@ from mpslint.target.target import Target
 
 _LEAVES = LEAVES_DEVICE | {"device"}
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
-_KEYS = {"call", "method", "arguments", "positional", "receiver", "versions", "kind", "what", "advice", "trains", "inside", "who", "op"}
+_KEYS = {
+    "call",
+    "method",
+    "arguments",
+    "positional",
+    "receiver",
+    "versions",
+    "kind",
+    "what",
+    "advice",
+    "trains",
+    "inside",
+    "who",
+    "op",
+    "unless_made_by",
+}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -48,6 +63,8 @@ class KnownCall:
     """Only where gradients are computed."""
     inside: tuple[str, ...]
     """Only in functions of these names; anywhere where there are none."""
+    unless_made_by: tuple[str, ...] = ()
+    """Not for a first argument that a call of one of these made."""
 
 
 def _words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -123,6 +140,9 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
         return False
+    first = alternatives_of(call.arguments[0].value) if entry.unless_made_by and call.arguments else ()
+    if first and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in first):
+        return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
 
@@ -180,6 +200,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 " ".join(row.get("advice", "").split()),
                 bool(row.get("trains", False)),
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),
+                tuple(row.get("unless_made_by", ())),
             )
         )
     return tuple(found)
