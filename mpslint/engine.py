@@ -128,7 +128,7 @@ def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
         if all(edit.span in part.span for edit in fix.edits):
             fix = replace(fix, edits=tuple(Edit(_moved(edit.span, shift), edit.text) for edit in fix.edits))
         else:
-            fix = Fix(Safety.MANUAL, fix.summary)
+            fix = _told_elsewhere(fix, run.document)
     return path, replace(finding, span=_moved(finding.span, shift), fix=fix, related=related)
 
 
@@ -204,21 +204,10 @@ def _fix(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     part = evidence.document.part_at(match.span.start)
     if part.document.kind in CONFIG:
         return _advice(rule, match, evidence)
-    fix = _fix_within(part, rule, match, evidence)
-    homes = {evidence.document.part_at(edit.span.start).first_line: edit for edit in fix.edits} if fix is not None else {}
-    if len(homes) == 1 and part.first_line not in homes:  # the names that it needs are those of the file that it is made in
-        other = evidence.document.part_at(next(iter(homes.values())).span.start)
-        fix = _fix_within(other, rule, match, evidence) if other.document.kind not in CONFIG else fix
+    peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
+    fix = fix_of(rule, replace(match, peers=peers), evidence.within(part))
     is_python = fix is None or all(evidence.document.part_at(edit.span.start).document.kind not in CONFIG for edit in fix.edits)
     return fix if is_python or fix is None else Fix(Safety.MANUAL, fix.summary)
-
-
-def _fix_within(part: Part, rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
-    """Return the fix of a match as one file of a run can write it: with its names, and for the places in it."""
-    from mpslint.rewrite.recipes import fix_of
-
-    peers = Peers(tuple(one for one in match.peers.matches if one.span in part.span))
-    return fix_of(rule, replace(match, peers=peers), evidence.within(part))
 
 
 def _advice(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
@@ -261,7 +250,13 @@ def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: froze
     if evidence.document.part_at(taken.start).first_line not in shown:
         return match, fix
     moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *match.related))
-    return moved, Fix(Safety.MANUAL, fix.summary) if fix is not None else None
+    return moved, _told_elsewhere(fix, evidence.document) if fix is not None else None
+
+
+def _told_elsewhere(fix: Fix, document: Document) -> Fix:
+    """Return what a fix says to do, for a place in another file than those that it edits, which it names."""
+    paths = dict.fromkeys(document.part_at(edit.span.start).document.path for edit in fix.edits)
+    return Fix(Safety.MANUAL, f"{fix.summary} ({', '.join(paths)})" if paths else fix.summary)
 
 
 def _with_caller(match: Match, evidence: Evidence) -> Match:

@@ -76,10 +76,11 @@ def built(kind: str, folder: Path) -> Path:
 
 
 def test_a_wheel_holds_each_file_once_and_rules_compiled_only(tmp_path: Path) -> None:
-    """Nothing but the package and what describes it, and no rule twice."""
+    """Nothing but the package and what describes it, the schemas too, and no rule twice."""
     with zipfile.ZipFile(built("wheel", tmp_path)) as wheel:
         names = wheel.namelist()
 
+    assert {f"mpslint/schemas/{name}" for name in ("mpslint.schema.json", "rule.schema.json")} <= set(names)
     assert len(names) == len(set(names))
     assert {name.split("/")[0].split("-")[0] for name in names} == {"mpslint"}
     assert "mpslint/_catalogue.py" in names

@@ -64,12 +64,10 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     ended = run(words, watcher, stop_before_swap, StepTable(table).update)
     observed = ended.observed
     summary = watcher.summary(observed) if observed.steps else "no optimizer step was seen"
-    if observed.steps:
-        lines.say(summary)
-        if observed.device == "mps" and script.path(observed) is not None:
-            _keep(observed, str(script.path(observed)))
-    elif not observed.blind:
-        lines.say(f"{summary}: nothing was trained, or torch.optim wasn't used")
+    if observed.steps or not observed.blind:
+        lines.say(summary if observed.steps else f"{summary}: nothing was trained, or torch.optim wasn't used")
+    if observed.steps and observed.device == "mps" and script.path(observed) is not None:
+        _keep(observed, str(script.path(observed)))
     if ended.exit_code and observed.error and not print_ending(observed, script, words) and observed.device == "mps":
         lines.say(f"warning: {UNKNOWN}")
     told = told_of_signal(ended.signal, observed)

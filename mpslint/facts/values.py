@@ -160,6 +160,8 @@ class Class:
     decorators: tuple[Value, ...] = ()
     fields: tuple[str, ...] = ()
     """The annotated names of its body, in order: the fields if it is a dataclass."""
+    nested: dict[str, Class] = field(default_factory=dict)
+    """The classes that make objects of the dicts which some of the fields are given."""
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
@@ -175,6 +177,11 @@ class Class:
         """The fields if it is a dataclass, those of its bases in the file first."""
         inherited = [name for base in self.bases if isinstance(base, Class) for name in base.all_fields()]
         return tuple(dict.fromkeys([*inherited, *self.fields]))
+
+    def nested_class(self, name: str) -> Class | None:
+        """Return the class that makes an object of the dict which a field is given, or None."""
+        own = self.nested.get(name)
+        return own or next((found for base in self.bases if isinstance(base, Class) and (found := base.nested_class(name))), None)
 
     def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""

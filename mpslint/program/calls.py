@@ -23,14 +23,11 @@ from mpslint.facts.values import (
     origin_of,
     weakened,
 )
-from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, flags
+from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.functions import call_function as call_function
 from mpslint.program.machine import Walker
-
-DATACLASS_MAKERS = frozenset({"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attrs.define", "attrs.frozen"})
-FIELD_MAKERS = frozenset({"dataclasses.field", "dataclasses.Field", "attr.ib", "attrs.field"})
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
@@ -100,6 +97,8 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         return call_function(m, callee.function, given, _keyword_values(arguments), arguments.is_open, node)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, node)
+    if isinstance(callee, Bound) and callee.name in m.platform.file_questions:
+        return config_files.is_there(m, callee.receiver, node)
     if isinstance(callee, Bound):
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
@@ -144,6 +143,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return _bag(m, name, arguments, node)
     if name in platform.section_readers:
         return m.made(Instance(name))
+    if name in platform.file_questions:
+        return config_files.is_there(m, arguments.first(), node)
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
         return file
     if name in platform.config_readers and (config := config_files.read(m, name, arguments, node)) is not None:
@@ -168,22 +169,11 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         handled = builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
         if handled is not None:
             return handled
-    if name in FIELD_MAKERS:
-        return _field_default(m, arguments, node)
+    if name in platform.validators and isinstance(receiver, Class):
+        return fields.validated(m, receiver, arguments, node)
+    if name in platform.field_makers:
+        return fields.field_default(m, arguments, node)
     return _call_outside(m, callee, receiver, arguments, node)
-
-
-def _field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return the default that `dataclasses.field(...)` gives."""
-    default = arguments.get(99, "default")
-    if default is not None:
-        return default
-    factory = arguments.get(99, "default_factory") or arguments.get(99, "factory")
-    if factory is None:
-        return UNKNOWN
-    if isinstance(factory, Symbol) and factory.name in ("builtins.list", "builtins.tuple", "builtins.set"):
-        return Items(factory.name.removeprefix("builtins."), {}, node)
-    return call_value(m, factory, None, CallArguments((), {}, False), node)
 
 
 def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -223,13 +213,13 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         call_function(m, constructor, given, _keyword_values(arguments), arguments.is_open, node)
     else:
         names = cls.all_fields()
-        if arguments.is_open and any(isinstance(d, (Instance, Symbol)) and d.name in DATACLASS_MAKERS for d in cls.decorators):
+        if arguments.is_open and fields.has_fields(m, cls):
             for name in (name for name in names if cls.lookup(name) is not None):  # whoever makes one may say something else
                 m.store.write(instance.slots, name, weakened(cls.lookup(name) or UNKNOWN))
         for name, argument in zip(names, arguments.positional, strict=False):
             m.store.write(instance.slots, name, argument.value)
         for name, argument in arguments.keywords.items():
-            m.store.write(instance.slots, name, argument.value)
+            m.store.write(instance.slots, name, fields.filled(m, cls, name, argument.value))
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
         built.build(m, builder, arguments, node)
     elif outside and node is not None:

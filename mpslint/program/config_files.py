@@ -226,6 +226,13 @@ def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
     return as_object(found) if isinstance(found, Mapping) and is_object else found
 
 
+def is_there(m: Walker, path: Value | None, node: ast.Call) -> Value:
+    """Return that a file exists, where a path means a configuration file of the run; of any other that is not known."""
+    if not (m.project is not None and isinstance(path, Known) and isinstance(path.value, str) and path.value.endswith(ENDINGS)):
+        return UNKNOWN
+    return Known(True, node, path.weak) if m.project.load_config(m, path.value, path.weak) is not None else UNKNOWN
+
+
 _KINDS = {"getint": "builtins.int", "getfloat": "builtins.float", "get": "builtins.str"}
 _SWITCHES = {**dict.fromkeys(("1", "yes", "true", "on"), True), **dict.fromkeys(("0", "no", "false", "off"), False)}
 

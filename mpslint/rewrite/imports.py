@@ -24,6 +24,7 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
     if not used or evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return written
     first = min((edit.span for edit in used), key=lambda span: span.start)
+    evidence = evidence.around(first)
     place = Span(len(evidence.document.text), first.end) if evidence.document.is_unordered else first
     names = list(_names_before(place, evidence))
     if MODULE in names:

@@ -119,7 +119,8 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
         return None
     edits = (*(edit for part in parts for edit in part.edits), *added)
     if edits:
-        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence, name, match.span)))
+        place = match.span if any(edit.span in match.span for edit in edits) else edits[0].span
+        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence.around(place), name, place)))
     if _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")

@@ -24,6 +24,8 @@ NOT_PACKED = "no"
 ELSEWHERE = ("config", "shell")
 """Where a length is written that a program of somebody else's cuts to."""
 HALF = ("float16", "bfloat16")
+_RUNS = ("arguments", "trainer")
+"""Roles of calls that cut samples themselves."""
 _FAMILY = ("model.name", "tokenizer.name")
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "batch.train": ("loader.batch",),
@@ -167,11 +169,10 @@ def _dropout_names(setting: Setting) -> list[str]:
 
 def _bound(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
     """Return the longest sequence that a batch can hold: the length that the text is cut or padded to, else the model's own."""
-    cut = [
-        setting
-        for setting in plan.settings.get("length.source", ())
-        if setting.is_known and isinstance(setting.constant, int) and _cuts(plan, setting)
-    ]
+    sources = plan.settings.get("length.source", ())
+    is_said = any(setting.is_written and _role(setting) in _RUNS for setting in sources)  # None included, which takes the default away
+    counting = [setting for setting in sources if setting.is_written or not is_said]
+    cut = [s for s in counting if s.is_known and isinstance(s.constant, int) and _cuts(plan, s)]
     if cut:
         longest = max([s for s in cut if s.is_written] or cut, key=lambda setting: int(setting.constant))
         return dataclasses.replace(longest, name="length.bound")
@@ -192,7 +193,7 @@ def _cuts(plan: TrainingPlan, setting: Setting) -> bool:
     """Return whether samples are cut to a length: of arguments, or of a tokenizer that truncates; of a file or flag, if written there."""
     if setting.style in ELSEWHERE:
         return setting.is_written
-    return _role(setting) in ("arguments", "trainer") or _is_cut(plan, setting.call)
+    return _role(setting) in _RUNS or _is_cut(plan, setting.call)
 
 
 def _reached(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:

@@ -65,6 +65,11 @@ class Evidence:
             self._scopes[part.first_line] = dataclasses.replace(self, parsed=Parsed(body, ()), whole=self)
         return self._scopes[part.first_line]
 
+    def around(self, place: Span) -> Evidence:
+        """Return the same evidence with the statements of the file only in which a place lies: a value may be decided in another one."""
+        whole = self.whole or self
+        return whole.within(whole.document.part_at(place.start))
+
     @functools.cached_property
     def _scopes(self) -> dict[int, Evidence]:
         return {}

@@ -197,9 +197,10 @@ class _Gatherer:
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
-    """Return whether a setting that something rests on is written for a run, and is off or not known everywhere."""
+    """Return whether a run has a call that could say a setting which something rests on, and none that has it on for certain."""
     found = [setting for part in parts for setting in part.settings if setting.name == name and setting.is_written]
-    return bool(found) and not any(setting.is_known and setting.constant is not None for setting in found)
+    could_say = bool(found) or any(part.pattern.table.spellings_of(name) for part in parts)
+    return could_say and not any(setting.is_known and setting.constant is not None for setting in found)
 
 
 def _runs_of(parts: Sequence[ConfigPart]) -> Iterator[list[ConfigPart]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.notebooks import notebook
+from tests.warm_command import mpslint
 
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
 CLEAN = "print('hello')\n"
@@ -20,15 +21,9 @@ def run(*arguments: str, cwd: Path, stdin: str = "", **environment: str) -> subp
     """Run mpslint as a user does, in a folder."""
     kept = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "VIRTUAL_ENV", "CONDA_PREFIX")}
     root = Path(__file__).parents[2]
-    return subprocess.run(
-        [sys.executable, "-m", "mpslint", *arguments],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env={**kept, "PYTHONPATH": str(root), **environment},
-        timeout=120,
-    )
+    done = mpslint(arguments, cwd, {**kept, "PYTHONPATH": str(root), **environment}, stdin)
+    said = [stream.decode().replace("\r\n", "\n") for stream in (done.stdout, done.stderr)]
+    return subprocess.CompletedProcess(done.args, done.returncode, *said)
 
 
 @pytest.fixture

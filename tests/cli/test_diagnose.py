@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 from mpslint.cli import group
 from mpslint.core.finding import Finding, Severity, Span
 from mpslint.diagnose import Log, RankedFinding, SourceLine, diagnose, rank_findings
+from tests import warm_command
 
 KNOWN = "RuntimeError: Placeholder tensor is empty!"
 UNCERTAIN = "zsh: killed     python train.py"
@@ -30,8 +32,8 @@ def run(*arguments: str, text: str | None = None) -> Result:
 
 def mpslint(*arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     """Run the whole program."""
-    command = [sys.executable, "-m", "mpslint", "diagnose", *arguments]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    done = warm_command.mpslint(["diagnose", *arguments], Path.cwd(), os.environ, text)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from mpslint import cli
 from tests.cli.test_cli import BAD, run
 from tests.notebooks import notebook
+from tests.warm_command import mpslint
 
 
 @pytest.fixture
@@ -125,14 +126,13 @@ def test_what_has_no_place_in_an_encoding_is_shown_by_its_number(folder: Path, e
     (folder / "cells.ipynb").write_bytes(notebook(cell))
     odd = os.fsdecode(b"b\xff.py")
     (folder / odd).write_text(BAD)
-    line = [sys.executable, "-m", "mpslint", "check", "cells.ipynb", odd, "--format", name]
-    done = subprocess.run(line, cwd=folder, capture_output=True, env={**environment(), "PYTHONIOENCODING": encoding})
+    done = mpslint(["check", "cells.ipynb", odd, "--format", name], folder, {**environment(), "PYTHONIOENCODING": encoding})
 
     assert (done.returncode, done.stderr) == (1, b"")
     text = done.stdout.decode("ascii" if encoding == "ascii" and name == "text" else "utf-8")
     assert "MPS101" in text
     assert name not in ("json", "sarif", "gitlab") or json.loads(text)
-    assert subprocess.run([*line[:3], "fix", *line[4:6]], cwd=folder, capture_output=True, env=environment()).stderr == b""
+    assert mpslint(["fix", "cells.ipynb", odd], folder, environment()).stderr == b""
 
 
 def test_a_folder_that_nobody_may_look_into_is_one_line(folder: Path) -> None:

@@ -23,6 +23,7 @@ from mpslint.session.fixing import Outcome
 from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
 from tests.notebooks import notebook
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[2]
 HEAD = "from transformers import TrainingArguments\n"
@@ -76,18 +77,12 @@ def git(folder: Path, *arguments: str, stdin: str = "") -> str:
 )
 def test_exit_codes(folder: Path, arguments: list[str], code: int) -> None:
     """0 nothing left, 1 something left or to do, 2 usage, 3 could not read or write."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mpslint", "fix", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = mpslint(["fix", *arguments], folder, os.environ)
 
     assert done.returncode == code
-    assert "Traceback" not in done.stderr
+    assert b"Traceback" not in done.stderr
     if code > 1:
-        assert len(done.stderr.splitlines()) == 1 or done.stderr.startswith("Usage")
+        assert len(done.stderr.splitlines()) == 1 or done.stderr.startswith(b"Usage")
 
 
 def test_a_notebook_is_shown_by_cells(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,41 @@ def test_a_fix_of_a_value_is_made_in_the_module_that_decides_it(tmp_path: Path) 
 
     assert "MPS501" in {finding.rule for finding in fixed.applied}
     assert b'engine.train(model, [], "cuda" if torch.cuda.is_available()' in fixed.data
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda path: path.stem)
+def test_a_fix_leaves_no_name_unbound(project: Path, tmp_path: Path) -> None:
+    """Each file that a fix has call torch imports it itself: what another file of the run imports is not bound there."""
+    written(project, tmp_path)
+
+    for path, fixed in fixed_in(tmp_path).items():
+        if path.endswith(".py") and fixed.is_changed:
+            nodes = list(ast.walk(ast.parse(fixed.data)))
+            bound = {
+                alias.asname or alias.name.partition(".")[0]
+                for n in nodes
+                if isinstance(n, (ast.Import, ast.ImportFrom))
+                for alias in n.names
+            }
+            used = {node.id for node in nodes if isinstance(node, ast.Name)}
+            assert "torch" not in used or "torch" in bound or "*" in bound, fixed.data.decode()
+
+
+def test_a_value_in_a_module_without_torch_is_fixed_with_an_import(tmp_path: Path) -> None:
+    """The module of the settings calls torch after the fix, where only the script imported it."""
+    (tmp_path / "settings.py").write_text('class Settings:\n    optimizer = "paged_adamw_8bit"\n')
+    (tmp_path / "train.py").write_text(
+        "import torch\n"
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+        "from settings import Settings\n"
+        'model = AutoModelForCausalLM.from_pretrained("gpt2")\n'
+        'Trainer(model, TrainingArguments("out", optim=Settings.optimizer), train_dataset=data).train()\n'
+    )
+
+    fixed = fixed_in(tmp_path)["settings.py"]
+
+    assert fixed.data.decode().splitlines()[0] == "import torch"
+    assert next(finding.fix.summary for finding in fixed.applied if finding.fix).endswith("in line 2")
 
 
 def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) -> None:

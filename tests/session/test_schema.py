@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +46,6 @@ def test_the_command_line_prints_it(command: str, name: str) -> None:
     done = subprocess.run([sys.executable, "-m", "mpslint", command, "--schema"], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout == schema_text(SCHEMAS[name])
-
-
-def test_the_wheel_holds_the_schemas(tmp_path: Path) -> None:
-    """Beside the rules."""
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT, capture_output=True, check=True
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-
-    assert {f"mpslint/schemas/{name}" for name in SCHEMAS} <= set(zipfile.ZipFile(wheel).namelist())
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)

@@ -241,6 +241,28 @@ def test_a_mapped_function_that_cuts_tokens_bounds_them(cut: str, length: int | 
     assert plan_of(code).constant("length.bound") == length
 
 
+@pytest.mark.parametrize(
+    ("given", "length"),
+    [
+        ('args=SFTConfig("out")', 1024),
+        ('args=TrainingArguments("out")', 1024),
+        ('args=SFTConfig("out", max_length=512)', 512),
+        ('args=SFTConfig("out", max_length=None)', None),
+        ('args=TrainingArguments("out"), max_seq_length=256', 256),
+        ("model_init_kwargs={}", 1024),
+    ],
+)
+def test_supervised_fine_tuning_cuts_to_its_own_length(given: str, length: int | None) -> None:
+    """TRL makes an SFTConfig of plain TrainingArguments, and of none; None is no limit."""
+    code = f"""
+        from transformers import TrainingArguments
+        from trl import SFTConfig, SFTTrainer
+        trainer = SFTTrainer("gpt2", {given}, train_dataset=data)
+        """
+
+    assert plan_of(code).constant("length.bound") == length
+
+
 def test_shell_scripts_speak_the_same_settings() -> None:
     """Exported variables, a launcher's flags and a script's flags, variables of the same file put in."""
     plans = evidence_of(SHELL, "run.sh").plans

@@ -49,6 +49,15 @@ def test_an_even_run_passes() -> None:
     assert decide("run", list(check_run(run(), MACHINE, SPEC, 2000))).status == "pass"
 
 
+def test_a_run_on_the_cpu_says_nothing_about_mps() -> None:
+    """Its script selects another device: 0 bytes on the GPU neither fit nor pass."""
+    steps = tuple(StepRecord(number, live=0, peak=0, driver=0, new_graph_keys=0) for number in range(1, 21))
+    checks = list(check_run(RunResult("run", "emulated", steps, largest_peak=0), MACHINE, None, 20))
+
+    assert [(check.name, check.status) for check in checks] == [("device", "inconclusive")]
+    assert "trains on the CPU" in checks[0].reason
+
+
 @pytest.mark.parametrize(
     ("result", "spec", "name", "said"),
     [

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from mpslint.core.knowledge import platform_data
@@ -110,17 +110,23 @@ class EmulatedRun:
         if self._may_run_out(planned, largest, first) and len(order) > steps:
             more = self._play(order, first, later, optimizer, len(order), progress, len(records))
             self._until_exhausted(more, records, time.perf_counter() + SECONDS_MORE)
-        composition = Composition(largest.highest, largest.highest_in, dict(largest.composition))
-        trained = sum(parameter.numel() for parameter in rig.trained)
+        seconds = time.perf_counter() - start
+        return self._result(records, largest, planned, first, seconds)
+
+    def _result(
+        self, records: Sequence[StepRecord], largest: Replay, planned: PlannedGraphs, first: SegmentFamily, seconds: float
+    ) -> RunResult:
+        """Return what the run showed."""
+        spec, rig = self.spec, self.rig
         return RunResult(
             name=spec.name,
             backend="emulated",
             steps=tuple(records),
-            composition=composition,
+            composition=Composition(largest.highest, largest.highest_in, dict(largest.composition)),
             largest_peak=largest.highest,
             driver_peak=self.model.peak,
             parameters=sum(parameter.numel() for parameter in rig.model.parameters()),
-            trained_parameters=trained,
+            trained_parameters=sum(parameter.numel() for parameter in rig.trained),
             all_keys=len(self.keys.everything),
             graph_keys=len(self.keys.graphs),
             planned_graph_keys=planned.graphs,
@@ -138,7 +144,7 @@ class EmulatedRun:
             versions=versions(),
             settings_steps=spec.steps,
             has_own_lengths=bool(spec.source.observed),
-            seconds=time.perf_counter() - start,
+            seconds=seconds,
         )
 
     def _until_exhausted(self, play: Iterator[StepRecord], records: list[StepRecord], deadline: float = math.inf) -> None:

@@ -1,0 +1,83 @@
+"""Classes whose annotated names are their fields: dataclasses, attrs, and those of pydantic, which make objects of dicts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value
+from mpslint.program.arguments import CallArguments
+from mpslint.program.machine import Walker
+
+_WRAPPERS = ("Optional", "Annotated")
+_NOTHING = CallArguments((), {}, False)
+
+
+def has_fields(m: Walker, cls: Class) -> bool:
+    """Return whether what a class annotates are its fields: by a decorator (`@dataclass`) or by a base (`pydantic.BaseModel`)."""
+    return not m.platform.field_classes.isdisjoint(_makers(cls.bases, cls.decorators))
+
+
+def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return the default that `dataclasses.field(...)` gives; unknown for one that must be given (`Field(...)`)."""
+    default = arguments.get(0, "default")
+    if default is not None:
+        return UNKNOWN if isinstance(default, Known) and default.value is ... else default
+    factory = arguments.get(99, "default_factory") or arguments.get(99, "factory")
+    if factory is None:
+        return UNKNOWN
+    if isinstance(factory, Symbol) and factory.name in ("builtins.list", "builtins.tuple", "builtins.set"):
+        return Items(factory.name.removeprefix("builtins."), {}, node)
+    return m.calls.call_value(m, factory, None, _NOTHING, node)
+
+
+def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decorators: Sequence[Value]) -> dict[str, Class]:
+    """Return the classes of the program that make objects of the dicts which some fields are given, by the name of the field."""
+    if m.platform.validating_classes.isdisjoint(_makers(bases, decorators)):
+        return {}
+    found = {}
+    for statement in body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            kinds = [kind for name in _plain_names(statement.annotation) if isinstance(kind := m.lookup(name), Class)]
+            if len(kinds) == 1:
+                found[statement.target.id] = kinds[0]
+    return found
+
+
+def filled(m: Walker, cls: Class, name: str, value: Value) -> Value:
+    """Return what a field holds that is given a value: an object, where a class of fields takes a dict for one."""
+    kind = cls.nested_class(name)
+    return m.calls.instantiate(m, kind, _of_entries(value), None) if kind is not None and isinstance(value, Mapping) else value
+
+
+def validated(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return the object that `Model.model_validate(entries)` makes of a class."""
+    first = arguments.first()
+    return m.calls.instantiate(m, cls, _of_entries(first) if isinstance(first, Mapping) else CallArguments((), {}, True), node)
+
+
+def _of_entries(entries: Mapping) -> CallArguments:
+    named = {
+        name: Argument(entry.value, entry.node, None, unpacked=True)
+        for name, entry in entries.slots.items()
+        if isinstance(name, str) and isinstance(entry, DictEntry)
+    }
+    return CallArguments((), named, entries.is_open)
+
+
+def _makers(bases: Sequence[Value], decorators: Sequence[Value]) -> set[str]:
+    """Return the names of the decorators and of the outside bases of a class."""
+    outside = [name for base in bases for name in (base.outside_bases() if isinstance(base, Class) else [getattr(base, "name", "")])]
+    return {*outside, *(decorator.name for decorator in decorators if isinstance(decorator, (Instance, Symbol)))}
+
+
+def _plain_names(annotation: ast.expr) -> Iterator[str]:
+    """Yield the names of the classes that a value may be of: `A`, `A | None`, `Optional[A]`; of a list of them none."""
+    if isinstance(annotation, ast.Name):
+        yield annotation.id
+    elif isinstance(annotation, ast.BinOp):
+        yield from _plain_names(annotation.left)
+        yield from _plain_names(annotation.right)
+    elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).endswith(_WRAPPERS):
+        inner = annotation.slice
+        yield from _plain_names(inner.elts[0] if isinstance(inner, ast.Tuple) and inner.elts else inner)
