@@ -249,7 +249,8 @@ def _where_asked(match: Match, fix: Fix | None, evidence: Evidence, shown: froze
     taken = evidence.span_of(match.call.node)
     if evidence.document.part_at(taken.start).first_line not in shown:
         return match, fix
-    moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *match.related))
+    others = tuple(one for one in match.related if one.span not in taken)
+    moved = replace(match, span=taken, related=(Related(match.span, "decides the value"), *others))
     return moved, _told_elsewhere(fix, evidence.document) if fix is not None else None
 
 

@@ -65,16 +65,20 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
     value = spelling_of(setting.entry, wanted[setting.name], default.value if default is not None else UNSPELLABLE)
     if value is UNSPELLABLE:
         return None
-    return _written(setting.origin, value, evidence)
+    return _written(setting.origin, value, evidence, default is not None and default.value is True)
 
 
-def _written(place: Span, value: object, evidence: Evidence) -> Edit | None:
-    """Return the edit of a scalar or a flag after which it says a value; None where that cannot be done."""
+def _written(place: Span, value: object, evidence: Evidence, is_on: bool = False) -> Edit | None:
+    """Return the edit of a scalar or a flag after which it says a value; None where that cannot be done.
+
+    A switch that `is_on` by default is not off where it is not given: it gets its value.
+    """
     part = evidence.document.part_at(place.start)
     text = evidence.document.text
     old = text[place.start : place.end]
     if part.document.kind is Kind.SHELL:
-        return _of_flag(place, old, value, text)
+        is_given = is_on and value is False and _SWITCH.fullmatch(old) is not None
+        return Edit(place, f"{old} {value}") if is_given else _of_flag(place, old, value, text)
     new = scalar_text(value, old, part.document.text, part.document.path.endswith(".json"))
     return Edit(place, new) if new != old else None
 

@@ -124,7 +124,8 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
     if _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")
-    return with_bound_names(WrittenSetting(edits, ", ".join(dict.fromkeys(part.shown for part in parts)), reason=reason), evidence)
+    shown = ", ".join(dict.fromkeys(part.shown for part in parts if part.shown))
+    return with_bound_names(WrittenSetting(edits, shown, reason=reason), evidence)
 
 
 def _wanted(value: Any, match: Match) -> Any:

@@ -12,14 +12,24 @@ PlaceOfRule: TypeAlias = tuple[str, str, Span]
 """A file by its absolute path, a rule, and the place in that file."""
 
 
-def with_runs(finding: Finding, of_runs: Sequence[Finding]) -> Finding:
-    """Return a finding with what starts the runs in which the same was found, and how those lead to it."""
-    same = [one for one in of_runs if one.rule == finding.rule and one.span == finding.span]
+def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding]]:
+    """Return findings by rule and place: what several runs say of the same."""
+    found: dict[tuple[str, Span], list[Finding]] = {}
+    for one in findings:
+        found.setdefault((one.rule, one.span), []).append(one)
+    return found
+
+
+def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Finding:
+    """Return a finding with what starts the runs in which the `same` was found, and how those lead to it.
+
+    Of a rule that is fixed `as_one`, what is safe in one file may not be in the whole run.
+    """
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}
     fix = finding.fix
-    if fix is not None and fix.edits:  # what is safe in one file may not be in the whole run
+    if fix is not None and fix.edits and finding.rule in as_one:
         fix = next((one.fix for one in same if one.fix is not None and one.fix.safety is Safety.MANUAL), fix)
     return replace(finding, entries=entries, related=tuple(related.values()), fix=fix) if same else finding
 

@@ -29,6 +29,8 @@ CONFIGS = (".yaml", ".yml", ".json")
 _WORD = re.compile(rb"\w+")
 MOST_NAMED = 50
 """Files that somebody named around which the rest of the project is read; where more are named, they are most of it."""
+MOST_AROUND = 24_000_000
+"""Bytes of the files around those that somebody named, the nearest first: a file may lie in a folder that is no project, such as a home."""
 MOST_READ_AGAIN = 6_000_000
 """Bytes of files that runs of one group may read again, beside twice what they all read once."""
 
@@ -61,7 +63,7 @@ class Graph:
             return
         modules = [path for path in named if path.endswith(CONFIGS) or (path.endswith(".py") and path not in self.guarded)]
         waiting = [path for path in (*launchers_of(named), *sources_around(modules)) if path not in self.files]
-        texts = {path: text for path in dict.fromkeys(waiting) if (text := self._text_of(path))}
+        texts = dict(self._texts_of(dict.fromkeys(waiting)))
         words = {path: frozenset(_WORD.findall(text)) for path, text in texts.items()}
         names = {name for path in named for name in _names_of(path)}
         while names:
@@ -70,6 +72,17 @@ class Graph:
             names = {name for path in found for name in _names_of(path)}
             for path in found:
                 self._note(FoundFile(path, is_named=False), path, texts.pop(path))
+
+    def _texts_of(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield files that hold something with their texts, as far as there is room for them."""
+        left = MOST_AROUND
+        for path in paths:
+            text = self._text_of(path)
+            left -= len(text)
+            if left < 0:
+                return
+            if text:
+                yield path, text
 
     def _text_of(self, path: str) -> bytes:
         if path in self.texts:

@@ -16,7 +16,7 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, Run, full_path, run_of
-from mpslint.session.agreement import PlaceOfRule, each_once, fixed_as_one, with_runs
+from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
 from mpslint.source.document import Document, Kind
@@ -244,13 +244,15 @@ class Runs:
         from mpslint.session.targeting import target_for
 
         configuration = configuration_for(found.path, self.options)
-        wanted = {rule.id for rule in rules_for(document.path, configuration, self.options)}
+        rules = rules_for(document.path, configuration, self.options)
+        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.as_one}
         threshold = self.options.severity or configuration.severity
         checked = alone.checked
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
-        checked = replace(checked, findings=tuple(with_runs(one, self.findings.get(path, ())) for one in checked.findings))
+        same = by_place(self.findings.get(path, ()))
+        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in checked.findings))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
@@ -261,7 +263,8 @@ class Runs:
         worst: dict[tuple[str, Span], Finding] = {}
         for one in sorted(unknown, key=lambda one: one.severity.rank):
             worst.setdefault((one.rule, one.span), one)
-        more = [with_runs(one, unknown) for one in worst.values()]
+        same = by_place(unknown)
+        more = [with_runs(one, same[key], as_one) for key, one in worst.items()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
         own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence

@@ -10,7 +10,7 @@ from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, MissingLibraryError, Span
-from mpslint.facts.values import Call, is_weak
+from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
 from mpslint.program.walk import first_line
 from mpslint.settings.arguments import exists
@@ -197,6 +197,8 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
         node = existing.node
         if node is None or not hasattr(node, "lineno"):
             return None
+        if is_weak(existing.value) and isinstance(existing.value, Known) and existing.value.value == python:
+            return WrittenSetting((), "")  # as wanted here; elsewhere the command line may say otherwise
         return WrittenSetting((Edit(evidence.span_of(node), text),), f"{parameter}={text}")
     default = spelling_of(spelling, setting.constant) if not setting.is_written and setting.is_known else UNSPELLABLE
     if default is not UNSPELLABLE and spelling.reads != "dtype":
