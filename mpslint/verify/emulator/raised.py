@@ -32,4 +32,4 @@ def is_raised_on_mps(error: BaseException) -> bool:
 
 def in_the_words_of_mps(message: str) -> str:
     """Return a message of torch about the device that stands for MPS as torch words it on a Mac."""
-    return re.sub(r"\bmeta\b(?=( \w+)? [Tt]ensor| device)", "mps:0", message)
+    return re.sub(r"\bmeta\b(?=( \w+)? [Tt]ensor| device)|(?<=tensor at )meta\b", "mps:0", message)
