@@ -181,7 +181,7 @@ def tried(kind: str, data: bytes, folder: Path) -> str:
         KINDS[kind](path, data)
     except MpslintError as error:
         return f"an error of several lines: {str(error)[:200]!r}" if "\n" in str(error) else ""
-    except Exception as error:
+    except Exception as error:  # any exception is what is looked for: it is printed with its place, and the exit code is 1
         where = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__}: {str(error)[:120]} ({Path(where.filename).name}:{where.lineno})"
     finally:

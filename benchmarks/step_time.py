@@ -12,7 +12,7 @@ import dataclasses
 import itertools
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -217,12 +217,28 @@ def summary(found: Sequence[Residual]) -> list[tuple[str, int, float, float, flo
 
 def page(found: Sequence[Residual], values: Mapping[str, float]) -> str:
     """Return docs/step-time.md."""
-    table = spreads()[0]
-    usual, wide = table["usual"], table["wide"]
+    lines = [*_accuracy(found), *_shares(found), "", *NOT_CARRIED, *_constants(values), *_points(found)]
+    return "\n".join(lines) + "\n"
+
+
+NOT_CARRIED = (
+    "## What the points don't carry",
+    "",
+    "- Three sources give half of the rows: VGG-16, BERT and ResNet-50 with DistilBERT. Other programs have one to three rows each.",
+    "- Steps under 0.1 s, depthwise convolutions, Ultra chips, M5 and half precision have one to six points each: the range is wide.",
+    "- M3 Ultra and M5 Max have none. Their estimates are extrapolations.",
+    "- Recurrent layers have none. Where they take most of a step, `--estimate` gives no time; where they take a tenth, a wide range.",
+    "- How long a graph takes to compile is known from two first steps only, one a torch generation: half to twice is printed.",
+    "- Data loading, evaluation, saving, swapping and throttling aren't estimated.",
+    "- For some points cores, torch version or trained parameters aren't stated; the table says what was assumed.",
+    "",
+)
+
+
+def _accuracy(found: Sequence[Residual]) -> Iterator[str]:
+    """Yield the beginning of the page, and how near the estimates are by kind of step."""
     used = [one for one in found if one.point.use == "fit"]
-    held = sum(table["wide" if one.wide else "usual"].low <= one.ratio <= table["wide" if one.wide else "usual"].high for one in used)
-    ratios = [off for _, _, off in pairs(found)]
-    lines = [
+    yield from (
         "# How near step-time estimates are",
         "",
         "`mpslint plan FILE --estimate` estimates a training step from the work of its operators and from published",
@@ -234,11 +250,20 @@ def page(found: Sequence[Residual], values: Mapping[str, float]) -> str:
         "",
         "| points | number | median factor | within 1.5x | within 2x | measured / estimated, 5th to 95th percentile |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    )
     for name, number, median, half, double, low, high in summary(found):
-        lines.append(f"| {name} | {number} | {median:.2f} | {half:.0%} | {double:.0%} | {low:.2f} to {high:.2f} |")
+        yield f"| {name} | {number} | {median:.2f} | {half:.0%} | {double:.0%} | {low:.2f} to {high:.2f} |"
+
+
+def _shares(found: Sequence[Residual]) -> Iterator[str]:
+    """Yield what range is printed, how many points lie in it, and how well the ratio of two Macs is met."""
+    table = spreads()[0]
+    usual, wide = table["usual"], table["wide"]
+    used = [one for one in found if one.point.use == "fit"]
+    held = sum(table["wide" if one.wide else "usual"].low <= one.ratio <= table["wide" if one.wide else "usual"].high for one in used)
+    ratios = [off for _, _, off in pairs(found)]
     near, close = (sum(off <= bound for off in ratios) / len(ratios) for bound in (1.3, 1.5))
-    lines += [
+    yield from (
         "",
         f"`--estimate` prints {usual.low} to {usual.high} times its estimate where points cover a run, and {wide.low} to {wide.high} times",
         "where they don't. The first is the spread of the covered points, the second that of the others, rounded outwards.",
@@ -247,23 +272,24 @@ def page(found: Sequence[Residual], values: Mapping[str, float]) -> str:
         f"Between two Macs that ran the same program, the estimated ratio is within 1.3x for {near:.0%} of {len(ratios)} pairs",
         f"and within 1.5x for {close:.0%}; the worst is {max(ratios):.2f}x off.",
         *far_pairs(found),
-        "",
-        "## What the points don't carry",
-        "",
-        "- Three sources give half of the rows: VGG-16, BERT and ResNet-50 with DistilBERT. Other programs have one to three rows each.",
-        "- Steps under 0.1 s, depthwise convolutions, Ultra chips, M5 and half precision have one to six points each: the range is wide.",
-        "- M3 Ultra and M5 Max have none. Their estimates are extrapolations.",
-        "- Recurrent layers have none. Where they take most of a step, `--estimate` gives no time; where they take a tenth, a wide range.",
-        "- How long a graph takes to compile is known from two first steps only, one a torch generation: half to twice is printed.",
-        "- Data loading, evaluation, saving, swapping and throttling aren't estimated.",
-        "- For some points cores, torch version or trained parameters aren't stated; the table says what was assumed.",
-        "",
+    )
+
+
+def _constants(values: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the section of the fitted constants."""
+    return (
         "## Constants",
         "",
         "Fitted to all sources, in parts of the chip's measured rates and bandwidth (`rules/platform/step_time.yaml`):",
         "",
         ", ".join(f"{name} {value:.4g}" for name, value in values.items()) + ".",
         "",
+    )
+
+
+def _points(found: Sequence[Residual]) -> Iterator[str]:
+    """Yield the table of all points."""
+    yield from (
         "## Points",
         "",
         "*use*: fit; early: torch 1.12 and the first 1.13, kept out since kernels were another generation; loose: a",
@@ -271,15 +297,14 @@ def page(found: Sequence[Residual], values: Mapping[str, float]) -> str:
         "",
         "| program, batch | chip, GPU cores | torch | measured s | estimated s | measured / estimated | use | range | source |",
         "| --- | --- | --- | ---: | ---: | ---: | --- | --- | --- |",
-    ]
+    )
     for one in found:
         point = one.point
         version = ".".join(map(str, point.torch))
-        lines.append(
+        yield (
             f"| {point.name} | {point.chip.name}, {point.chip.cores} | {version} | {point.seconds:.3g} | {one.estimated:.3g} "
             f"| {one.ratio:.2f} | {point.use} | {'wide' if one.wide else 'usual'} | {point.source}: {point.said} |"
         )
-    return "\n".join(lines) + "\n"
 
 
 def main() -> int:

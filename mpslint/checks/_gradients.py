@@ -40,8 +40,10 @@ def _is_on(manager: Value) -> bool:
 
 def switches_off_for_good(evidence: Evidence) -> bool:
     """Return whether the program turns autograd off as a statement."""
-    switches = [call for call in evidence.facts.calls if call.name.endswith(".set_grad_enabled")]
-    return any(not _is_with(call, evidence) for call in switches)
+    if "switched off for good" not in evidence.memo:
+        switches = [call for call in evidence.facts.calls if call.name.endswith(".set_grad_enabled")]
+        evidence.memo["switched off for good"] = any(not _is_with(call, evidence) for call in switches)
+    return bool(evidence.memo["switched off for good"])
 
 
 def _is_with(call: Call, evidence: Evidence) -> bool:

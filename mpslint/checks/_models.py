@@ -200,7 +200,8 @@ def is_frozen(evidence: Evidence) -> bool:
 
 
 def _freezes_a_model(evidence: Evidence) -> bool:
-    if re.search(r"^[ \t]*(self\.)?\w+\.requires_grad_\(False\)", evidence.text, re.MULTILINE):
+    frozen = "requires_grad_(False)" in evidence.text
+    if frozen and re.search(r"^[ \t]*(self\.)?\w+\.requires_grad_\(False\)", evidence.text, re.MULTILINE):
         return True
     return any(
         isinstance(node, ast.For) and _freezes(node) and not _is_conditional(node, evidence) for node in evidence.nodes_beside("grad")

@@ -24,8 +24,6 @@ _Switch = tuple[int, str, str]
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of models that keep a graph for an evaluation that never uses it."""
-    if switches_off_for_good(evidence) or is_frozen(evidence):
-        return
     known: dict[int, list[_Switch]] = {}
     for loop, _, context in evidence.facts.loops:
         if not isinstance(loop, (ast.For, ast.AsyncFor)) or not has_gradients(context) or not context.called:
@@ -33,6 +31,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         source = evidence.text_of(loop)
         if any(word in source for word in WANTS_GRADIENTS):
             continue
+        if switches_off_for_good(evidence) or is_frozen(evidence):  # looks at the whole program, so it is asked last
+            return
         scope = _scope(context, evidence)
         if id(scope) not in known:
             known[id(scope)] = _switches(scope, evidence)

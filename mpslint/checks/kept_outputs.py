@@ -56,8 +56,6 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _of_own_models(evidence: Evidence) -> Iterator[Match]:
     """Yield what a loop keeps of the outputs of the program's own models, graph and all, where nothing is differentiated afterwards."""
-    if switches_off_for_good(evidence) or is_frozen(evidence):
-        return
     for kept in evidence.facts.accumulations:
         loop = kept.context.loops[-1] if kept.context.loops else None
         target = plain_text(kept.target_node)
@@ -65,7 +63,11 @@ def _of_own_models(evidence: Evidence) -> Iterator[Match]:
             continue
         if any(not isinstance(outer, ast.stmt) or _takes_gradients(outer, evidence) for outer in kept.context.loops):
             continue
-        if not _is_reached(kept) or not output_of(kept.value_node, loop, evidence) or _is_released(kept, loop, LEAVES_GRAPH):
+        if not _is_reached(kept):
+            continue
+        if switches_off_for_good(evidence) or is_frozen(evidence):  # looks at the whole program, so it is asked last
+            return
+        if not output_of(kept.value_node, loop, evidence) or _is_released(kept, loop, LEAVES_GRAPH):
             continue
         function = kept.context.functions[-1] if kept.context.functions else None
         scope = function.body if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body

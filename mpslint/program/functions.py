@@ -22,9 +22,6 @@ from mpslint.facts.values import (
 from mpslint.program import commands, config_files
 from mpslint.program.machine import DEEPEST_CALL, Walker
 
-FEW_STEPS = 20_000
-"""Up to here every call is followed anew; beyond, a call with the same arguments is not followed twice."""
-
 
 def _composed(m: Walker, function: Function) -> Value | None:
     """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
@@ -58,7 +55,7 @@ def call_function(
     if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN
     key = _fingerprint(m, function, positional, keywords, is_open)
-    if m.steps > FEW_STEPS and key in m.remembered:
+    if key in m.remembered:  # with the same arguments in the same surroundings it does what it did
         return m.remembered[key][0]
     if not m.is_silent:
         m.analysed.add(id(function.node))
