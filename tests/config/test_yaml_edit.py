@@ -246,7 +246,7 @@ def comments_of(text: str) -> int:
     return sum(token.count("#") for token in text.replace("a#b", "").split("\n"))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(yaml_texts(), st.sampled_from([True, None, "no", 3]))
 def test_any_value_of_any_file_is_set_alone(text: str, value: Any) -> None:
     """The file then says the new value, everything else as before, in the same bytes; setting it again changes nothing."""
@@ -270,7 +270,7 @@ def test_any_value_of_any_file_is_set_alone(text: str, value: Any) -> None:
         assert with_value(new, key, value) == new
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(yaml_texts())
 def test_a_key_is_added_to_any_file(text: str) -> None:
     """The file then has one key more, at its end, and every byte it had."""
@@ -288,7 +288,7 @@ def test_a_key_is_added_to_any_file(text: str) -> None:
     assert ("\r\n" in new) == ("\r\n" in text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(yaml_texts())
 def test_any_key_of_any_file_is_taken_away_alone(text: str) -> None:
     """The file then lacks that key and nothing else."""
@@ -304,7 +304,7 @@ def test_any_key_of_any_file_is_taken_away_alone(text: str) -> None:
         assert load(new) == {name: value for name, value in before.items() if name != key}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.dictionaries(
         st.sampled_from("abcdef"), st.one_of(st.booleans(), st.none(), st.integers(), st.text("aé# :{", max_size=5)), min_size=1

@@ -32,7 +32,7 @@ PREFIXES = [
 COLOURS = ["", "\x1b[0;31m", "\x1b[0m", "\x1b[38;5;241m", "[31m", "\\u001b[1m", "^[[0m"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_wraps_prefixes_and_colours_hide_nothing(data: st.DataObject) -> None:
     """A text broken at any character, each line with the same prefix and with colours in it, is still its message."""
@@ -52,7 +52,7 @@ def test_wraps_prefixes_and_colours_hide_nothing(data: st.DataObject) -> None:
     assert name in found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(width=st.integers(20, 200), example=st.sampled_from(EXAMPLES))
 def test_a_terminal_of_any_width_hides_nothing(width: int, example: tuple[str, str]) -> None:
     """A text wrapped hard at one width, in the middle of words, is still its message."""

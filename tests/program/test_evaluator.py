@@ -295,7 +295,7 @@ STATEMENTS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(STATEMENTS, max_size=6))
 def test_any_program_can_be_walked(blocks: list[list[str]]) -> None:
     """No program crashes the evaluator, and every open journal is closed at the end."""

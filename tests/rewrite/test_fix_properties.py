@@ -26,7 +26,7 @@ NOISE = ["x = 1\n", "# größe: 🎉\n", "print('é\\t', \"q\")\n", "def f(a,\n 
 MAGICS = ["!pip install -q torch\n", "%matplotlib inline\n", "%%bash\nls -l\n", "%env HF_HOME=/data\n"]
 OLD = {"torch": "2.4", "transformers": "4.44", "accelerate": "0.34", "trl": "0.11", "lightning": "2.2"}
 TARGETS = [default_target(), with_versions(default_target(), OLD, "given")]
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+QUICK = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 pieces = st.sampled_from([*EXAMPLES, *EXAMPLES, *NOISE])
 scripts = st.lists(pieces, min_size=1, max_size=4)

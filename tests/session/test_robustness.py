@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mpslint.core.finding import ReadError
@@ -29,7 +29,7 @@ HEAD = "import torch\nfrom transformers import TrainingArguments\nargs = Trainin
 KEYS = "base_model: x\nfp16: true\n"
 TARGET = default_target()
 EXAMPLES = [text for rule in load_rules() for example in rule.examples for text in (example.bad, example.ok) if text]
-RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+RELAXED = settings(max_examples=60)
 
 TOO_DEEP = {
     "parentheses": "x = " + "(" * 300 + "1" + ")" * 300,

@@ -19,7 +19,7 @@ PIECES = ["a", "b", "lib", "*", "**", "?", "/", "!", "[ab]", "[!a]", "[^b]", "[]
 WORDS = st.lists(st.sampled_from(PIECES), min_size=1, max_size=5).map("".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(WORDS, min_size=1, max_size=5), st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
 def test_a_name_that_is_not_looked_at_has_the_answer_of_its_folder(lines: list[str], parts: list[str]) -> None:
     """So a walk that asks only for names that may be meant, from the top down, leaves out what pathspec leaves out."""
@@ -33,7 +33,7 @@ def test_a_name_that_is_not_looked_at_has_the_answer_of_its_folder(lines: list[s
 COMMON = ["a", "b", "ab", "lib", "gen", "x", ".py", ".", "-", "*", "?", "/", "#", "[ab]"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.lists(st.sampled_from(COMMON), min_size=1, max_size=5).map("".join), min_size=1, max_size=6))
 def test_git_and_the_walk_agree(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     """On which scripts of a tree are ignored, whatever the .gitignore says."""
