@@ -35,7 +35,8 @@ def command(stdio: bool, only_check: bool, **values: Any) -> None:
       mpslint server --memory 16GB --torch 2.9
 
     \b
-    Exit codes: 0 the editor shut the server down, 1 it closed the connection without a shutdown, 2 usage.
+    Exit codes: 0 the editor shut the server down, 1 it closed the connection without a shutdown, 2 usage, 3 it announced a
+    message beyond all sizes.
     """
     options = options_of(values)
     try:
@@ -49,5 +50,5 @@ def command(stdio: bool, only_check: bool, **values: Any) -> None:
         return
     if sys.stdin is not None and sys.stdin.isatty():
         complain("mpslint: an editor starts this and talks to it on standard input; Ctrl-C ends it")
-    if not serve(options):
+    if not serve(options, complain):
         sys.exit(LEFT)

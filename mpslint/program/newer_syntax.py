@@ -21,6 +21,8 @@ _OPAQUE = "_"
 _BRACKET = re.compile(r"[()\[\]{}]")
 DEEPEST, LONGEST = 60, 5_000
 """Brackets in brackets, and characters of a line or a pair of brackets, beyond which a text is not read."""
+LARGEST = 200_000
+"""Characters of a text beyond which it is not read: LibCST takes 15 s and 1 GB for a million."""
 
 
 def in_older_syntax(text: str) -> str | None:
@@ -28,7 +30,7 @@ def in_older_syntax(text: str) -> str | None:
 
     Every line stays, and every other expression keeps its line and column. What an older f-string can't hold becomes an unknown name.
     """
-    if _is_deep(text):
+    if len(text) > LARGEST or _is_deep(text):
         return None
     try:
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)

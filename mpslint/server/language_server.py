@@ -12,7 +12,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from mpslint import __version__
-from mpslint.core.finding import MpslintError
+from mpslint.core.finding import MpslintError, ReadError
 from mpslint.server.actions import FIX_ALL, IGNORE, QUICK_FIX, actions_of, finding_for
 from mpslint.server.desk import Desk
 from mpslint.server.edits import workspace_edit
@@ -48,10 +48,11 @@ class Server(LanguageServer):
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, f"mpslint: a message was not handled: {line}"))
 
 
-def serve(options: Options) -> bool:
+def serve(options: Options, complain: Callable[[str], object]) -> bool:
     """Serve one editor over standard input and output until it says goodbye; return whether it did, rather than left.
 
-    `options` hold for every file, as on the command line.
+    `options` hold for every file, as on the command line; `complain` says one line to whoever started the server. Raises ReadError where
+    the editor announces a message that is too large to be read.
     """
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # it would print tracebacks
     logging.getLogger("pygls").propagate = False
@@ -61,10 +62,13 @@ def serve(options: Options) -> bool:
     _register_notebooks(server, desk)
     _register_answers(server, desk)
     stdout, sys.stdout = sys.stdout, sys.stderr  # what anything prints by mistake is no message
+    source = Input(sys.stdin.buffer, complain)
     try:
-        server.start_io(cast(BinaryIO, Input(sys.stdin.buffer)), stdout.buffer)
+        server.start_io(cast(BinaryIO, source), stdout.buffer)
     finally:
         desk.worker.shutdown(wait=False, cancel_futures=True)
+    if source.problem is not None:
+        raise ReadError(source.problem)
     return server.has_ended
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types
@@ -12,10 +13,13 @@ from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcPar
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import RPCMessage, RPCRequest
 
+from mpslint.core.inert import inert
+
 LARGEST_MESSAGE = 400_000_000
 """Bytes of a message: a file of the largest size that is checked, as JSON."""
 LONGEST_HEADER = 8192
-_LENGTH = re.compile(rb"content-length:[ \t]*([0-9]+)[ \t]*\r?\n", re.IGNORECASE)
+_LENGTH = re.compile(rb"(?:.*[}\]])?content-length:[ \t]*([^\r\n]*?)[ \t]*\r?\n", re.IGNORECASE)
+"""A header, on its own or right behind a body that was passed over: bodies have no line end."""
 
 
 class Wire(LanguageServerProtocol):
@@ -52,10 +56,16 @@ class Wire(LanguageServerProtocol):
 
 
 class Input(io.RawIOBase):
-    """Standard input whose headers are as pygls expects them; one that announces more than LARGEST_MESSAGE ends it."""
+    """Standard input whose headers are as pygls expects them.
 
-    def __init__(self, stream: Any) -> None:
+    A message whose length is no number is passed over, one of more than LARGEST_MESSAGE ends the input, and both are said.
+    """
+
+    def __init__(self, stream: Any, complain: Callable[[str], object]) -> None:
         self._stream = stream
+        self._complain = complain
+        self.problem: str | None = None
+        """Why the input ended before its end."""
 
     def readline(self, size: int | None = -1, /) -> bytes:
         """Return the next line of a header, b"" at the end."""
@@ -63,10 +73,21 @@ class Input(io.RawIOBase):
         match = _LENGTH.fullmatch(line)
         if match is None:
             return line
-        is_bounded = len(match[1]) <= len(str(LARGEST_MESSAGE)) and int(match[1]) <= LARGEST_MESSAGE
-        return b"Content-Length: %d\r\n" % int(match[1]) if is_bounded else b""
+        length = match[1]
+        if not length.isdigit():
+            self._complain(f"mpslint: a message is passed over: its Content-Length is no length: {shown(length)}")
+            return line
+        if len(length) > len(str(LARGEST_MESSAGE)) or int(length) > LARGEST_MESSAGE:
+            self.problem = f"a message of {shown(length)} bytes is announced, more than the {LARGEST_MESSAGE:,} that are read"
+            return b""
+        return b"Content-Length: %d\r\n" % int(length)
 
     def read(self, size: int = -1, /) -> bytes:
         """Return the body of a message."""
         body: bytes = self._stream.read(size)
         return body
+
+
+def shown(value: bytes) -> str:
+    """Return the beginning of what a header says, as text that a terminal shows."""
+    return inert(value[:40].decode("ascii", "backslashreplace")) + ("..." if len(value) > 40 else "")

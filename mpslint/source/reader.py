@@ -34,6 +34,8 @@ _DATABRICKS = "# Databricks notebook source"
 """How a notebook begins that Databricks exported as Python."""
 _JUPYTEXT = "# ---"
 """How a script begins that jupytext wrote: the commands of its notebook are comments."""
+LARGEST_PROGRAM, MOST_LINES = 10_000_000, 200_000
+"""Characters and lines of Python beyond which a file is data, not a program: a million lines take 14 s and 2.4 GB."""
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
@@ -53,8 +55,19 @@ def kind_of(path: str) -> Kind | None:
 def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
     """Return the Document of a file's bytes, read by its name unless `kind` says otherwise.
 
-    Raises ReadError when the bytes are not text of that kind; the message names the file, the place and what is wrong.
+    Raises ReadError when the bytes are not text of that kind, or more than a program; the message names the file, the place and what is
+    wrong.
     """
+    document = _read(path, data, kind)
+    if len(document.python) > LARGEST_PROGRAM:
+        raise ReadError(f"{path}: more than {LARGEST_PROGRAM // 1_000_000} MB of Python, so not read")
+    if document.python.count("\n") > MOST_LINES:
+        raise ReadError(f"{path}: more than {MOST_LINES:,} lines of Python, so not read")
+    return document
+
+
+def _read(path: str, data: bytes, kind: Kind | None) -> Document:
+    """Return the Document of bytes, however much they are. Raises ReadError."""
     is_markdown = path.lower().endswith(MARKDOWN)
     kind = kind or kind_of(path) or (Kind.NOTEBOOK if is_markdown else Kind.PYTHON)
     if kind is Kind.NOTEBOOK and not is_text_notebook(path, data):

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from mpslint.api import check
-from mpslint.program.newer_syntax import in_older_syntax
+from mpslint.program.newer_syntax import LARGEST, in_older_syntax
 
 NEWER = {
     "nested quotes (3.12)": 'd = {}\nprint(f"{d["a"]} on {"x".join(["a"])}")\n',
@@ -63,3 +63,10 @@ def test_what_no_python_parses_stays_unread() -> None:
 def test_what_would_overflow_the_parser_is_not_read(text: str) -> None:
     """LibCST's parser is native code: it would end the whole process."""
     assert in_older_syntax(text) is None
+
+
+def test_a_text_that_would_take_gigabytes_is_not_read() -> None:
+    """As short as the bound it is; the check then says where it does not parse."""
+    newer = "type Pair = int\n"
+    assert in_older_syntax(newer) is not None
+    assert in_older_syntax(newer + "#" * 100 + ("\n" + "#" * 100) * (LARGEST // 100)) is None

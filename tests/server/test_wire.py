@@ -80,17 +80,31 @@ def test_what_is_no_message_is_answered(tmp_path: Path, body: bytes) -> None:
     assert (code, 9 in answers, errors) == (0, True, "")
 
 
-@pytest.mark.parametrize("length", [b"-5", b"many", b"0"])
-def test_headers_that_say_nothing_are_passed_over(tmp_path: Path, length: bytes) -> None:
-    """What follows is read."""
-    code, answers, errors = told(tmp_path, START, b"Content-Length: %s\r\n\r\n" % length, GOODBYE, EXIT)
+BODY = frame(id=5, method="shutdown").partition(b"\r\n\r\n")[2]
+
+
+@pytest.mark.parametrize(("length", "body"), [(b"-5", BODY), (b"many", b""), (b"\x1b[2J", BODY)], ids=["negative", "no body", "escape"])
+def test_a_message_without_a_length_is_passed_over(tmp_path: Path, length: bytes, body: bytes) -> None:
+    """That is said in one line, and what follows is answered."""
+    code, answers, errors = told(tmp_path, START, b"Content-Length: %s\r\n\r\n%s" % (length, body), GOODBYE, EXIT)
+    assert (code, 9 in answers, 5 in answers) == (0, True, False)
+    assert errors.startswith("mpslint: a message is passed over: its Content-Length is no length")
+    assert errors.count("\n") == 1
+    assert "\x1b" not in errors
+
+
+def test_a_message_without_content_is_nothing(tmp_path: Path) -> None:
+    """What follows is answered."""
+    code, answers, errors = told(tmp_path, START, b"Content-Length: 0\r\n\r\n", GOODBYE, EXIT)
     assert (code, 9 in answers, errors) == (0, True, "")
 
 
 @pytest.mark.parametrize("length", [b"1" + b"0" * 15, b"1" + b"0" * 5000])
 def test_a_message_beyond_all_sizes_ends_the_session(tmp_path: Path, length: bytes) -> None:
-    """No memory is taken for it, and nothing is printed."""
-    assert told(tmp_path, START, b"Content-Length: %s\r\n\r\n{}" % length)[::2] == (1, "")
+    """No memory is taken for it, and one line says why."""
+    code, _, errors = told(tmp_path, START, b"Content-Length: %s\r\n\r\n{}" % length)
+    assert (code, errors.count("\n")) == (3, 1)
+    assert errors.startswith("mpslint: a message of 1000")
 
 
 def test_headers_may_be_written_in_small_letters(tmp_path: Path) -> None:

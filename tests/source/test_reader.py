@@ -223,3 +223,30 @@ def test_json_that_is_not_well_formed_is_refused_with_its_place(raw: str) -> Non
         json.loads(raw)
     with pytest.raises(ReadError, match=rf"train.ipynb:1:{expected.value.colno}: not valid JSON: {re.escape(expected.value.msg)}"):
         load_cells(raw, "train.ipynb")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("x.py", b"x=1\n" * 200_001, "x.py: more than 200,000 lines of Python, so not read"),
+        ("x.py", b"x = '" + b"a" * 10_000_000 + b"'", "x.py: more than 10 MB of Python, so not read"),
+        (
+            "x.ipynb",
+            b'{"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "source": "%s"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}'
+            % (b"x=1\\n" * 200_001),
+            "x.ipynb: more than 200,000 lines of Python, so not read",
+        ),
+    ],
+    ids=["lines", "characters", "notebook"],
+)
+def test_more_than_a_program_is_said_in_one_line(name: str, data: bytes, said: str) -> None:
+    """What takes minutes and gigabytes to read is data."""
+    with pytest.raises(ReadError) as caught:
+        read(name, data)
+
+    assert str(caught.value) == said
+
+
+def test_as_much_as_a_program_may_be_is_read() -> None:
+    """At the bound itself."""
+    assert read("x.py", b"x=1\n" * 200_000).python.count("\n") == 200_000
