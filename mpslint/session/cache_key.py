@@ -8,11 +8,12 @@ from dataclasses import field
 from pathlib import Path
 
 from mpslint import __version__
-from mpslint.core.folders import folder_of
+from mpslint.core.folders import absolute, folder_of
 from mpslint.core.knowledge import knowledge_digest, own_files
 from mpslint.core.record import record
 from mpslint.session.configuration import Configuration
 from mpslint.session.session import Options, configuration_in, ignored_in
+from mpslint.session.starters import stamp_of_starters
 from mpslint.session.targeting import base_target
 from mpslint.source.files import FoundFile
 from mpslint.target.target import Target
@@ -32,7 +33,8 @@ class FileKeys:
         folder = folder_of(found.path)
         if folder not in self.folders:
             configuration = configuration_in(folder, self.options)
-            self.folders[folder] = configuration, self._digest(configuration, base_target(found.path))
+            digest = self._digest(configuration, base_target(found.path))
+            self.folders[folder] = configuration, f"{digest}{stamp_of_starters(absolute(folder))}"
         configuration, digest = self.folders[folder]
         names: tuple[str, ...] = ()
         if configuration.per_file_ignores or self.options.per_file_ignores:

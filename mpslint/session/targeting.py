@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mpslint.core.folders import absolute, folder_of, remembered
 from mpslint.core.versions import format_version
 from mpslint.session.configuration import TARGET_KEYS, Configuration
+from mpslint.session.starters import installed_in, pins_of_starters
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.commands import commands, script_header
@@ -36,7 +38,8 @@ def target_for(
     said = ((options, OPTIONS), (configuration.target, CONFIGURATION), (observed or {}, OBSERVED))
     packages = [({name: text for name, text in versions.items() if name not in TARGET_KEYS}, source) for versions, source in said]
     asked = [one for versions, source in packages for one in given(versions, source)]
-    target = _resolved(_root(document.path), (*asked, *_installed(document)))
+    root = _root(document.path)
+    target = _resolved(root, (*asked, *(_installed(document) or _installed_before(document, root))))
     for versions, _ in reversed(said):
         target = with_mac(target, versions.get("memory", ""), known_chip(versions.get("chip", "")))
     return replace(target, is_only_machine=True) if configuration.this_mac_only else target
@@ -61,16 +64,19 @@ def _resolved(root: Path | None, first: tuple[Requirement, ...]) -> Target:
 
 def _installed(document: Document) -> list[Requirement]:
     """Return what a file installs itself, the last command first: in cells, in the lines of a script, or by its inline metadata."""
-    found: list[Requirement] = []
-    for snippet in document.snippets:
-        if "install" in snippet.text:
-            cell = document.cell_at(snippet.span.start)
-            found = [*commands(snippet.text, f"cell {cell.number}" if cell else "the file"), *found]
+    found = installed_in(document)
     if document.kind in (Kind.SHELL, Kind.DOCKERFILE):
         found = list(commands(document.text, "the file"))
     elif "# /// script" in document.text:
         found += script_header(document.text, "inline script metadata")
     return found
+
+
+def _installed_before(document: Document, root: Path | None) -> Sequence[Requirement]:
+    """Return what the notebook installs that starts a script, where neither the script nor its project says anything of versions."""
+    if document.kind is not Kind.PYTHON or document.path == STANDARD_INPUT or (root is not None and project_requirements(root)):
+        return ()
+    return pins_of_starters(absolute(folder_of(document.path))).get(os.path.basename(document.path), ())
 
 
 def _of_this_mac(target: Target) -> list[Requirement]:

@@ -1,0 +1,74 @@
+"""A script that a notebook starts runs with what the notebook installs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.folders import forget_disk
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
+from mpslint.session.starters import pins_of_starters, stamp_of_starters
+
+SCRIPT = "from transformers import Seq2SeqTrainingArguments\n\nargs = Seq2SeqTrainingArguments('out', evaluation_strategy='epoch')\n"
+
+
+def notebook(*cells: str) -> str:
+    """Return a notebook with these cells."""
+    made = [{"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": text} for text in cells]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project without pins, whose notebook installs an old transformers and starts one of two scripts."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "scripts").mkdir()
+    for name in ("train.py", "other.py"):
+        (tmp_path / "scripts" / name).write_text(SCRIPT)
+    (tmp_path / "lesson.ipynb").write_text(
+        notebook("!pip install 'transformers==4.38.2' 'torch==2.2.1'", "!torchrun --nproc_per_node 1 ./scripts/train.py --lr 1e-4")
+    )
+    return tmp_path
+
+
+def rules_in(file: Path) -> set[str]:
+    """Return the rules that speak of a file."""
+    (result,) = check_paths([str(file)], Options(isolated=True))
+    return {finding.rule for finding in result.findings}
+
+
+def test_the_script_has_the_versions_of_the_notebook(project: Path) -> None:
+    """The old name of an argument is right there; the script that nothing starts is judged for today's release."""
+    assert "MPS901" not in rules_in(project / "scripts" / "train.py")
+    assert "MPS901" in rules_in(project / "scripts" / "other.py")
+
+
+def test_the_projects_own_pins_count_for_more(project: Path) -> None:
+    """What the notebook installs is then another environment."""
+    (project / "requirements.txt").write_text("transformers==5.2.0\n")
+
+    assert "MPS901" in rules_in(project / "scripts" / "train.py")
+
+
+@pytest.mark.parametrize(
+    "command", ["# python scripts/train.py", "!cat scripts/train.py.bak", "!python elsewhere/train.py", "print('scripts/train.py')"]
+)
+def test_other_words_start_nothing(project: Path, command: str) -> None:
+    """Of commands only, and of a path that leads to the script."""
+    (project / "lesson.ipynb").write_text(notebook("!pip install transformers==4.38.2", command))
+
+    assert "train.py" not in pins_of_starters(str(project / "scripts"))
+
+
+def test_a_changed_notebook_is_another_key(project: Path) -> None:
+    """So that the cache asks again; a folder without scripts has none."""
+    before = stamp_of_starters(str(project / "scripts"))
+    (project / "lesson.ipynb").write_text(notebook("!pip install transformers==5.2.0", "!python scripts/train.py"))
+    forget_disk()
+
+    assert stamp_of_starters(str(project / "scripts")) != before
+    assert stamp_of_starters(str(project)) == ""
+    assert pins_of_starters(str(project / "scripts"))["train.py"][0].spec == "==5.2.0"
