@@ -137,3 +137,9 @@ def test_a_trainer_without_arguments_has_those_of_its_configuration(tmp_path: Pa
     spec = planned(tmp_path, REWARD.replace('args=RewardConfig("out", max_length=256), ', "")).spec
 
     assert (spec.gradient_checkpointing, spec.precision, spec.source.limit) == (True, "bf16", 1024)
+
+
+def test_the_module_of_dpo_keeps_the_methods_of_modules() -> None:
+    """The type of its tiles does not stand in the place of `half()`."""
+    module = Preferring(torch.nn.Linear(2, 2), has_reference=False, is_tiled=True, tile_type=torch.bfloat16)
+    assert {parameter.dtype for parameter in module.half().parameters()} == {torch.float16}

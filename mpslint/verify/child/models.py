@@ -178,7 +178,7 @@ def _with_loss(model: Any, spec: RunSpec) -> torch.nn.Module:
         return Paired(model)
     if spec.task == "preference":
         half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(spec.precision)
-        return Preferring(model, has_reference=spec.has_reference, is_tiled=spec.has_tiled_head, half=half)
+        return Preferring(model, has_reference=spec.has_reference, is_tiled=spec.has_tiled_head, tile_type=half)
     return model  # type: ignore[no-any-return]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch.nn import functional
-from transformers.utils import ModelOutput
+from transformers.utils.generic import ModelOutput
 
 TOKENS, WORDS = 4096, 32768
 """The size of a tile of logits."""
@@ -39,9 +39,9 @@ class Paired(torch.nn.Module):
 class Preferring(Paired):
     """The same for DPO: answers are as likely as their tokens, and compared with a model that is not trained."""
 
-    def __init__(self, model: Any, *, has_reference: bool, is_tiled: bool, half: torch.dtype | None) -> None:
+    def __init__(self, model: Any, *, has_reference: bool, is_tiled: bool, tile_type: torch.dtype | None) -> None:
         super().__init__(model)
-        self.is_tiled, self.half = is_tiled, half
+        self.is_tiled, self.tile_type = is_tiled, tile_type
         self.has_adapters = hasattr(model, "disable_adapter")
         self.compares = has_reference
         self.reference = copy.deepcopy(model).requires_grad_(False).eval() if has_reference and not self.has_adapters else None
@@ -81,8 +81,9 @@ class Preferring(Paired):
             inner = model.get_base_model() if self.has_adapters else model
             hidden = inner.base_model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False).last_hidden_state[:, :-1]
             weight = inner.get_output_embeddings().weight
-            found = Tiled.apply(hidden.reshape(-1, hidden.size(-1)), weight, targets.reshape(-1), self.half or hidden.dtype)
-            found = found.view(wanted.shape)  # type: ignore[attr-defined]
+            dtype = self.tile_type or hidden.dtype
+            tiled: torch.Tensor = Tiled.apply(hidden.reshape(-1, hidden.size(-1)), weight, targets.reshape(-1), dtype)  # type: ignore[no-untyped-call]
+            found = tiled.view(wanted.shape)
         else:
             logits = model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False).logits[:, :-1]
             rows = zip(logits, targets, strict=True)
