@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._questions import may_ask_for_cuda
@@ -23,7 +23,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         taken, other = (choice.node.body, choice.node.orelse) if choice.answer else (choice.node.orelse, choice.node.body)
         move = next((call for call in _calls(other) if _is_move(call)), None)
-        if move is not None and not any(_called(call) == "to" and not _is_to(call, "cpu") for call in _calls(taken)):
+        if move is not None and not any(_called(call) == "to" and not _is_to(call, _is_cpu) for call in _calls(taken)):
             yield Match(evidence.span_of(move), {"written": ast.unparse(move)}, context=choice.context, node=move)
 
 
@@ -38,10 +38,14 @@ def _called(call: ast.Call) -> str:
 
 def _is_move(call: ast.Call) -> bool:
     """Return whether a call moves a tensor or a module to CUDA: `x.cuda()`, `x.to("cuda:0")`."""
-    return _called(call) == "cuda" or (_called(call) == "to" and _is_to(call, *load_platform().absent_devices))
+    return _called(call) == "cuda" or (_called(call) == "to" and _is_to(call, load_platform().is_absent_device))
 
 
-def _is_to(call: ast.Call, *devices: str) -> bool:
-    """Return whether the call names one of some devices."""
+def _is_to(call: ast.Call, is_meant: Callable[[Any], bool]) -> bool:
+    """Return whether the call names a device that is meant."""
     given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "device")]
-    return any(isinstance(one, ast.Constant) and isinstance(one.value, str) and one.value.split(":")[0] in devices for one in given)
+    return any(isinstance(one, ast.Constant) and is_meant(one.value) for one in given)
+
+
+def _is_cpu(device: Any) -> bool:
+    return isinstance(device, str) and device.split(":")[0] == "cpu"

@@ -59,13 +59,13 @@ def fixed_as_one(
     that share a place with it.
     """
     found = {path: list(inner) for path, inner in findings.items()}
-    by_place: dict[PlaceOfRule, list[Finding]] = {}
+    at_place: dict[PlaceOfRule, list[Finding]] = {}
     for path, inner in found.items():
         for one in inner:
-            by_place.setdefault((path, one.rule, one.span), []).append(one)
+            at_place.setdefault((path, one.rule, one.span), []).append(one)
     left: dict[PlaceOfRule, str] = {}
     for place in {one: None for run in tied for one in sorted(run)}:
-        if not all(_is_made(place[0], one, reached) for one in by_place[place]):
+        if not all(_is_made(place[0], one, reached) for one in at_place[place]):
             left[place] = shown_at(place[0], place[2])
     while more := {place: left[first] for run in tied if (first := min(run & left.keys(), default=None)) for place in run - left.keys()}:
         left.update(more)
