@@ -53,7 +53,7 @@ def fix(
     wanted: Callable[[Finding], bool] = lambda finding: True,
     within: Callable[[Checked], Checked] = lambda checked: checked,
 ) -> Fixed:
-    """Return a Document with everything mended that can be: safe fixes, then, on request, unsafe ones for what they leave.
+    """Apply every fix to a Document: the safe ones, then, on request, the unsafe ones for what is left. Return what that gave.
 
     `within` adds to what a check of the Document gives what the runs around it say of it.
     Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes keep changing the file.
@@ -66,7 +66,7 @@ def fix(
 
 
 def fix_together(documents: Mapping[str, Document], judge: Judge, wanted: Callable[[str, Finding], bool], unsafe: bool) -> dict[str, Fixed]:
-    """Return the files of a run with everything mended that can be, as one change: what one file gains by it never costs another.
+    """Apply every fix to the files of a run, as one change: no file gets worse by the fix of another. Return what that gave, by path.
 
     A fix that would cause an error, in whatever file, is not made. Raises FixError as `fix` does; then no file is changed.
     """

@@ -25,7 +25,7 @@ OTHERS_REASON = "other code may read this value"
 def fix_in_config(rule: Rule, match: Match, evidence: Evidence, in_python: Fix | None) -> Fix | None:
     """Return the fix of a match in the configuration file that decides its value; advice alone where that cannot be written.
 
-    `in_python` is how it would be mended where Python takes the value.
+    `in_python` is the fix at the place in Python that takes the value.
     """
     for recipe in rule.fixes:
         if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):

@@ -144,7 +144,7 @@ def _settings(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 
 def _is_taken(setting: Setting, evidence: Evidence) -> bool:
-    """Return whether the call takes the argument in the Target's versions: one that is gone is found for being gone."""
+    """Return whether the call takes the argument in the Target's versions; other rules report the arguments that were removed."""
     call, pattern = setting.call, setting.pattern
     if call is None or pattern is None or not setting.is_written:
         return True

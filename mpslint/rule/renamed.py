@@ -1,4 +1,4 @@
-"""Ids and names of rules that are gone, which stand in people's comments, configurations and command lines."""
+"""Former ids and names of rules, still used in comments, configurations and command lines."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ class Probe:
             signal.raise_signal(signal.SIGINT)
 
     def _leads(self, optimizer: Any) -> bool:
-        """Return whether an optimizer's steps are counted: the first one's, until it is gone or only another one goes on."""
+        """Return whether an optimizer's steps are counted: the first one's, until it is deleted or only another one still steps."""
         leading = self.leading() if self.leading is not None else None
         if leading is optimizer:
             self.others = 0

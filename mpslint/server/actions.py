@@ -59,7 +59,7 @@ def _about(
 
 
 def finding_for(judged: Judged, data: Any) -> Finding | None:
-    """Return the finding that the `data` of an action is about, None where it is gone."""
+    """Return the finding that the `data` of an action is about, None if the text no longer has it."""
     return next((one for one in judged.findings if one.rule == data.get("rule") and one.span.start == data.get("start")), None)
 
 

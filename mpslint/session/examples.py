@@ -1,4 +1,4 @@
-"""The examples of a rule are its tests: `bad` is found and mended to exactly `good`, `good` and `ok` are silent."""
+"""The examples of a rule are its tests: `bad` is reported and its fix gives exactly `good`; `good` and `ok` are silent."""
 
 from __future__ import annotations
 

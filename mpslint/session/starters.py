@@ -36,7 +36,7 @@ def installed_in(document: Document) -> list[Requirement]:
 
 @remembered(maxsize=1024)
 def pins_of_starters(folder: str) -> Mapping[str, tuple[Requirement, ...]]:
-    """Return what the notebook installs that starts a script, by the name of each script of a folder that one beside or above it starts."""
+    """Return, by the name of each script in a folder, what the first notebook installs that starts it, beside it or one folder above."""
     scripts = {name for name in names_in(folder) if name.endswith(".py")}
     found: dict[str, tuple[Requirement, ...]] = {}
     for path in _notebooks_around(folder):

@@ -73,7 +73,7 @@ def _installed(document: Document) -> list[Requirement]:
 
 
 def _installed_before(document: Document, root: Path | None) -> Sequence[Requirement]:
-    """Return what the notebook installs that starts a script, where neither the script nor its project says anything of versions."""
+    """Return what the notebook that starts a script installs, where neither the script nor its project gives versions."""
     if document.kind is not Kind.PYTHON or document.path == STANDARD_INPUT or (root is not None and project_requirements(root)):
         return ()
     return pins_of_starters(absolute(folder_of(document.path))).get(os.path.basename(document.path), ())
