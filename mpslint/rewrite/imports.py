@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Edit, Span
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import import_edits
+from mpslint.settings.spell import import_edits, is_skipped
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Kind
 
 MODULE = "torch"
 """The module whose functions fixes call."""
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _USE = re.compile(rf"(?<![\w.\"']){MODULE}(?=\.)")
 
 
@@ -65,11 +66,11 @@ def _imports(evidence: Evidence) -> Sequence[ast.Import | ast.ImportFrom]:
 
 
 def _found_imports(evidence: Evidence) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports of the module's scope; those in functions and classes bind nothing outside them."""
+    """Yield the imports of the module's scope; those in functions, classes and skipped blocks bind nothing outside them."""
     for node in evidence.nodes_beside(MODULE):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             above = evidence.parents.get(node)
-            while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            while above is not None and not isinstance(above, _SCOPES) and not is_skipped(above):
                 above = evidence.parents.get(above)
             if above is None:
                 yield node

@@ -327,6 +327,11 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     return [Edit(Span(start, start), f"{prefix}import {module}{newline}")]
 
 
+def is_skipped(node: ast.AST) -> bool:
+    """Return whether what stands under a test doesn't run where a module is imported: `if TYPE_CHECKING`, `if __name__ == "__main__"`."""
+    return isinstance(node, ast.If) and any(word in ast.unparse(node.test) for word in ("TYPE_CHECKING", "__name__"))
+
+
 def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
     """Return whether `import module` runs before a place is reached, by where it stands."""
     scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -335,7 +340,7 @@ def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
         if not (isinstance(node, ast.Import) and any(a.name.split(".")[0] == module and a.asname in (None, module) for a in node.names)):
             continue
         inside: ast.AST | None = node
-        while inside is not None and not isinstance(inside, scopes):
+        while inside is not None and not isinstance(inside, scopes) and not is_skipped(inside):
             inside = evidence.parents.get(inside)
         if (inside is None or place in evidence.span_of(inside)) and first <= evidence.span_of(node).start < place.start:
             return True

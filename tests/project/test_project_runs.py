@@ -97,9 +97,10 @@ def test_a_fix_leaves_no_name_unbound(project: Path, tmp_path: Path) -> None:
             assert "torch" not in used or "torch" in bound or "*" in bound, fixed.data.decode()
 
 
-def test_a_value_in_a_module_without_torch_is_fixed_with_an_import(tmp_path: Path) -> None:
+@pytest.mark.parametrize("test", ["", "if TYPE_CHECKING:\n    import torch\n", 'if __name__ == "__main__":\n    import torch\n'])
+def test_a_value_in_a_module_without_torch_is_fixed_with_an_import(tmp_path: Path, test: str) -> None:
     """The module of the settings calls torch after the fix, where only the script imported it."""
-    (tmp_path / "settings.py").write_text('class Settings:\n    optimizer = "paged_adamw_8bit"\n')
+    (tmp_path / "settings.py").write_text(f'TYPE_CHECKING = False\n{test}class Settings:\n    optimizer = "paged_adamw_8bit"\n')
     (tmp_path / "train.py").write_text(
         "import torch\n"
         "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
@@ -110,8 +111,8 @@ def test_a_value_in_a_module_without_torch_is_fixed_with_an_import(tmp_path: Pat
 
     fixed = fixed_in(tmp_path)["settings.py"]
 
-    assert fixed.data.decode().splitlines()[0] == "import torch"
-    assert next(finding.fix.summary for finding in fixed.applied if finding.fix).endswith("in line 2")
+    assert "import torch" in fixed.data.decode().splitlines()  # at the top, not under a test
+    assert " in line " in next(finding.fix.summary for finding in fixed.applied if finding.fix)
 
 
 def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) -> None:
