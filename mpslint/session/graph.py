@@ -14,7 +14,7 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
-from mpslint.project.launch import Entry, command_line, launches_in
+from mpslint.project.launch import Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path
@@ -104,7 +104,7 @@ class Graph:
     def add(self, found: FoundFile) -> None:
         """Note what a file imports, by its text alone."""
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
-        if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK) and not is_launcher(full_path(found.path) if kind is Kind.YAML else found.path, kind):
             return
         path = full_path(found.path)
         try:
@@ -121,15 +121,16 @@ class Graph:
         self.sizes[path] = len(data)
         if names_framework_in(data, found, self.options):
             self.speaking.add(path)
-        if kind is Kind.SHELL:
-            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
-                self.project.launched[path] = launches_in(read(path, data).text, path)
-            return
         text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
             text = text.replace('"', "\n")  # each line of a cell is a string of its own
             self.guarded.add(path)
-        elif has_main_guard(text):
+        if may_launch(path, kind, text):
+            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
+                self.project.launched[path] = launches_in(read(path, data), path)
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+            return
+        if kind is Kind.PYTHON and has_main_guard(text):
             self.guarded.add(path)
         self.project.imports[path] = tuple(imports_of(text))
         self.project.folders[path] = search_folders(path, search_paths_of(text))
@@ -163,7 +164,7 @@ class Graph:
             if kind_of(path) is not Kind.PYTHON:
                 raise UsageError(f"{found.path}: what follows -- are the options of one Python script")
             launch, text = command_line(path, self.options.started)
-            self.project.launched[launch] = launches_in(text, launch)
+            self.project.launched[launch] = launches_in(read(launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL), launch)
             entry = Entry(path, launch)
             yield entry, self.project.closure(entry)
 
