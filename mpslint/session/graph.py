@@ -80,7 +80,7 @@ class Graph:
                     found.append(path)
             names = {name for path in found for name in _names_of(path)}
             for path in found:
-                self._note(FoundFile(path, is_named=False), path, texts.pop(path))
+                self._note(FoundFile(path, is_named=False), path, texts.pop(path), is_asked=False)
 
     def _texts_of(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield files that hold something with their texts, as far as there is room for them."""
@@ -114,12 +114,12 @@ class Graph:
         if len(data) <= LARGEST_PROJECT_FILE:
             self._note(found, path, data)
 
-    def _note(self, found: FoundFile, path: str, data: bytes) -> None:
+    def _note(self, found: FoundFile, path: str, data: bytes, is_asked: bool = True) -> None:
         """Note what a text imports and starts; of a text that was noted before, what it does now."""
         kind = kind_of(path)
         self.files[path] = found
         self.sizes[path] = len(data)
-        if names_framework_in(data, found, self.options):
+        if names_framework_in(data, found, self.options, is_asked):
             self.speaking.add(path)
         text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
@@ -150,7 +150,8 @@ class Graph:
         for path in self.files if not self.options.started else ():
             for number, launch in enumerate(self.project.launched.get(path, ())):
                 entry = Entry(launch.script, path, number)
-                self.runs[entry] = self.project.closure(entry)
+                if not (_is_test(path) or _is_test(launch.script)):
+                    self.runs[entry] = self.project.closure(entry)
         for entry, closure in self.runs.items():
             for file in closure:
                 self._join(entry.script, file)

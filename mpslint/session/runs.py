@@ -18,7 +18,17 @@ from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, Run, full_path, run_of
 from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
-from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
+from mpslint.session.session import (
+    FileResult,
+    Options,
+    check_file,
+    configuration_around,
+    configuration_for,
+    files_of,
+    open_document,
+    read_bytes,
+    rules_for,
+)
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import read
@@ -212,7 +222,8 @@ class Runs:
         if run is None:
             return 0
         entry = run.parts[start.script].document
-        configuration = configuration_for(entry.path, self.options)
+        configured = configuration_for if start.script in self.opened else configuration_around
+        configuration = configured(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys())

@@ -96,6 +96,14 @@ def configuration_for(path: str, options: Options) -> Configuration:
     return configuration_in(path if os.path.isdir(path) else os.path.dirname(path), options)
 
 
+def configuration_around(path: str, options: Options) -> Configuration:
+    """Return the configuration that holds for a path which nobody asked about: the defaults where that is wrong, which is not said."""
+    try:
+        return configuration_for(path, options)
+    except UsageError:
+        return Configuration()
+
+
 def configuration_in(folder: str, options: Options) -> Configuration:
     """Return the configuration that holds for what lies in a folder. Raises UsageError for a file that is wrong."""
     if options.isolated:
@@ -190,9 +198,9 @@ def _broken_at_a_glance(document: Document) -> str:
     return _problem(document, unread[0]) if unread else ""
 
 
-def names_framework_in(data: bytes, found: FoundFile, options: Options) -> bool:
+def names_framework_in(data: bytes, found: FoundFile, options: Options, is_asked: bool = True) -> bool:
     """Return whether a file names anything that the rules for it are about."""
-    return _names_framework(data, configuration_for(found.path, options), options)
+    return _names_framework(data, (configuration_for if is_asked else configuration_around)(found.path, options), options)
 
 
 def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:
