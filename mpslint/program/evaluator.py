@@ -138,7 +138,12 @@ def _premises(machine: Walker, function: Function) -> dict[str, Value]:
     names = [one.arg for one in (*given.posonlyargs, *given.args)]
     names = [*names[: len(names) - len(function.defaults)], *(one.arg for one in given.kwonlyargs)]
     premises = machine.platform.premises if machine.has_premises else {}
-    return {name: Known(premises[name], None, weak=True) for name in names if name in premises}
+    return {name: _premise(machine, premises[name]) for name in names if name in premises}
+
+
+def _premise(machine: Walker, said: str | Mapping[str, str]) -> Value:
+    """Return what a parameter is taken for: a text, or an object of a class of outside of which nothing else is known."""
+    return Known(said, None, weak=True) if isinstance(said, str) else Instance(said["is"])
 
 
 def _object_of(machine: Walker, function: Function) -> Instance:
