@@ -221,7 +221,7 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         for name, argument in arguments.keywords.items():
             m.store.write(instance.slots, name, fields.filled(m, cls, name, argument.value))
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
-        built.build(m, builder, arguments, node)
+        built.build(m, builder, arguments, node, instance)
     elif outside and node is not None:
         inherited = {
             name: Argument(value, origin_of(value))

@@ -50,6 +50,7 @@ class Platform:
     flag_makers: dict[str, str]
     flag_files: frozenset[str]
     builders: dict[str, dict[str, str]]
+    builder_hooks: dict[str, dict[str, Any]]
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     flat: frozenset[str]
