@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
+from types import MappingProxyType
 
-from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Word
+from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Variable, Word
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, EnvironmentWrite, Flag, Given
@@ -44,12 +45,13 @@ class ShellFacts:
     commands: list[Command] = field(default_factory=list)
 
 
-def read_shell(text: str, offset: int = 0, style: str = "shell") -> ShellFacts:
+def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[str, Variable] = MappingProxyType({})) -> ShellFacts:
     """Return what a shell text does; `offset` is where it begins in the Document.
 
     `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
+    `names` are variables that it takes from Python.
     """
-    facts = follow(Shell(text, offset), style)
+    facts = follow(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
     if _CLUSTER.search(text):
         facts.commands.clear()
     return facts
@@ -106,14 +108,14 @@ def read_magic(text: str, offset: int) -> ShellFacts:
     return facts
 
 
-def read_snippets(snippets: Sequence[Snippet]) -> ShellFacts:
-    """Return what the shell lines and environment magics of a notebook do."""
+def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mapping[str, Variable]] = lambda snippet: {}) -> ShellFacts:
+    """Return what the shell lines and environment magics of a notebook do; `names` are the variables of Python that a line takes."""
     facts = ShellFacts()
     for snippet in snippets:
         if snippet.kind is SnippetKind.ENV:
             facts.environment += read_magic(snippet.text, snippet.span.start).environment
         elif snippet.kind is SnippetKind.SHELL:
-            found = of_one_line(read_shell(snippet.text, snippet.span.start))
+            found = of_one_line(read_shell(snippet.text, snippet.span.start, names=names(snippet)))
             facts.commands += found.commands
             facts.environment += found.environment
     return facts

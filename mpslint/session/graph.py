@@ -12,6 +12,7 @@ from dataclasses import field
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
+from mpslint.facts.values import Known
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
 from mpslint.project.launch import Entry, command_line, is_launcher, launches_in, may_launch
@@ -147,15 +148,27 @@ class Graph:
                 self.runs[Entry(path)] = closure
         if self.options.started:
             self.runs = dict(self._typed())
-        for path in self.files if not self.options.started else ():
-            for number, launch in enumerate(self.project.launched.get(path, ())):
-                entry = Entry(launch.script, path, number)
-                if not (_is_test(path) or _is_test(launch.script)):
-                    self.runs[entry] = self.project.closure(entry)
+        if not self.options.started:
+            self.runs.update(self._launched())
         for entry, closure in self.runs.items():
             for file in closure:
                 self._join(entry.script, file)
         self._keep_to_budget()
+
+    def _launched(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+        """Yield the run of each command that starts a script which rules may be about; of commands that say the same the first."""
+        said: set[tuple[str, tuple[object, ...]]] = set()
+        for path in self.files:
+            for number, launch in enumerate(self.project.launched.get(path, ())):
+                words = tuple(word.value.value if isinstance(word.value, Known) else None for word in launch.given)
+                is_again = kind_of(path) is not Kind.SHELL and (launch.script, words) in said
+                if is_again or _is_test(path) or _is_test(launch.script):
+                    continue
+                said.add((launch.script, words))
+                entry = Entry(launch.script, path, number)
+                closure = self.project.closure(entry)
+                if kind_of(path) is Kind.SHELL or not self.speaking.isdisjoint(closure):
+                    yield entry, closure
 
     def _typed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
         """Yield the run of each script that was named, as the user starts it. Raises UsageError for a file that takes no words."""
@@ -173,8 +186,15 @@ class Graph:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
         spent: dict[str, int] = {}
         seen: set[str] = set()
-        launched = {entry.script for entry in self.runs if entry.launch}
-        self.runs = dict(sorted(self.runs.items(), key=lambda item: (item[0].script not in launched, len(item[1]))))
+        launched = {entry.script for entry in self.runs if entry.launch and kind_of(entry.launch) is Kind.SHELL}
+        first = set({entry.script: entry for entry in reversed(self.runs) if entry.launch}.values())
+
+        def rank(entry: Entry) -> int:
+            """Return 0 for what shell scripts start, 1 for other scripts and the first command that starts each, 2 for further ones."""
+            is_further = bool(entry.launch) and kind_of(entry.launch) is not Kind.SHELL and entry not in first
+            return 0 if entry.script in launched and not is_further else 1 + is_further
+
+        self.runs = dict(sorted(self.runs.items(), key=lambda item: (rank(item[0]), len(item[1]))))
         for entry, closure in list(self.runs.items()):
             group = self._root(entry.script)
             again = sum(self.sizes.get(file, 0) for file in closure if file in seen)

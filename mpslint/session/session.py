@@ -152,7 +152,7 @@ def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
     name = (options.stdin_filename or STANDARD_INPUT) if is_input else found.path
     kind, ending = (options.stdin_kind if is_input else None) or kind_of(name), Path(name).suffix
     if kind is None and ending and "py" not in ending and ending.lower() not in MARKDOWN:
-        kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, YAML, JSON, .env files and Dockerfiles"
+        kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, Makefiles, YAML, JSON, .env files and Dockerfiles"
         raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
     return read(name, data, kind or (_guessed(data) if is_input and not ending else None))
 
