@@ -24,6 +24,7 @@ LANGUAGES = {
     "json": Kind.JSON,
     "dockerfile": Kind.DOCKERFILE,
     "makefile": Kind.MAKEFILE,
+    "make": Kind.MAKEFILE,
 }
 """How editors call what mpslint reads."""
 INSTALLED = ("/site-packages/", "/dist-packages/")
