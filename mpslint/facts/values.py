@@ -162,6 +162,8 @@ class Class:
     """The annotated names of its body, in order: the fields if it is a dataclass."""
     nested: dict[str, Class] = field(default_factory=dict)
     """The classes that make objects of the dicts which some of the fields are given."""
+    aliases: dict[str, str] = field(default_factory=dict)
+    """The names of fields by the other name under which they are given."""
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
@@ -177,6 +179,11 @@ class Class:
         """The fields if it is a dataclass, those of its bases in the file first."""
         inherited = [name for base in self.bases if isinstance(base, Class) for name in base.all_fields()]
         return tuple(dict.fromkeys([*inherited, *self.fields]))
+
+    def all_aliases(self) -> dict[str, str]:
+        """The names of fields, those of its bases in the file included, by the other name under which they are given."""
+        inherited = {alias: name for base in self.bases if isinstance(base, Class) for alias, name in base.all_aliases().items()}
+        return {**inherited, **self.aliases}
 
     def nested_class(self, name: str) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""

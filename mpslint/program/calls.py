@@ -21,7 +21,6 @@ from mpslint.facts.values import (
     Symbol,
     Value,
     origin_of,
-    weakened,
 )
 from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
 from mpslint.program.arguments import CallArguments
@@ -208,18 +207,10 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     m.instances.setdefault(id(cls), instance)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
+    if not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
+        fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
-        given = [instance, *_values(arguments)]
-        call_function(m, constructor, given, _keyword_values(arguments), arguments.is_open, node)
-    else:
-        names = cls.all_fields()
-        if arguments.is_open and fields.has_fields(m, cls):
-            for name in (name for name in names if cls.lookup(name) is not None):  # whoever makes one may say something else
-                m.store.write(instance.slots, name, weakened(cls.lookup(name) or UNKNOWN))
-        for name, argument in zip(names, arguments.positional, strict=False):
-            m.store.write(instance.slots, name, argument.value)
-        for name, argument in arguments.keywords.items():
-            m.store.write(instance.slots, name, fields.filled(m, cls, name, argument.value))
+        call_function(m, constructor, [instance, *_values(arguments)], _keyword_values(arguments), arguments.is_open, node)
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
         built.build(m, builder, arguments, node)
     elif outside and node is not None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value
+from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Function, Instance, Items, Known, Mapping, Symbol, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 
 _WRAPPERS = ("Optional", "Annotated")
+_ALIASES = ("alias", "validation_alias")
 _NOTHING = CallArguments((), {}, False)
 
 
 def has_fields(m: Walker, cls: Class) -> bool:
     """Return whether what a class annotates are its fields: by a decorator (`@dataclass`) or by a base (`pydantic.BaseModel`)."""
     return not m.platform.field_classes.isdisjoint(_makers(cls.bases, cls.decorators))
+
+
+def takes_dicts(m: Walker, cls: Class) -> bool:
+    """Return whether a class makes objects of the dicts that its fields are given, and checks what they are given."""
+    return not m.platform.validating_classes.isdisjoint(_makers(cls.bases, cls.decorators))
 
 
 def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
@@ -31,6 +37,55 @@ def field_default(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
     return m.calls.call_value(m, factory, None, _NOTHING, node)
 
 
+def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, node: ast.Call | None) -> None:
+    """Give an object the fields that its class has by default, then those of a call, then what the class itself makes of them.
+
+    Where the environment may answer (`BaseSettings`), or a call has arguments that are not known, a default is only a default.
+    """
+    makers = _makers(cls.bases, cls.decorators)
+    names = cls.all_fields()
+    if (arguments.is_open and has_fields(m, cls)) or makers & m.platform.environment_classes:
+        for name in names:
+            if (default := cls.lookup(name)) is not None:
+                m.store.write(instance.slots, name, weakened(default))
+    aliases = cls.all_aliases()
+    given = {**dict(zip(names, arguments.positional, strict=False)), **{aliases.get(k, k): v for k, v in arguments.keywords.items()}}
+    validators = _validators(m, cls) if takes_dicts(m, cls) else {}
+    for name, argument in given.items():
+        value = _filled(m, cls, name, argument.value)
+        for validator in (*validators.get(name, ()), *validators.get("*", ())):
+            value = m.calls.call_function(m, validator, [cls, value], {}, True, node)
+        m.store.write(instance.slots, name, value)
+    if has_fields(m, cls):
+        for name in m.platform.after_fields:
+            if isinstance(method := cls.lookup(name), Function):
+                m.calls.call_function(m, method, [instance], {}, True, node)
+
+
+def _validators(m: Walker, cls: Class) -> dict[str, list[Function]]:
+    """Return the methods through which what a field is given passes (`@field_validator("device")`), by the name of the field."""
+    found: dict[str, list[Function]] = {}
+    for base in reversed([base for base in cls.bases if isinstance(base, Class)]):
+        found.update(_validators(m, base))
+    for function in (value for value in cls.slots.values() if isinstance(value, Function)):
+        calls = [one.call for one in function.decorators if isinstance(one, Instance) and one.name in m.platform.field_validators]
+        for argument in (argument for call in calls if call is not None for argument in call.arguments):
+            if isinstance(argument.value, Known):
+                found.setdefault(str(argument.value.value), []).append(function)
+    return found
+
+
+def aliases_in(body: Sequence[ast.stmt]) -> dict[str, str]:
+    """Return the names of fields by the other name under which they are given (`rate: float = Field(alias="lr")`)."""
+    return {
+        keyword.value.value: statement.target.id
+        for statement in body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(statement.value, ast.Call)
+        for keyword in statement.value.keywords
+        if keyword.arg in _ALIASES and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
+    }
+
+
 def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decorators: Sequence[Value]) -> dict[str, Class]:
     """Return the classes of the program that make objects of the dicts which some fields are given, by the name of the field."""
     if m.platform.validating_classes.isdisjoint(_makers(bases, decorators)):
@@ -44,7 +99,7 @@ def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decor
     return found
 
 
-def filled(m: Walker, cls: Class, name: str, value: Value) -> Value:
+def _filled(m: Walker, cls: Class, name: str, value: Value) -> Value:
     """Return what a field holds that is given a value: an object, where a class of fields takes a dict for one."""
     kind = cls.nested_class(name)
     return m.calls.instantiate(m, kind, _of_entries(value), None) if kind is not None and isinstance(value, Mapping) else value

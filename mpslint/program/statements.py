@@ -9,8 +9,8 @@ from typing import Any
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Module, Symbol, Value
+from mpslint.program import fields
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
-from mpslint.program.fields import nested_in
 from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
 from mpslint.program.machine import Loader, Walker
 
@@ -65,7 +65,9 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     finally:
         m.frame = before
     annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
-    cls = Class(node, slots, bases, decorators, tuple(annotated), nested_in(m, node.body, bases, decorators) if annotated else {})
+    cls = Class(node, slots, bases, decorators, tuple(annotated))
+    if annotated:
+        cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(node.body)
     for value in slots.values():
         if isinstance(value, Function) and value.cls is None:
             value.cls = cls

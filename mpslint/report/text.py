@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mpslint.core.links import rule_url
 from mpslint.report.terminal import Terminal, terminal
-from mpslint.session.view import LONGEST_LINE, FileView, ShownFinding, said_once, windowed
+from mpslint.session.view import LONGEST_LINE, FileView, ShownFinding, said_together, windowed
 from mpslint.source.document import Place
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold cyan"}
@@ -29,16 +29,17 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
 
     The first line is the worst finding of the first file; for which Mac and versions it was judged comes below.
     """
-    found_in = [file for file in files if file.findings]
-    for file, following in itertools.zip_longest(found_in, found_in[1:]):
-        if not quiet:
-            print_findings(out, file)
-        for finding in file.findings if quiet else ():
+    for file in files if quiet else ():
+        for finding in file.findings:
             print_line(out, file.path, finding)
-        if not quiet and (following is None or following.target != file.target):
+    said = [] if quiet else [(file, causes) for file, causes in said_together(files) if causes]
+    reasons: set[str] = set()
+    for (file, causes), following in itertools.zip_longest(said, [other for other, _ in said[1:]]):
+        print_findings(out, file, causes, reasons)
+        if following is None or following.target != file.target:
             out.wrapped((f"For {file.target}", "dim"))
     beyond = next((file.target for file in files if file.target), "")
-    if beyond and not quiet and not found_in:
+    if beyond and not quiet and not said:
         out.wrapped((f"For {beyond}", "dim"))
     for file in files:
         for place, reason in file.unread if not quiet else ():
@@ -46,10 +47,14 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
     print_summary(out, files, paths)
 
 
-def print_findings(out: Terminal, file: FileView) -> None:
-    """Print what is found in a file: what goes wrong in full, errors first, each by place, and then the notes in short."""
-    said = sorted(said_once(file.findings), key=lambda one: list(COLOURS).index(one[0].severity))
-    reasons: set[str] = set()
+def print_findings(
+    out: Terminal, file: FileView, causes: Sequence[tuple[ShownFinding, tuple[ShownFinding, ...]]], reasons: set[str]
+) -> None:
+    """Print what is found in a file, each with where else it is: what goes wrong in full, errors first, and then the notes in short.
+
+    What is in `reasons` was said, and is not said again.
+    """
+    said = sorted(causes, key=lambda one: list(COLOURS).index(one[0].severity))
     for finding, others in said:
         if finding.severity != IN_SHORT:
             print_finding(out, file.path, finding, others, finding.why not in reasons)
@@ -74,8 +79,12 @@ def short_place(place: Place) -> str:
 
 
 def other_places(others: Sequence[ShownFinding]) -> str:
-    """Return where else the very same is found, in words: the first places, and how many more there are, each line once."""
-    lines = list(dict.fromkeys(short_place(other.place) for other in others))
+    """Return where else the very same is found, in words: the first places, and how many more there are, each line and other file once."""
+    in_files: dict[str, list[str]] = {}
+    for other in others:
+        in_files.setdefault(other.place.path, []).append(short_place(other.place))
+    own = list(dict.fromkeys(in_files.pop("", [])))
+    lines = own + [found[0] if len(set(found)) == 1 else f"{path} ({len(set(found))} places)" for path, found in in_files.items()]
     shown = "; ".join(lines[:SHOWN_PLACES])
     more = len(lines) - SHOWN_PLACES
     return f"{shown}; and {more} more" if more > 0 else shown
@@ -90,7 +99,7 @@ def print_line(out: Terminal, path: str, finding: ShownFinding) -> None:
 def print_finding(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), with_why: bool = True) -> None:
     """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix.
 
-    The reasons of a rule are said once a file.
+    The reasons of a rule are said once a report.
     """
     _print_headline(out, path, finding)
     _print_source(out, finding)
@@ -174,7 +183,7 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
             said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
             out.wrapped((f"{said} in {counted(read, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}")
         return
-    causes = [finding for file in found_in for finding, _ in said_once(file.findings)]
+    causes = [finding for _, said in said_together(found_in) for finding, _ in said]
     severities = Counter(finding.severity for finding in causes)
     counts = ", ".join(counted(severities[severity], severity) for severity in COLOURS if severities[severity])
     touched = len(found_in)

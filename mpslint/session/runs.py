@@ -213,7 +213,7 @@ class Runs:
         configuration = configuration_for(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
-        walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys())
+        walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
         as_one = {rule.id for rule in rules if rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
@@ -252,7 +252,9 @@ class Runs:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
         same = by_place(self.findings.get(path, ()))
-        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in checked.findings))
+        # What goes wrong now, by a run, awaits no fix.
+        alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
+        checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
         if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.record import record
@@ -136,11 +136,32 @@ def view(result: FileResult) -> FileView:
 
 def said_once(findings: Iterable[ShownFinding]) -> list[tuple[ShownFinding, tuple[ShownFinding, ...]]]:
     """Return the findings of one file for people: the first of those that say the very same, and the others."""
-    groups: dict[tuple[str, str, str, str], list[ShownFinding]] = {}
+    groups: dict[tuple[str, ...], list[ShownFinding]] = {}
     for finding in findings:
         key = (finding.rule, finding.severity, finding.message, finding.safety)
         groups.setdefault(key, []).append(finding)
     return [(first, tuple(others)) for first, *others in groups.values()]
+
+
+def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[ShownFinding, tuple[ShownFinding, ...]]]]]:
+    """Return what several files say for people: what the very same is said of in later files, with the same advice, is told in the first.
+
+    The places of the others name their files, unless they are in the file of the first. Edits may differ in their spelling.
+    """
+    told: dict[tuple[str, ...], list[ShownFinding]] = {}
+    said = []
+    for file in files:
+        own = []
+        for first, others in said_once(file.findings):
+            advice = first.fix if first.safety == "manual" else ""
+            key = (first.rule, first.severity, first.message, first.safety, advice)
+            if key in told:
+                told[key] += [replace(one, place=replace(one.place, path=file.path)) for one in (first, *others)]
+            else:
+                told[key] = list(others)
+                own.append((first, told[key]))
+        said.append((file, own))
+    return [(file, [(first, tuple(others)) for first, others in own]) for file, own in said]
 
 
 def target_line(target: Target, document: Document) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,10 +71,27 @@ def test_a_mark_stands_under_wide_letters(tmp_path: Path) -> None:
     assert lines[number].index("^") == lines[number - 1].index("fp16") + 2 - 1
 
 
-def test_the_reasons_of_a_rule_are_said_once_a_file(tmp_path: Path) -> None:
+def test_the_reasons_of_a_rule_are_said_once(tmp_path: Path) -> None:
     """Also where the rule has several things to say."""
     text = HEAD + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x', push_to_hub_token='y')\n"
     lines = reported(tmp_path / "train.py", text)
 
     assert sum("error MPS902" in line for line in lines) > 1
     assert sum(line.startswith("  why ") for line in lines) == 1
+
+
+def test_what_is_said_of_many_files_is_said_once(tmp_path: Path) -> None:
+    """With the places in the others, each file named once; other words are another cause."""
+    same = "import torch\nx = torch.ones(2).to('cuda')\n"
+    texts = {"a.py": same, "b.py": same + "y = x.to('cuda')\n", "c.py": same, "d.py": same.replace(".to('cuda')", ".cuda()")}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    views = [view(check_file(FoundFile(str(tmp_path / name)), Options(isolated=True))) for name in texts]
+    stream = io.StringIO()
+    print_report(Terminal(stream), [replace(one, path=name) for one, name in zip(views, texts, strict=True)])
+    said = stream.getvalue()
+
+    assert [line.split(":")[0] for line in said.splitlines() if "error MPS501" in line] == ["a.py", "d.py"]
+    assert "\n  also  b.py (2 places); c.py, line 2" in said
+    assert "2 errors at 5 places in 4 files." in said
+    assert said.count("\n  why ") == 1
