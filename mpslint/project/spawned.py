@@ -66,8 +66,12 @@ class _Program:
     offset: int
     names: dict[str, str] = field(default_factory=dict)
     """What is imported under which name."""
-    values: dict[str, list[ast.expr]] = field(default_factory=dict)
-    """What is assigned to names."""
+    values: dict[str, list[ast.Assign | ast.AnnAssign]] = field(default_factory=dict)
+    """The statements that give names a value, in the order of the text."""
+    above: dict[ast.AST, tuple[ast.AST, str]] = field(default_factory=dict)
+    """What each node is part of, and as which field of it."""
+    unsettled: set[tuple[int, str]] = field(default_factory=set)
+    """Names that parameters, loops and the like give values to, by their scope."""
     changed: set[str] = field(default_factory=set)
     """Names of lists that grow."""
 
@@ -75,27 +79,63 @@ class _Program:
         """Yield the commands that are started, in the order of the text as far as blocks do not nest."""
         calls = []
         for node in ast.walk(self.tree):
+            for name, value in ast.iter_fields(node):
+                self.above.update(
+                    {one: (node, name) for one in (value if isinstance(value, list) else (value,)) if isinstance(one, ast.AST)}
+                )
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
                 self.names.update({alias.asname or alias.name: above + alias.name for alias in node.names})
-            elif isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self._note(target, node.value)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._note(node.target, node.value)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    if isinstance(target, ast.Name):
+                        self.values.setdefault(target.id, []).append(node)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.changed.add(node.target.id)
             elif isinstance(node, ast.Call):
                 if (grown := _grown(node.func)) is not None:
                     self.changed.add(grown)
                 calls.append(node)
+        for node in self.above:
+            is_bound = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            if isinstance(node, ast.arg):
+                self.unsettled.add((id(self._scope(node)), node.arg))
+            elif (
+                is_bound and isinstance(node, ast.Name) and not isinstance(self.above[node][0], (ast.Assign, ast.AnnAssign, ast.AugAssign))
+            ):
+                self.unsettled.add((id(self._scope(node)), node.id))
         for call in calls:
             if self._name_of(call.func) in _knowledge()["functions"]:
                 yield from self._started(call)
 
-    def _note(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self.values.setdefault(target.id, []).append(value)
+    def _value_of(self, name: ast.Name) -> ast.expr | None:
+        """Return what a name was last given before it is used, in its function or else in the module; None where a branch decides that."""
+        for scope in (self._scope(name), self.tree):
+            if (id(scope), name.id) in self.unsettled:
+                return None
+            given = sorted((one for one in self.values.get(name.id, ()) if self._scope(one) is scope), key=lambda one: one.lineno)
+            before = [one for one in given if one.lineno < name.lineno]
+            if given and (not before or not self._blocks(before[-1]) <= self._blocks(name)):
+                return None
+            if before:
+                return before[-1].value if scope is not self.tree or self._scope(name) is scope or len(given) == 1 else None
+        return None
+
+    def _scope(self, node: ast.AST) -> ast.AST:
+        while node in self.above:
+            node = self.above[node][0]
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                return node
+        return self.tree
+
+    def _blocks(self, node: ast.AST) -> set[tuple[int, str]]:
+        """Return the blocks of statements that a node stands in."""
+        found = set()
+        while node in self.above:
+            inner, (node, name) = node, self.above[node]
+            if isinstance(inner, (ast.stmt, ast.excepthandler)):
+                found.add((id(node), name))
+        return found
 
     def _name_of(self, node: ast.expr) -> str:
         """Return the dotted name of what an expression names, by the imports; '' for anything else."""
@@ -113,9 +153,12 @@ class _Program:
             return
         folder = given.get("cwd")
         where = folder.value if isinstance(folder, ast.Constant) and isinstance(folder.value, str) else "" if folder is None else UNSAID
-        while isinstance(first, ast.Name) and len(self.values.get(first.id, ())) == 1:
+        if isinstance(first, ast.Name):
             grows = first.id in self.changed
-            first = self.values[first.id][0]
+            value = self._value_of(first)
+            if value is None:
+                return
+            first = value
             if grows and isinstance(first, (ast.List, ast.Tuple)):
                 yield from self._of_list([*first.elts, ast.Name("")], where)
                 return
@@ -142,8 +185,8 @@ class _Program:
         place = self._place(node)
         if self._name_of(node) in _knowledge()["interpreters"]:
             return Word("python", "python", place.start, place)
-        if isinstance(node, ast.Name) and node.id not in self.changed and len(self.values.get(node.id, ())) == 1:
-            node = self.values[node.id][0]
+        if isinstance(node, ast.Name) and node in self.above and node.id not in self.changed:
+            node = self._value_of(node) or node
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1:
             node = node.args[0]
         if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
