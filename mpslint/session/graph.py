@@ -167,7 +167,8 @@ class Graph:
                 said.add((launch.script, words))
                 entry = Entry(launch.script, path, number)
                 closure = self.project.closure(entry)
-                if kind_of(path) is Kind.SHELL or not self.speaking.isdisjoint(closure):
+                is_known = launch.script in self.files  # where somebody named the launcher alone, nothing is known of what it starts
+                if kind_of(path) is Kind.SHELL or not is_known or not self.speaking.isdisjoint(closure):
                     yield entry, closure
 
     def _typed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:

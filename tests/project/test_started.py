@@ -33,6 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "train.py").write_text(SCRIPT)
     (tmp_path / "settings.py").write_text('NAME = "distilbert-base-uncased"\n')
     (tmp_path / "launch.sh").write_text("BATCH=4\npython train.py -b $BATCH\n")
+    (tmp_path / "Makefile").write_text("BATCH ?= 16\ntrain:\n\tpython train.py -b $(BATCH)\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -75,7 +76,7 @@ def test_files_may_follow_two_dashes() -> None:
     assert not any("Error" in line for line in lines)
 
 
-@pytest.mark.parametrize(("file", "words", "batch"), [("launch.sh", (), 4), ("train.py", ("-b", "8"), 8), ("train.py", (), 64)])
+@pytest.mark.parametrize(("file", "words", "batch"), [("launch.sh", (), 4), ("Makefile", (), 16), ("train.py", ("-b", "8"), 8), ("train.py", (), 64)])
 @pytest.mark.usefixtures("project")
 def test_verify_takes_the_run_as_it_is_started(file: str, words: tuple[str, ...], batch: int) -> None:
     """The model that another file names, and the batch size that the words say."""
