@@ -149,7 +149,9 @@ class _ConditionReader:
         """Yield the words of what names a device: a string of a program, a command, a call that is for one device, an answer."""
         kinds = tuple(kinds)
         yield from pieces_of(map(quoted, kinds) if self.is_code else kinds)
-        yield from pieces_of(parameter(name) for name, value in load_platform().premises.items() if value in kinds)
+        premises = load_platform().premises
+        yield from pieces_of(parameter(name) for name, value in premises["names"].items() if value in kinds)
+        yield from (word_of(name) for name, value in premises["types"].items() if value in kinds)
         for pattern in _patterns():
             if any(name in pattern.sets and holds(pattern.sets[name]) for name in settings):
                 yield from pieces_of(f".{method}(" for method in pattern.methods)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import Any
 
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
@@ -137,14 +138,31 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
 
 def _premises(machine: Walker, function: Function) -> dict[str, Value]:
     """Return what parameters are taken for that nothing in the file gives a value: a device is the Mac's GPU."""
+    if not machine.has_premises:
+        return {}
     given = function.node.args
-    names = [one.arg for one in (*given.posonlyargs, *given.args)]
-    names = [*names[: len(names) - len(function.defaults)], *(one.arg for one in given.kwonlyargs)]
-    premises = machine.platform.premises if machine.has_premises else {}
-    return {name: _premise(machine, premises[name]) for name in names if name in premises}
+    named = [*given.posonlyargs, *given.args]
+    parameters = [*named[: len(named) - len(function.defaults)], *given.kwonlyargs]
+    found = {one.arg: said for one in parameters if (said := _said_of(machine, one)) is not None}
+    return {name: _premise(said) for name, said in found.items()}
 
 
-def _premise(machine: Walker, said: str | Mapping[str, str]) -> Value:
+def _said_of(machine: Walker, parameter: ast.arg) -> Any:
+    """Return what the premises say of a parameter: by its annotation, else by its name, unless its annotation says what it can't be."""
+    premises, annotation = machine.platform.premises, parameter.annotation
+    by_name = premises["names"].get(parameter.arg)
+    if not isinstance(annotation, (ast.Name, ast.Attribute)):
+        return by_name
+    before, machine.is_silent = machine.is_silent, True
+    kind = evaluate(machine, annotation)
+    machine.is_silent = before
+    name = kind.name if isinstance(kind, Symbol) else ""
+    if name in premises["types"]:
+        return premises["types"][name]
+    return None if name in premises["no_device" if isinstance(by_name, str) else "no_object"] else by_name
+
+
+def _premise(said: str | Mapping[str, str]) -> Value:
     """Return what a parameter is taken for: a text, or an object of a class of outside of which nothing else is known."""
     return Known(said, None, weak=True) if isinstance(said, str) else Instance(said["is"])
 

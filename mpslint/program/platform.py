@@ -59,7 +59,7 @@ class Platform:
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
-    premises: dict[str, str | dict[str, str]]
+    premises: dict[str, Any]
 
     @functools.cached_property
     def config_functions(self) -> frozenset[str]:

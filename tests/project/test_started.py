@@ -76,7 +76,9 @@ def test_files_may_follow_two_dashes() -> None:
     assert not any("Error" in line for line in lines)
 
 
-@pytest.mark.parametrize(("file", "words", "batch"), [("launch.sh", (), 4), ("Makefile", (), 16), ("train.py", ("-b", "8"), 8), ("train.py", (), 64)])
+@pytest.mark.parametrize(
+    ("file", "words", "batch"), [("launch.sh", (), 4), ("Makefile", (), 16), ("train.py", ("-b", "8"), 8), ("train.py", (), 64)]
+)
 @pytest.mark.usefixtures("project")
 def test_verify_takes_the_run_as_it_is_started(file: str, words: tuple[str, ...], batch: int) -> None:
     """The model that another file names, and the batch size that the words say."""
