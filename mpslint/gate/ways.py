@@ -151,7 +151,9 @@ class _ConditionReader:
         yield from pieces_of(map(quoted, kinds) if self.is_code else kinds)
         premises = load_platform().premises
         yield from pieces_of(parameter(name) for name, value in premises["names"].items() if value in kinds)
-        yield from (word_of(name) for name, value in premises["types"].items() if value in kinds)
+        yield from pieces_of(
+            found_by(rf":\s*(?:\w+\.)?{name.rpartition('.')[2]}\b") for name, value in premises["types"].items() if value in kinds
+        )
         for pattern in _patterns():
             if any(name in pattern.sets and holds(pattern.sets[name]) for name in settings):
                 yield from pieces_of(f".{method}(" for method in pattern.methods)
