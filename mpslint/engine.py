@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence, Set
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Span
+from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
 from mpslint.gate.gate import function_words, is_suite, may_matter
 from mpslint.gate.needs import needed
@@ -49,27 +50,37 @@ def check(
     with_plans: bool = False,
     is_asked: bool = True,
     is_reached: bool = False,
+    looks_ahead: bool = True,
 ) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
 
     `with_plans` asks for the evidence of a Document about which no rule can have anything to say too. Where nobody asked for this very
     Document, such a one is not parsed, and so what could not be parsed in it is not said. Where no run reaches the Document
-    (`is_reached`), functions that nothing calls are judged as if they were called on a Mac. Raises RuleError for a user's rule that asks
+    (`is_reached`), functions that nothing calls are judged as if they were called on a Mac. What goes wrong only after a fix
+    is said too where the check `looks_ahead`. Raises RuleError for a user's rule that asks
     for what cannot be, such as a check without the options that it needs.
     """
     rules = load_rules() if rules is None else tuple(rules)
     try:
-        return _check(document, target, rules, with_plans, is_asked, is_reached)
+        return _check(document, target, rules, with_plans, is_asked, is_reached, looks_ahead)
     except _MISTAKES:
         for rule in (rule for rule in rules if not is_shipped(rule.path)):
             try:
-                _check(document, target, (rule,), with_plans, is_asked, is_reached)
+                _check(document, target, (rule,), with_plans, is_asked, is_reached, looks_ahead)
             except _MISTAKES as error:
                 raise RuleError(f"{rule.path}: the rule cannot be applied ({type(error).__name__}: {error})") from None
         raise
 
 
-def _check(document: Document, target: Target, rules: tuple[Rule, ...], with_plans: bool, is_asked: bool, is_reached: bool) -> Checked:
+def _check(
+    document: Document,
+    target: Target,
+    rules: tuple[Rule, ...],
+    with_plans: bool,
+    is_asked: bool,
+    is_reached: bool,
+    looks_ahead: bool,
+) -> Checked:
     able = needed(rules, document, target)
     if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
@@ -77,6 +88,9 @@ def _check(document: Document, target: Target, rules: tuple[Rule, ...], with_pla
     words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words, not is_reached) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
+    for one in evidence if looks_ahead else ():
+        again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
+        found += _after_fixes(one, able, found, again)
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
@@ -98,7 +112,9 @@ class Walked:
     evidence: Evidence | None
 
 
-def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False, asked: Set[str] | None = None) -> Walked:
+def check_run(
+    run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False, asked: Set[str] | None = None, looks_ahead: bool = True
+) -> Walked:
     """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
 
     `asked` are the files (by absolute path) whose findings are asked for: what another one decides is said where it is used.
@@ -108,13 +124,17 @@ def check_run(run: Run, target: Target, rules: Sequence[Rule], with_plans: bool 
     able = needed(rules, document, target)
     if not (able or with_plans) or is_suite(run.parts[run.script].document):
         return Walked({}, None)
-    evidence = gather_run(run, target, function_words(tuple(rules)))
+    words = function_words(tuple(rules))
+    evidence = gather_run(run, target, words)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
-    found: dict[str, list[Finding]] = {}
-    for finding in _beside_others([finding for rule in able for finding in _findings(rule, evidence, shown)], able, rules):
+    found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
+    if looks_ahead:
+        found += _after_fixes(evidence, able, found, lambda instead: gather_run(run, target, words, instead), shown)
+    by_file: dict[str, list[Finding]] = {}
+    for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
-        found.setdefault(path, []).append(own)
-    return Walked({path: tuple(findings) for path, findings in found.items()}, evidence)
+        by_file.setdefault(path, []).append(own)
+    return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence)
 
 
 def placed(finding: Finding, run: Run) -> tuple[str, Finding]:
@@ -186,6 +206,30 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
                 Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
             )
     return found
+
+
+def _after_fixes(
+    evidence: Evidence,
+    able: Sequence[Rule],
+    found: Sequence[Finding],
+    again: Callable[[Mapping[int, object]], Evidence],
+    shown: frozenset[int] | None = None,
+) -> Iterator[Finding]:
+    """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes."""
+    for rule in (rule for rule in able if rule.leads_to and any(one.rule == rule.id for one in found)):
+        matches = list(judge(rule, evidence))
+        instead = {node: value for match in matches for node, value in match.values.get("instead", {}).items()}
+        if not instead:
+            continue
+        after = again(instead)
+        known = {(one.rule, one.span) for one in found}
+        for finding in (one for other in able if other is not rule for one in _findings(other, after, shown)):
+            if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
+                continue
+            message = rule.leads_to.replace("{id}", rule.id).replace("{message}", finding.message)
+            fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
+            yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=rule.id)
+        after.facts.release()
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

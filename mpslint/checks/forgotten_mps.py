@@ -57,7 +57,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if cpu is not None and _is_used(choice.node, evidence):
             shown = cpu if isinstance(choice.node, ast.IfExp) else choice.node.test
             span = evidence.span_of(choice.node if isinstance(choice.node, ast.IfExp) else shown)
-            values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu}
+            values = _values(span, cpu, evidence)
             yield Match(span, values, context=choice.context, node=choice.node)
     yield from _replaced(evidence)
     yield from _switched_off(evidence)
@@ -82,16 +82,16 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
     if not any(name in evidence.document.text for name in QUESTIONS):
         return
     for node in evidence.nodes_beside("cpu"):
-        if not isinstance(node, ast.IfExp) or id(node) in decided or not (_names(node.orelse, "cpu") and _is_cuda_name(node.body)):
+        if not isinstance(node, ast.IfExp) or id(node) in decided or not (_names(node.orelse, "cpu") and _names(node.body, "cuda")):
             continue
         tested = ast.unparse(node.test)
         is_flag = IS_FLAG.search(tested) is not None and not IS_OF_SEVERAL.search(tested) and "is_available" not in tested
         is_flag = is_flag and not any(
-            isinstance(part, ast.expr) and _is_cuda_name(part) for part in ast.walk(node.test)
+            isinstance(part, ast.expr) and _names(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
         if is_flag and not _is_of_autocast(node, evidence) and _is_used(node, evidence):
             span = evidence.span_of(node)
-            values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": node.orelse}
+            values = _values(span, node.orelse, evidence)
             yield Match(span, values, node=node)
 
 
@@ -108,8 +108,14 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
             if isinstance(above, ast.If) and id(above) not in seen and statement in above.body and _asks_in_vain(above.test):
                 seen.add(id(above))
                 span = evidence.span_of(above.test)
-                values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": statement}
+                values = _values(span, statement, evidence)
                 yield Match(span, values, context=setting.context, node=above)
+
+
+def _values(span: Span, cpu: ast.AST, evidence: Evidence) -> dict[str, Any]:
+    """Return what is known of a choice at a place, whose CPU a node is, and what a fix would make of the name of the CPU."""
+    instead = {id(constant): "mps" for constant in _constants(cpu, "cpu")}
+    return {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu, "instead": instead}
 
 
 def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
@@ -244,10 +250,6 @@ def _beginning(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         return node.func.value
     return node
-
-
-def _is_cuda_name(node: ast.expr) -> bool:
-    return _names(node, "cuda")
 
 
 def _is_cpu(node: ast.expr) -> bool:

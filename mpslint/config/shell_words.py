@@ -32,6 +32,8 @@ CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
 MOST_WORDS = 500
 """Of a variable; beyond that it is not known. Variables that hold each other twice over grow without bound."""
+_BRACED = re.compile(rf"(?<!\$)\{{({_NAME})\}}")
+"""How the `!` lines of a notebook write a variable of Python, beside `$NAME`."""
 OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
 CLOSERS = frozenset({"fi", "done", "esac", "}"})
 
@@ -84,6 +86,8 @@ class Shell:
     depth: int = 0
     """How many `if`, loops and functions are open."""
     uses: Counter[str] | None = None
+    takes_braces: bool = False
+    """Whether `{NAME}` stands for a variable, too."""
 
     def commands(self) -> Iterator[list[Word]]:
         """Yield the words of each command; what a command assigns must be noted (`assign`) before the next one is asked for."""
@@ -110,6 +114,10 @@ class Shell:
             elif kind == "word" or (kind == "comment" and words and self.text[start - 1] not in " \t\n"):
                 words += self.expand(raw, start)
         yield words
+
+    def words(self) -> Iterator[Word]:
+        """Yield the words of a text that is a part of a command."""
+        return self._split(self.text, self.offset)
 
     def _after_here_document(self, name: str, position: int) -> int:
         end = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\r?$", re.MULTILINE).search(self.text, position)
@@ -143,11 +151,16 @@ class Shell:
     def expand(self, raw: str, start: int) -> list[Word]:
         """Return the words that one word of the text makes: several, or none, for an unquoted variable or an array."""
         place = Span(self.offset + start, self.offset + start + len(raw))
+        written, raw = raw, self._with_dollars(raw)
         whole = _WHOLE.fullmatch(raw.removeprefix('"').removesuffix('"') if "[@]" in raw else raw)
         variable = self.variables.get(whole.group(1) or whole.group(2)) if whole is not None else None
         if variable is not None and (variable.words or variable.text == "" or "[" in raw):
             return [replace(word, place=place, weak=word.weak or variable.weak) for word in variable.words]
-        return [self.word(raw, start, place)]
+        return [replace(self.word(raw, start, place), raw=written)]
+
+    def _with_dollars(self, raw: str) -> str:
+        """Return a word with each `{NAME}` as the shell would write it, where that means a variable."""
+        return _BRACED.sub(lambda match: f"${{{match[1]}}}", raw) if self.takes_braces else raw
 
     def word(self, raw: str, start: int, place: Span) -> Word:
         """Return one word with its quotes taken off and its variables put in."""
@@ -241,6 +254,13 @@ class Shell:
         if word.place != word.span:
             span, words = None, ()
         return Variable(text, words if len(words) != 1 or text is None else (), weak, span)
+
+    def unquoted(self, raw: str, start: int, is_weak: bool) -> Variable:
+        """Return the variable that a text without quotes around it makes, which begins at an index of the whole text."""
+        text, weak = self.value(raw)
+        words = tuple(self._split(raw, self.offset + start))
+        span = Span(self.offset + start, self.offset + start + len(raw)) if text == raw else None
+        return Variable(text, words, weak or is_weak, span)
 
     def _split(self, inner: str, start: int) -> Iterator[Word]:
         """Yield the words inside the text of a variable, each at its place there."""

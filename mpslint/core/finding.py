@@ -117,3 +117,5 @@ class Finding:
     """It is about the environment, so it is said once for all files."""
     entries: tuple[Related, ...] = ()
     """What starts the runs that it was found in: lines of shell scripts, and scripts other than the finding's own file (line 0)."""
+    awaits: str = ""
+    """The rule whose fix has to come first: until then it does not go wrong. '' for what goes wrong now."""

@@ -33,11 +33,12 @@ def _locked(folder: str) -> Iterator[bool]:
     except (ImportError, OSError):  # Windows
         yield False
         return
+    is_free = False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except OSError:
-        yield False
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_free = True
+        yield is_free
     finally:
         os.close(handle)
 

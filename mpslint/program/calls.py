@@ -212,7 +212,7 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *_values(arguments)], _keyword_values(arguments), arguments.is_open, node)
     if node is not None and (builder := next((base for base in outside if base in m.platform.builders), "")):
-        built.build(m, builder, arguments, node)
+        built.build(m, builder, arguments, node, instance)
     elif outside and node is not None:
         inherited = {
             name: Argument(value, origin_of(value))

@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
@@ -38,17 +39,19 @@ def evaluate_program(
     words: Words | None = None,
     project: Loader | None = None,
     has_premises: bool = False,
+    instead: Mapping[int, object] = MappingProxyType({}),
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
     modules that the program imports of its own project: what the program does not call is then not walked. With `has_premises`
-    functions that nothing calls are taken to be called on the Mac's GPU.
+    functions that nothing calls are taken to be called on the Mac's GPU. `instead` are values, by the id of a constant's node, that count
+    for what is written there.
     """
     relevance = Relevance(document, words)
     machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, calls, known_roots, relevance)
-    machine.project, machine.has_premises = project, has_premises
+    machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
@@ -138,7 +141,12 @@ def _premises(machine: Walker, function: Function) -> dict[str, Value]:
     names = [one.arg for one in (*given.posonlyargs, *given.args)]
     names = [*names[: len(names) - len(function.defaults)], *(one.arg for one in given.kwonlyargs)]
     premises = machine.platform.premises if machine.has_premises else {}
-    return {name: Known(premises[name], None, weak=True) for name in names if name in premises}
+    return {name: _premise(machine, premises[name]) for name in names if name in premises}
+
+
+def _premise(machine: Walker, said: str | Mapping[str, str]) -> Value:
+    """Return what a parameter is taken for: a text, or an object of a class of outside of which nothing else is known."""
+    return Known(said, None, weak=True) if isinstance(said, str) else Instance(said["is"])
 
 
 def _object_of(machine: Walker, function: Function) -> Instance:

@@ -34,7 +34,7 @@ def evaluate(m: Walker, node: ast.expr) -> Value:
 
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
-    return Known(node.value, node)
+    return Known(m.instead.get(id(node), node.value), node)
 
 
 def _name(m: Walker, node: ast.Name) -> Value:

@@ -120,6 +120,8 @@ class Walker:
     """What loads the modules of the project; None where a file is read by itself."""
     has_premises: bool = False
     """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
+    instead: Mapping[int, object] = field(default_factory=dict)
+    """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""

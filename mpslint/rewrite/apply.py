@@ -59,10 +59,11 @@ def fix(
     Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes keep changing the file.
     """
     path = document.path
-    fixed = fix_together(
-        {path: document}, lambda texts: {path: within(check(texts[path], target, rules))}, lambda _, finding: wanted(finding), unsafe
-    )
-    return fixed[path]
+
+    def judged(texts: Mapping[str, Document]) -> dict[str, Checked]:
+        return {path: within(check(texts[path], target, rules, looks_ahead=False))}
+
+    return fix_together({path: document}, judged, lambda _, finding: wanted(finding), unsafe)[path]
 
 
 def fix_together(documents: Mapping[str, Document], judge: Judge, wanted: Callable[[str, Finding], bool], unsafe: bool) -> dict[str, Fixed]:

@@ -367,10 +367,23 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(VersionRange.parse(name).matches(evidence.target.versions) for name in condition.names)
     if subject == "role":
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
+    if subject == "handler" and isinstance(match.node, ast.ExceptHandler):
+        return _is_caught_beside(condition, match.node, evidence)
     key = "any", id(condition)  # it asks about the file, not about the place
     if key not in evidence.memo:
         evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
     return bool(evidence.memo[key])
+
+
+def _is_caught_beside(condition: Condition, handler: ast.ExceptHandler, evidence: Evidence) -> bool:
+    """Return whether another handler of the same `try`, or of one around it, catches what a condition names ('' for a bare `except`)."""
+    tries: set[ast.AST] = set()
+    above = evidence.parents.get(handler)
+    while above is not None:
+        tries |= {above} if isinstance(above, ast.Try) else set()
+        above = evidence.parents.get(above)
+    caught = (one.names for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)
+    return any(not names.isdisjoint(condition.names) for names in map(frozenset, caught))
 
 
 def _last_mention(pattern: str, evidence: Evidence) -> int:

@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         ("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver", "of", "before", "is_a"),
         TEXT,
     ),
-    **dict.fromkeys(("check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
+    **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
     **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
     **dict.fromkeys(("written", "missing", "direct", "trains", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),

@@ -45,7 +45,7 @@ class _Member:
 
         if document not in self.known:
             self.known.clear()
-            self.known[document] = check(document, self.target, self.rules, is_reached=True)
+            self.known[document] = check(document, self.target, self.rules, is_reached=True, looks_ahead=False)
         return self.known[document]
 
 

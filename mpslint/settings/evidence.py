@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from mpslint.core.finding import Span
@@ -204,8 +205,11 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence:
-    """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text."""
+def gather_run(run: Run, target: Target, words: Words | None = None, instead: Mapping[int, object] = MappingProxyType({})) -> Evidence:
+    """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text.
+
+    `instead` are values that count for those of constants, by the id of their node.
+    """
     document, dialects, entry = run.document, load_dialects(), run.parts[run.script].document
     trees = run.project.trees
     walked: dict[str, None] = {}
@@ -219,7 +223,8 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
         return body
 
     parsed_body = body_of(run.script)
-    facts = evaluate_program(document, parsed_body, target.versions, dialects.roots, dialects.how_known, words, Modules(run, body_of))
+    known = dialects.roots, dialects.how_known
+    facts = evaluate_program(document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead)
     _add_shell_facts(entry, facts)
     body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
@@ -227,14 +232,24 @@ def gather_run(run: Run, target: Target, words: Words | None = None) -> Evidence
     return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
 
 
-def gather_evidence(document: Document, text: str, target: Target, words: Words | None = None, has_premises: bool = False) -> Evidence:
+def gather_evidence(
+    document: Document,
+    text: str,
+    target: Target,
+    words: Words | None = None,
+    has_premises: bool = False,
+    parsed: Parsed | None = None,
+    instead: Mapping[int, object] = MappingProxyType({}),
+) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
-    With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU.
+    With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` are values that count for those of
+    constants, by the id of their node in what is `parsed` already.
     """
-    parsed = parse_program(document, text) if text else Parsed([])
+    parsed = parsed or (parse_program(document, text) if text else Parsed([]))
     dialects = load_dialects()
-    facts = evaluate_program(document, parsed.body, target.versions, dialects.roots, dialects.how_known, words, has_premises=has_premises)
+    known = dialects.roots, dialects.how_known
+    facts = evaluate_program(document, parsed.body, target.versions, *known, words, has_premises=has_premises, instead=instead)
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):
@@ -248,17 +263,21 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
     if document.kind is Kind.PYTHON and not document.snippets:
         return
     from mpslint.config.dockerfile import read_dockerfile
+    from mpslint.config.makefile import read_makefile
     from mpslint.config.shell import read_dotenv, read_shell, read_snippets
+    from mpslint.settings.interpolated import variables_at
 
     if document.kind is Kind.SHELL:
         found = read_shell(document.text)
+    elif document.kind is Kind.MAKEFILE:
+        found = read_makefile(document.text)
     elif document.kind is Kind.ENV:
         found = read_dotenv(document.text)
     elif document.kind is Kind.DOCKERFILE:
         facts.environment += read_dockerfile(document.text)
         return
     elif document.snippets:
-        found = read_snippets(document.snippets)
+        found = read_snippets(document.snippets, lambda snippet: variables_at(snippet, document, facts))
     else:
         return
     facts.environment = sorted([*facts.environment, *found.environment], key=lambda write: write.start)

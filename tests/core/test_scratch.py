@@ -37,6 +37,12 @@ def test_a_folder_in_use_stays(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_error_of_the_system_inside_is_told_as_it_is() -> None:
+    """A missing file is not taken for a lock that could not be had."""
+    with pytest.raises(FileNotFoundError, match="nowhere"), scratch_folder() as folder:
+        Path(folder, "nowhere").read_text()
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path: Path) -> None:
     """SIGKILL leaves the folder; the lock is gone with the process."""
     code = (

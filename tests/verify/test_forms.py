@@ -7,18 +7,18 @@ Those that load libraries take a minute together, so they run where MPSLINT_ALL_
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from mpslint.verify.process import ChildLimits
+from mpslint.verify.script import ScriptOptions, verify_script
 
 pytest.importorskip("torch")
 pytest.importorskip("datasets")
@@ -43,31 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[subprocess.Popen[str]]:
-    """Run one warm process that verifies all of them."""
-    command = [sys.executable, "-m", "tests.verify.warm"]
-    with subprocess.Popen(
-        command, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process
-        process.kill()
-
-
-def verified(server: subprocess.Popen[str], path: Path) -> dict[str, Any]:
-    """Return what verify says of one script."""
-    assert server.stdin is not None
-    assert server.stdout is not None
-    server.stdin.write(f"{path}\n")
-    server.stdin.flush()
-    report: dict[str, Any] = json.loads(server.stdout.readline())
-    return report
-
-
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_form_gets_its_verdict(path: Path, folder: Path, server: subprocess.Popen[str]) -> None:
+def test_form_gets_its_verdict(path: Path, folder: Path) -> None:
     """A sound training passes, a defect fails for its own reason, and a limit of mpslint is never a failure."""
     found = EXPECT.search(path.read_text(encoding="utf-8"))
     assert found is not None
@@ -77,11 +54,12 @@ def test_form_gets_its_verdict(path: Path, folder: Path, server: subprocess.Pope
     for package in needed:
         if package and find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
-    report = verified(server, folder / path.name)
-    said = "\n".join([report["problem"], *(f"{name}: {status}: {reason}" for name, status, reason in report["checks"])])
+    report = verify_script(folder / path.name, ScriptOptions(limits=ChildLimits(seconds=90)))
+    checks = [check for verdict in report.verdicts for check in verdict.checks]
+    said = "\n".join([report.problem, *(f"{check.name}: {check.status}: {check.reason} {check.line}" for check in checks)])
     if kind == "notfail":
-        assert report["status"] in ("pass", "inconclusive"), said
+        assert report.status in ("pass", "inconclusive"), said
         return
-    assert report["status"] == kind, said
+    assert report.status == kind, said
     if words:
-        assert any(status == kind and re.search(words, reason) for _, status, reason in report["checks"]), said
+        assert any(check.status == kind and re.search(words, f"{check.reason} {check.line}") for check in checks), said

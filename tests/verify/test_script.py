@@ -94,6 +94,7 @@ def reasons(report: VerifyReport) -> str:
     return "\n".join([report.problem, *(f"{c.status} {c.name}: {c.reason}" for v in report.verdicts for c in v.checks)])
 
 
+@pytest.mark.cold
 def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     """A loop of 100 steps is ended after 20, its memory emulated, its losses real."""
     report = verify(tmp_path, LOOP, "auto")
@@ -105,6 +106,7 @@ def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     assert "ended after 20 optimizer steps" in report.runs[0].notes[0]
 
 
+@pytest.mark.cold
 def test_trainer_is_shortened_and_says_how(tmp_path: Path) -> None:
     """Trainer with its arguments: few steps, an evaluation, nothing saved, each change listed,
     the device as on a Mac."""
@@ -200,19 +202,20 @@ def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:
         ("open('/etc/issue')", "--allow-read /etc/issue allows it"),
         ("import subprocess\nsubprocess.run(['pip', 'install', 'x'])", "does not run 'pip install x'"),
         ("def broken(:", "does not parse"),
-        ("while True: pass", "12 seconds"),
+        ("while True: pass", "4 seconds"),
         ("import os\nos._exit(3)", "os._exit(3), after no optimizer steps"),
     ],
 )
 def test_code_that_cannot_be_run_is_explained(tmp_path: Path, code: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says why nothing was run."""
     monkeypatch.setenv("OF_THE_USER", "1")
-    report = verify(tmp_path, code, seconds=12 if code.startswith("while") else 120)
+    report = verify(tmp_path, code, seconds=4 if code.startswith("while") else 120)
 
     assert report.status == "not run", reasons(report)
     assert said in report.problem
 
 
+@pytest.mark.cold
 def test_modules_beside_a_script_are_not_run_before_it_is_confined(tmp_path: Path) -> None:
     """A folder may hold files with the names of modules that mpslint or Python load first."""
     marker = Path.home() / ".mpslint-test-marker"

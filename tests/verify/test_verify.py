@@ -80,6 +80,7 @@ def test_a_run_that_died_beside_another_is_done_alone(monkeypatch: pytest.Monkey
     assert {"as written", "as rewritten"} <= set(alone)
 
 
+@pytest.mark.cold
 def test_one_process_does_several_jobs() -> None:
     """Each gets its own answer, also where another one fails."""
     pytest.importorskip("transformers")

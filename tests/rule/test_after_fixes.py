@@ -1,0 +1,93 @@
+"""What goes wrong only once something else is fixed is said beside it, as a note, and fixes are judged by what goes wrong now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mpslint.cli.check import command
+from mpslint.core.finding import Safety, Severity
+from mpslint.engine import check
+from mpslint.rewrite.apply import fix
+from mpslint.rule.loading import load_rules
+from mpslint.source.reader import read
+from mpslint.target.target import default_target
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+LOOP = "for x in loader:\n    x = x.to(device, non_blocking=True)\n    model(x).sum().backward()\n"
+RULES = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS803"))
+
+
+def said(text: str) -> list[tuple[str, Severity, str]]:
+    """Return the rule, the severity and what it awaits of each finding in a script."""
+    return [(one.rule, one.severity, one.awaits) for one in check(read("train.py", text.encode()), default_target(), RULES).findings]
+
+
+CHOICES = [
+    CHOICE,
+    'device = "cuda" if torch.cuda.is_available() else "cpu"\n',
+    'if torch.cuda.is_available():\n    device = "cuda"\nelse:\n    device = "cpu"\n',
+    'device = torch.device("cpu")\nif torch.cuda.is_available():\n    device = torch.device("cuda:0")\n',
+    'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()\n',
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_note_says_what_the_gpu_brings(choice: str) -> None:
+    """However the device is chosen: the copy goes wrong on MPS only, which the fix of the choice selects."""
+    assert said(f"import torch\n{choice}{LOOP}") == [("MPS503", Severity.WARNING, ""), ("MPS803", Severity.NOTE, "MPS503")]
+
+
+def test_the_note_names_what_comes_first_and_changes_nothing() -> None:
+    """Its fix would be wrong for the code as it is."""
+    note = check(read("train.py", f"import torch\n{CHOICE}{LOOP}".encode()), default_target(), RULES).findings[-1]
+
+    assert note.message.startswith('Once "mps" is selected (MPS503): The copy to MPS')
+    assert note.fix is not None
+    assert note.fix.safety is Safety.MANUAL
+    assert not note.fix.edits
+
+
+def test_what_is_selected_now_is_an_error_now() -> None:
+    """Nothing has to be fixed first, and it is said once."""
+    text = f'import torch\ndevice = "cuda" if torch.cuda.is_available() else "mps"\n{LOOP}'
+
+    assert said(text) == [("MPS803", Severity.ERROR, "")]
+
+
+def test_nothing_is_said_of_the_gpu_where_the_choice_is_not_asked_about() -> None:
+    """Without the rule that leads to them."""
+    only = tuple(rule for rule in RULES if rule.id == "MPS803")
+
+    assert not check(read("train.py", f"import torch\n{CHOICE}{LOOP}".encode()), default_target(), only).findings
+
+
+def test_a_fix_makes_both() -> None:
+    """The second one in the next round, when it is an error."""
+    fixed = fix(read("train.py", f"import torch\n{CHOICE}{LOOP}".encode()), default_target(), RULES)
+
+    assert [one.rule for one in fixed.applied] == ["MPS503", "MPS803"]
+    assert not fixed.before.findings[-1].awaits
+
+
+def found_in_loop(folder: Path) -> list[tuple[str, str, int]]:
+    """Return the rule, severity and line of what `mpslint check .` says of loop.py."""
+    ran = CliRunner().invoke(command, [".", "--isolated", "--no-cache", "--select", "MPS503,MPS803", "--output-format", "json"])
+    (loop,) = [one for one in json.loads(ran.output)["files"] if one["path"] == "loop.py"]
+    return [(one["rule"], one["severity"], one["place"]["line"]) for one in loop["findings"]]
+
+
+def test_the_choice_may_stand_in_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And where one run goes wrong now, that counts more than what a fix of another would bring."""
+    monkeypatch.chdir(tmp_path)
+    Path("loop.py").write_text(
+        "def train(model, loader, device):\n    for x in loader:\n        model(x.to(device, non_blocking=True)).sum().backward()\n"
+    )
+    Path("first.py").write_text(f"import torch\nfrom loop import train\n{CHOICE}train(model, loader, device)\n")
+    assert found_in_loop(tmp_path) == [("MPS803", "note", 3)]
+
+    Path("second.py").write_text('import torch\nfrom loop import train\ntrain(model, loader, "mps")\n')
+    assert found_in_loop(tmp_path) == [("MPS803", "error", 3)]
