@@ -216,20 +216,25 @@ def _after_fixes(
     shown: frozenset[int] | None = None,
 ) -> Iterator[Finding]:
     """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes."""
-    for rule in (rule for rule in able if rule.leads_to and any(one.rule == rule.id for one in found)):
-        matches = list(judge(rule, evidence))
-        instead = {node: value for match in matches for node, value in match.values.get("instead", {}).items()}
-        if not instead:
+    ids = {one.rule for one in found}
+    instead: dict[int, object] = {}
+    leading: list[Rule] = []
+    for rule in (rule for rule in able if rule.leads_to and rule.id in ids):
+        values = [match.values.get("instead", {}) for match in judge(rule, evidence)]
+        instead.update(item for value in values for item in value.items())
+        leading += [rule] if any(values) else []
+    if not instead:
+        return
+    after = again(instead)
+    known = {(one.rule, one.span) for one in found}
+    named = ", ".join(rule.id for rule in leading)
+    for finding in (one for other in able if not other.leads_to for one in _findings(other, after, shown)):
+        if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
             continue
-        after = again(instead)
-        known = {(one.rule, one.span) for one in found}
-        for finding in (one for other in able if other is not rule for one in _findings(other, after, shown)):
-            if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
-                continue
-            message = rule.leads_to.replace("{id}", rule.id).replace("{message}", finding.message)
-            fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
-            yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=rule.id)
-        after.facts.release()
+        message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
+        fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
+        yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)
+    after.facts.release()
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:
