@@ -16,7 +16,7 @@ from mpslint.settings.evidence import Evidence
 
 WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
 """Words of code that takes gradients on purpose."""
-GATE = Gate(words=(".eval(", ".train(False"))
+GATE = Gate(words=(".eval(",))
 
 
 _Switch = tuple[int, str, str]

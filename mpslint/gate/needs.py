@@ -8,6 +8,7 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -17,7 +18,7 @@ from mpslint.gate.gate import Word, as_words, derived_frameworks, derived_words,
 from mpslint.rule.check import gate_of
 from mpslint.rule.rule import Condition, Rule, matching_outcomes
 from mpslint.source.document import Document, Kind
-from mpslint.source.words import Words, from_parts, identifier_in, is_exact, parts_of
+from mpslint.source.words import OPEN, Words, from_parts, identifier_in, is_exact, parts_of
 from mpslint.target.target import Target
 
 
@@ -41,6 +42,8 @@ class Needs:
     """How many groups there are. The bits above theirs say for each whether one of its `exact` pieces may be found."""
     exact: tuple[tuple[int, tuple[str, ...]], ...]
     """The groups that quoted words and methods that are called are in, by their bits, with these."""
+    open: int
+    """The bits of those of them that no identifier has to stand for."""
     words: Words
     """The names and pieces of all groups, to be looked for at once."""
     answers: dict[str, int] = field(default_factory=dict)
@@ -54,13 +57,14 @@ class Needs:
         """Return the numbers of the rules that have all that they need in a Document."""
         found = cells = self.cells if document.cells or document.snippets else 0
         marked = self._marked(document.text)
-        found |= self._bits(document.identifiers) | marked
+        found |= self._bits(document.identifiers) | marked | self.open << self.groups
         if not self._able(found | found >> self.groups):
             return []  # what Python runs need not be set apart
         found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells | marked
-        may_be = found >> self.groups & ~found
+        may_be = (found >> self.groups | self.open) & ~found
+        wanted = functools.reduce(operator.or_, (bits for bits, _ in self._ways if bits & (found | may_be) == bits), 0) & may_be
         for bit, pieces in self.exact:
-            if may_be & bit and any(map(document.code_holds, pieces)):
+            if wanted & bit and any(map(document.code_holds, pieces)):
                 found |= bit
         return self._able(found)
 
@@ -132,6 +136,7 @@ def _needs(rules: tuple[Rule, ...], is_code: bool) -> Needs:
             known["cells"],
             known["groups"],
             known["exact"],
+            known["open"],
             from_parts(*known["words"]),
         )
     return derive(rules, is_code)
@@ -150,12 +155,16 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
     cells = sum(1 << number for group, number in numbers.items() if CELLS in group)
     bits_of: dict[Word, int] = {}
     exact: dict[int, list[str]] = {}
+    open_bits = 0
     for group, number in numbers.items():
         for word in sorted(group - {ANYWHERE, CELLS}):
             text, is_name = word
             may_be = not is_name and is_exact(text)
             if may_be:
                 exact.setdefault(1 << number, []).append(text)
+            if text[:1] == OPEN:
+                open_bits |= 1 << number
+                continue
             bits_of[word] = bits_of.get(word, 0) | 1 << (number + len(numbers) if may_be else number)
     names = {text: bits for (text, is_name), bits in bits_of.items() if is_name}
     pieces = [(identifier_in(text), text, bits) for (text, is_name), bits in bits_of.items() if not is_name]
@@ -168,6 +177,7 @@ def derive(rules: tuple[Rule, ...], is_code: bool) -> Needs:
         cells,
         len(numbers),
         tuple((bit, tuple(pieces)) for bit, pieces in exact.items()),
+        open_bits,
         as_words(bits_of),
     )
 
@@ -195,5 +205,6 @@ def _as_data(needs: Needs, rules: tuple[Rule, ...]) -> dict[str, Any]:
         "cells": needs.cells,
         "groups": needs.groups,
         "exact": needs.exact,
+        "open": needs.open,
         "words": parts_of(needs.words),
     }

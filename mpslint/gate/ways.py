@@ -16,12 +16,13 @@ from mpslint.program.platform import load_platform
 from mpslint.rule.check import gate_of
 from mpslint.rule.comparisons import compare_all, default_holds
 from mpslint.rule.rule import Condition, Rule
+from mpslint.settings.batches import OWN_ROLES, OWN_SETTINGS, makes_batches
 from mpslint.settings.derived import DERIVED_FROM, DERIVED_FROM_ROLES
 from mpslint.settings.dialect import CallPattern, Dialect
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.roles import load_roles
 from mpslint.settings.translate import DEVICE_TYPES
-from mpslint.source.words import IN_CELLS, RoleWords, is_exact, quoted
+from mpslint.source.words import IN_CELLS, RoleWords, found_by, is_exact, parameter, quoted
 
 Group = frozenset[Word]
 """Words of which one has to be there."""
@@ -40,9 +41,14 @@ def ways_of(rule: Rule, rules: Sequence[Rule] = (), is_code: bool = False) -> It
 
     `rules` are all that are asked; `is_code` says that the text is Python alone, without commands.
     """
-    reader = _ConditionReader(tuple(rules), is_code)
+    asked = {name for condition in rule.when for name in condition.names if condition.subject in ("setting", "product", "ratio")}
+    for role in ("", *OWN_ROLES) if asked.intersection(OWN_SETTINGS) else ("",):
+        yield from _ways_of(rule, _ConditionReader(tuple(rules), is_code, role))
+
+
+def _ways_of(rule: Rule, reader: _ConditionReader) -> Iterator[tuple[Group, ...]]:
     first, *rest = rule.when
-    groups = list(reader.of_condition(first))
+    groups = [*reader.of_condition(first), *(reader.of_own_batches() if reader.own else ())]
     runs = load_roles().runs
     if first.plan and {*runs.values(), "loop"}.issuperset(first.plan):
         roles = [role for role, kind in runs.items() if kind in first.plan]
@@ -60,6 +66,15 @@ class _ConditionReader:
 
     rules: tuple[Rule, ...]
     is_code: bool
+    own: str = ""
+    """The role of the calls by which a program makes its batches itself; '' for all other programs."""
+
+    def of_own_batches(self) -> Iterator[Group]:
+        """Yield what a program needs that makes its batches itself: what cuts them, and a model that they are for."""
+        yield frozenset(self.of_roles([self.own]))
+        methods = "|".join(method for pattern in _patterns() if pattern.role == self.own for method in pattern.methods)
+        yield frozenset([(found_by(rf"\.(?:{methods})\s*{OWN_ROLES[self.own]}" if methods else OWN_ROLES[self.own]), False)])
+        yield frozenset([(found_by(makes_batches()), False)])
 
     def of_condition(self, condition: Condition) -> Iterator[Group]:
         """Yield the groups that one condition needs."""
@@ -68,7 +83,9 @@ class _ConditionReader:
             yield from self._of_setting(condition)
         elif subject in ("product", "ratio"):
             for name in names:
-                yield frozenset(word for called, _ in self._spellings(name, None) for word in called)
+                spellings = list(self._spellings(name, None))
+                yield frozenset(word for called, _ in spellings for word in called)
+                yield frozenset(word for _, written in spellings for word in written)
         elif subject in ("call", "handler"):
             yield frozenset(map(word_of, names))
             yield from _of_arguments(condition)
@@ -132,7 +149,7 @@ class _ConditionReader:
         """Yield the words of what names a device: a string of a program, a command, a call that is for one device, an answer."""
         kinds = tuple(kinds)
         yield from pieces_of(map(quoted, kinds) if self.is_code else kinds)
-        yield from ((name, True) for name, value in load_platform().premises.items() if value in kinds)
+        yield from pieces_of(parameter(name) for name, value in load_platform().premises.items() if value in kinds)
         for pattern in _patterns():
             if any(name in pattern.sets and holds(pattern.sets[name]) for name in settings):
                 yield from pieces_of(f".{method}(" for method in pattern.methods)
@@ -187,8 +204,10 @@ class _ConditionReader:
     def _spellings(self, name: str, condition: Condition | None) -> Iterator[tuple[Group, Group]]:
         """Yield for everything that can say a setting as asked (None: in any way) the words of what says it, and of its argument."""
         for base in DERIVED_FROM.get(name, ()):
-            yield from ((called, called) for called, _ in self._spellings(base, None))
+            yield from self._spellings(base, None)
         for role in DERIVED_FROM_ROLES.get(name, ()):
+            if role in OWN_ROLES and role != self.own:
+                continue
             words = frozenset(self.of_roles([role]))
             yield words, words
         roles = condition.roles if condition is not None else ()

@@ -12,6 +12,8 @@ from mpslint.core.record import record
 from mpslint.source.document import Cell, Document, Unread
 
 PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+_NOT_NEWER = "Missing parentheses in call"
+"""How Python's message about a program begins that is written for Python 2: no newer syntax makes it right."""
 _PROMPT = re.compile(r"^([ \t]*)(>>>|\.\.\.)(?= |$)", re.MULTILINE)
 
 
@@ -36,12 +38,17 @@ def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed
             body = ast.parse("\n" * lines_above + text).body
         except PARSER_ERRORS as error:
             if not document.cells:
-                newer = _in_newer_syntax(text, lines_above) if isinstance(error, SyntaxError) else None
+                newer = _in_newer_syntax(text, lines_above) if _may_be_newer(error) else None
                 return Parsed([], (_unread(document, Span(0, len(text)), error),)) if newer is None else Parsed(newer)
         else:
             if not document.cells or not _crosses_cells(document, body):
                 return Parsed(body)
         return _parse_cells(document, text)
+
+
+def _may_be_newer(error: BaseException) -> bool:
+    """Return whether a newer Python may parse what this one does not: loading LibCST to ask it takes as long as checking thirty files."""
+    return isinstance(error, SyntaxError) and not isinstance(error, IndentationError) and not error.msg.startswith(_NOT_NEWER)
 
 
 def _in_newer_syntax(text: str, lines_above: int) -> list[ast.stmt] | None:
@@ -126,7 +133,7 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
             if isinstance(wrapper, ast.If):
                 return [ast.increment_lineno(statement, len(above) - 1) for statement in wrapper.body]
     assert failure is not None
-    newer = _in_newer_syntax(mask_cell(source, automagic=True).python, len(above)) if isinstance(failure, SyntaxError) else None
+    newer = _in_newer_syntax(mask_cell(source, automagic=True).python, len(above)) if _may_be_newer(failure) else None
     return _unread(document, cell.span, failure) if newer is None else newer
 
 

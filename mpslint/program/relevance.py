@@ -29,10 +29,13 @@ class Relevance:
 
     @functools.cached_property
     def _places(self) -> list[int]:
-        """Where an identifier that matters stands in the Document, in order."""
-        words = self.words.among(self.document.code_identifiers) if self.words is not None else ()
-        code = self.document.code
-        return sorted(at for word in words for at in places_of(word, code))
+        """Where an identifier that matters stands in the Document, in order: of the files of a run, each is searched once for all runs."""
+        words = self.words
+        if words is None:
+            return []
+        if not self.document.parts:
+            return _places_in(self.document, words)
+        return [part.span.start + at for part in self.document.parts for at in _places_in(part.document, words)]
 
     def of(self, function: Function) -> bool:
         """Return whether a function's text holds a word that matters, or a name that stands for one."""
@@ -78,3 +81,12 @@ class Relevance:
         first: int = node.lineno  # type: ignore[attr-defined]
         last: int = node.end_lineno or first  # type: ignore[attr-defined]
         return starts[first - 1], starts[last] if last < len(starts) else len(self.document.code)
+
+
+def _places_in(document: Document, words: Words) -> list[int]:
+    """Return where an identifier that matters stands in one file, in order."""
+    key = "places", words
+    if key not in document.memo:
+        document.memo[key] = sorted(at for word in words.among(document.code_identifiers) for at in places_of(word, document.code))
+    found: list[int] = document.memo[key]
+    return found

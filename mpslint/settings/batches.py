@@ -21,6 +21,23 @@ if TYPE_CHECKING:
 
 SHORTEST = 16
 """Rows of fewer elements than these are no text."""
+OWN_ROLES = {
+    "batch_shape": r"\((?:(?!\s*-)[^,()]+,(?!\s*-)[^,()]+,?\s*\)|[^()]*\()",
+    "row_choice": r":[^\n]*\+[^\n]*\]",
+}
+"""Calls with which a program makes its batches itself, and what stands where one does: two sizes, rows cut out of a long text."""
+OWN_SETTINGS = ("batch.train", "length.bound", "length.reached")
+"""What such batches say."""
+
+
+def attending() -> str:
+    """Return the pattern of the names of models with attention."""
+    return str(platform_data("batches")["attends"])
+
+
+def makes_batches() -> str:
+    """Return the pattern of a call of a model with attention."""
+    return rf"(?i:{attending()})\w*\s*\("
 
 
 def of_loader(part: Matched) -> Iterator[Setting]:
@@ -64,7 +81,7 @@ def of_program(facts: Facts, matched: Sequence[Matched]) -> tuple[Setting, ...]:
 
     It makes two tensors of one shape, the tokens and the same shifted by one: `x.view(B, T)`, or rows that are cut from a long text.
     """
-    shaping = [part for part in matched if part.pattern.role in ("batch_shape", "row_choice")]
+    shaping = [part for part in matched if part.pattern.role in OWN_ROLES]
     if not shaping or not _attends(facts):
         return ()
     shapes = [(call, shape) for call in facts.calls if (shape := _shape(call, facts, shaping)) is not None]
@@ -73,16 +90,13 @@ def of_program(facts: Facts, matched: Sequence[Matched]) -> tuple[Setting, ...]:
     for call, shape in shapes:
         twins = [other for other, same in shapes if other.node is not call.node and same == shape and _home(other) is _home(call)]
         if twins and id(call.result) in given and shape[1] >= SHORTEST:
-            return tuple(
-                _said(name, size, call)
-                for name, size in zip(("batch.train", "length.bound", "length.reached"), (*shape, shape[1]), strict=True)
-            )
+            return tuple(_said(name, size, call) for name, size in zip(OWN_SETTINGS, (*shape, shape[1]), strict=True))
     return ()
 
 
 def _attends(facts: Facts) -> bool:
     """Return whether the program makes something that is named like a model with attention."""
-    names = re.compile(platform_data("batches")["attends"], re.IGNORECASE)
+    names = re.compile(attending(), re.IGNORECASE)
     written = (call.node.func for call in facts.calls)
     return any(
         names.search(one.attr if isinstance(one, ast.Attribute) else one.id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import field
@@ -18,6 +20,8 @@ _NOT_COMPARED = re.compile(r"(?![\w:]*[\"']\s*(?:[=!]=|(?:not )?in\b))")
 _MEMBER = re.compile(r"[\s\\]*\.[\s\\]*(\w+)")
 _CALLED = re.compile(r"[\s\\]*\(")
 _IMPORTED = re.compile(r"[\w\s,(\\]*")
+_HEADER = re.compile(r"\bdef\s+\w+\s*(?:\[[^\n]*?\]\s*)?\(")
+_ROUND = re.compile(r"[()]")
 _NEAR = 40
 """Characters before a word in which its quote is looked for."""
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() or chr(byte) == "_" else 32 for byte in range(256))
@@ -27,6 +31,8 @@ MOST_ASKED = 200_000
 """Identifiers to remember at most, in one process that checks very many files."""
 
 
+OPEN = "/"
+"""Begins a pattern among exact pieces: it may stand in a text whatever identifiers that has."""
 IN_CELLS = "\0cells"
 """Stands for the cells and commands of a notebook among words."""
 
@@ -119,9 +125,19 @@ def quoted(word: str) -> str:
     return f'"{word}'
 
 
+def parameter(word: str) -> str:
+    """Return the piece of text that stands for a parameter of a function which nothing but a call gives a value."""
+    return f"({word}"
+
+
+def found_by(pattern: str) -> str:
+    """Return the piece of text that stands for whatever a regular expression finds."""
+    return OPEN + pattern
+
+
 def is_exact(piece: str) -> bool:
-    """Return whether a piece is a quoted word, or a method that is called (`.eval(`): `stands_in` tells whether it is there."""
-    return piece[:1] == '"' or _METHOD.fullmatch(piece) is not None
+    """Return whether `stands_in` tells if a piece is there: a quoted word, a parameter, a method that is called (`.eval(`), a pattern."""
+    return piece[:1] in ('"', "(", OPEN) or _METHOD.fullmatch(piece) is not None
 
 
 def stands_in(text: str, piece: str) -> bool:
@@ -130,6 +146,10 @@ def stands_in(text: str, piece: str) -> bool:
     A quoted word counts after a few others too (`"cpu,cuda"`), but not where something is only compared with it (`kind == "cuda"`,
     `kind in ("cuda", "mps")`).
     """
+    if piece[:1] == OPEN:
+        return re.search(piece[1:], text) is not None
+    if piece[:1] == "(":
+        return any(_takes(header, piece[1:]) for header in _headers(text))
     method = _METHOD.fullmatch(piece)
     word = method.group(1) if method is not None else piece[1:]
     before, after = (_DOT, _CALL) if method is not None else (_QUOTE, _NOT_COMPARED)
@@ -142,6 +162,35 @@ def stands_in(text: str, piece: str) -> bool:
                 return True
         at = text.find(word, end)
     return False
+
+
+@functools.lru_cache(maxsize=1)
+def _headers(text: str) -> tuple[str, ...]:
+    """Return the parameters of each function of a program, as they are written; for a lambda, the rest of its line."""
+    found = [text[at.end() : _closing(text, at.end())] for at in _HEADER.finditer(text)]
+    return (*found, *re.findall(r"\blambda\b([^\n]*)", text))
+
+
+def _closing(text: str, start: int) -> int:
+    """Return where the bracket is closed that was opened before a place."""
+    depth = 1
+    for bracket in _ROUND.finditer(text, start):
+        depth += 1 if bracket.group() == "(" else -1
+        if not depth:
+            return bracket.start()
+    return len(text)
+
+
+def _takes(header: str, word: str) -> bool:
+    """Return whether a parameter of a function has a name, and no default unless it is given by name only; yes where that isn't plain."""
+    if word not in header:
+        return False
+    try:
+        given = ast.parse(f"def f({header}): pass").body[0].args  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    names = [one.arg for one in (*given.posonlyargs, *given.args)]
+    return word in (*names[: len(names) - len(given.defaults)], *(one.arg for one in given.kwonlyargs))
 
 
 def may_name(code: str, names: Iterable[str]) -> bool:

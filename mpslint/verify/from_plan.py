@@ -96,11 +96,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         source.assume(said)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
-    steps = source.known("training.steps", int)
-    epochs = 0.0 if steps and steps > 0 else float(source.known("training.epochs", (int, float)) or 0)
-    if not steps or steps <= 0:
-        steps = int(assumptions["steps"])
-        source.assume(f"how many optimizer steps the run takes is not known before its data is: {steps}", unless_read=epochs > 0)
+    steps, epochs = _duration(source, int(assumptions["steps"]))
     spec = RunSpec(
         model=model,
         task=task,
@@ -130,7 +126,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         has_tiled_head=task == "preference" and _makes_tiles(source),
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
-        steps=int(steps),
+        steps=steps,
         epochs=epochs,
         high_watermark=source.known("environment.high_watermark", (int, float)),
         has_fallback=str(source.known("environment.fallback")) == "1",
@@ -138,6 +134,16 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         seed=int(source.known("training.seed", int) or 0),
     )
     return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
+
+
+def _duration(source: _Source, assumed: int) -> tuple[int, float]:
+    """Return how many optimizer steps the run takes, and its epochs where these decide."""
+    steps = source.known("training.steps", int)
+    if steps and steps > 0:
+        return int(steps), 0.0
+    epochs = float(source.known("training.epochs", (int, float)) or 0)
+    source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
+    return assumed, epochs
 
 
 def _refuse(source: _Source) -> None:

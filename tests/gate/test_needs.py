@@ -76,6 +76,40 @@ def test_a_part_of_a_module_counts_where_the_module_may_be_meant(rule: str, line
     assert (rule in asked("\n".join([*lines, ""]))) is is_asked
 
 
+@pytest.mark.parametrize(
+    ("function", "is_asked"),
+    [
+        ("def place(x, device):", True),
+        ("def place(x, *, device='cpu'):", True),
+        ("def place(x=f((1, (2,))), *rest, device: str):", True),
+        ("async def place[T](\n    x: T,  # what (is moved\n    /,\n    device,\n):", True),
+        ("place = lambda x, device: x.to(device); compiled = lambda x:", True),
+        ("def place(x, device='cpu'):", False),
+        ("def place(x, y=None): x.to(x.device); f(device=y)\n\n\ndef other(x):", False),
+    ],
+)
+def test_a_parameter_is_taken_for_the_gpu_only_where_nothing_gives_it_a_value(function: str, is_asked: bool) -> None:
+    """`x.device` names no device, and neither does an argument of that name."""
+    assert ("MPS521" in asked(f"import torch\n\n\n{function}\n    torch.compile(x)\n")) is is_asked
+
+
+@pytest.mark.parametrize(
+    ("batch", "is_asked"),
+    [
+        ("x = GPT()(tokens.view(B, T))", True),
+        ("x = GPT()(tokens.reshape(int(B), T))", True),
+        ("rows = torch.randint(len(data) - T, (B,))\nx = GPT()(torch.stack([data[i : i + T] for i in rows]))", True),
+        ("x = Net()(tokens.view(B, T))", False),
+        ("x = GPT()(tokens.view(B, -1))", False),
+        ("x = GPT()(tokens.view(B, T, 8))", False),
+        ("rows = torch.randint(len(data), (B,))\nx = GPT()(data[rows])", False),
+    ],
+)
+def test_batches_that_a_program_makes_itself_are_known_by_their_shape_and_model(batch: str, is_asked: bool) -> None:
+    """Nearly every model reshapes something; tokens are two numbers, or cut out of a long text, and go into a model with attention."""
+    assert ("MPS201" in asked(f"import torch\n\n\nB, T = 64, 1024\n{batch}.backward()\n")) is is_asked
+
+
 @pytest.mark.parametrize("name", ["train.py", "train.sh"])
 def test_words_of_commands_count_only_where_there_are_commands(name: str) -> None:
     """A launcher that a Python file talks of launches nothing."""

@@ -70,3 +70,13 @@ def test_a_text_that_would_take_gigabytes_is_not_read() -> None:
     newer = "type Pair = int\n"
     assert in_older_syntax(newer) is not None
     assert in_older_syntax(newer + "#" * 100 + ("\n" + "#" * 100) * (LARGEST // 100)) is None
+
+
+@pytest.mark.parametrize("text", ["print 'an epoch'\n", "if x:\npass\n", "  x = 1\n"])
+def test_what_no_newer_python_parses_is_not_read_again(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script for Python 2 is told as unread without LibCST, which takes long to load."""
+    asked: list[str] = []
+    monkeypatch.setattr("mpslint.program.newer_syntax.in_older_syntax", asked.append)
+
+    assert check(text + AFTER).unread
+    assert asked == []
