@@ -160,10 +160,10 @@ def points() -> list[Point]:
         of(whisper, "speech_seq2seq", (2, 3000, 64), True),
         of(wave, "ctc", (1, 32000, 20)),
         Point("LSTM of two layers, 16 x 64", module=Tagger, inputs=(16, 64), is_small=True),
-        Point("RNN of two layers, 16 x 64", module=partial(Tagger, "RNN"), inputs=(16, 64), is_small=True),
-        Point("GRU of two layers, 16 x 64", module=partial(Tagger, "GRU"), inputs=(16, 64), is_small=True),
-        Point("bidirectional GRU with attention, 16 x 64", module=partial(Tagger, "GRU", True), inputs=(16, 64), is_small=True),
-        Point("bidirectional LSTM with attention, 16 x 64", module=partial(Tagger, "LSTM", True), inputs=(16, 64), is_small=True),
+        Point("RNN of two layers, 8 x 32", module=partial(Tagger, "RNN"), inputs=(8, 32), is_small=True),
+        Point("GRU of two layers, 8 x 32", module=partial(Tagger, "GRU"), inputs=(8, 32), is_small=True),
+        Point("bidirectional GRU with attention, 8 x 32", module=partial(Tagger, "GRU", True), inputs=(8, 32), is_small=True),
+        Point("bidirectional LSTM with attention, 8 x 32", module=partial(Tagger, "LSTM", True), inputs=(8, 32), is_small=True),
         Point("convolutions with BatchNorm, 16 x 3 x 64 x 64", module=Net, inputs=(16, 3, 64, 64), is_small=True),
     ]
 

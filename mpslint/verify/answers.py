@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.verify.plan_source import PlanSource
-from mpslint.verify.spec import Lengths, Task
+from mpslint.verify.spec import Lengths, RunSpec
 
 
 def completed(source: PlanSource) -> Lengths:
@@ -15,22 +17,25 @@ def completed(source: PlanSource) -> Lengths:
     return Lengths(limit)
 
 
-def has_reference(source: PlanSource, task: Task) -> bool:
-    """Return whether the trainer keeps a model to compare with."""
-    if task == "policy":
-        return bool(source.known("generation.kl", (int, float)))
-    return task == "preference" and source.known("preference.precomputed") is not True
+def with_answers(source: PlanSource, spec: RunSpec) -> RunSpec:
+    """Return a run with what its trainer does about answers; as it is where it has none."""
+    if spec.task == "policy":
+        source.assume("the reward functions are not emulated: they run on the CPU, or their memory is missing here")
+        batches = source.known("generation.batches", int) or spec.accumulation
+        return replace(
+            spec,
+            has_reference=bool(source.known("generation.kl", (int, float))),
+            has_tiled_head=_makes_tiles(source),
+            group_size=source.known("generation.group_size", int) or 1,
+            generated=source.known("generation.batch", int) or spec.train_batch * batches,
+        )
+    if spec.task == "preference":
+        compares = source.known("preference.precomputed") is not True
+        return replace(spec, has_reference=compares, has_tiled_head=_makes_tiles(source))
+    return spec
 
 
-def generated(source: PlanSource) -> int:
-    """Return how many completions are generated together."""
-    source.assume("the reward functions are not emulated: they run on the CPU, or their memory is missing here")
-    batch = source.count("batch.train", int(platform_data("assumptions")["batch"]))
-    batches = source.known("generation.batches", int) or source.count("batch.accumulation", 1)
-    return source.known("generation.batch", int) or batch * batches
-
-
-def makes_tiles(source: PlanSource) -> bool:
+def _makes_tiles(source: PlanSource) -> bool:
     """Return whether the trainer's version makes logits a tile at a time."""
     since = parse_version(str(platform_data("assumptions")["tiled_head_since"]))
     version = source.evidence.target.versions.get("trl")

@@ -15,7 +15,7 @@ from mpslint.facts.values import Call, Items, Known
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
-from mpslint.verify.answers import completed, generated, has_reference, makes_tiles
+from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.plan_source import PlanSource
@@ -85,10 +85,6 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
         lora_targets=_lora_targets(source),
         frozen=_frozen(source),
-        has_reference=has_reference(source, task),
-        has_tiled_head=task in ("preference", "policy") and makes_tiles(source),
-        group_size=(source.known("generation.group_size", int) or 1) if task == "policy" else 1,
-        generated=generated(source) if task == "policy" else 0,
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
         steps=steps,
@@ -98,6 +94,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
+    spec = with_answers(source, spec)
     return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
 
 

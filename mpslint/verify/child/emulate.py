@@ -31,7 +31,8 @@ MOST_STEPS = 3000
 GENERATES_EVERY = 100
 """A run that generates before it trains does so in its first step here, then in each one so many later."""
 SECONDS_MORE = 40.0
-"""How many steps, and for how long, a run is played on when its graphs may fill the memory before its end."""
+"""How many steps, and for how much processor time (alike on a busy machine), a run is played on when its graphs may fill the memory
+before its end."""
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class EmulatedRun:
             planned = self._planned(first, later, records)
         if self._may_run_out(planned, largest, first) and len(order) > steps:
             more = self._play(order, first, later, optimizer, len(order), progress, len(records))
-            self._until_exhausted(more, records, time.perf_counter() + SECONDS_MORE)
+            self._until_exhausted(more, records, time.process_time() + SECONDS_MORE)
         seconds = time.perf_counter() - start
         return self._result(records, largest, planned, first, seconds)
 
@@ -154,7 +155,7 @@ class EmulatedRun:
         try:
             for record in play:
                 records.append(record)
-                if time.perf_counter() > deadline:
+                if time.process_time() > deadline:
                     return
         except OutOfMemoryError as error:
             self.failure = str(error)
