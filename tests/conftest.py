@@ -1,4 +1,5 @@
-"""What holds for all tests: they may run inside GitHub Actions, where mpslint writes annotations; the user's cache is not theirs."""
+"""What holds for all tests: they may run inside GitHub Actions, where mpslint writes annotations; the user's cache is not theirs;
+torch gets one thread in each process, as in a child of verify, for there is a process for each core."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import tempfile
 from hypothesis import HealthCheck, settings
 
 os.environ.pop("GITHUB_ACTIONS", None)
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 _CACHES = tempfile.TemporaryDirectory(prefix="mpslint-tests-", ignore_cleanup_errors=True)
 os.environ["MPSLINT_CACHE_DIR"] = _CACHES.name
 
