@@ -184,6 +184,12 @@ class Class:
         inherited = [name for base in self.bases if depth and isinstance(base, Class) for name in base.all_fields(depth - 1)]
         return tuple(dict.fromkeys([*inherited, *self.fields]))
 
+    def all_aliases(self, depth: int = DEEPEST_CLASS) -> dict[str, str]:
+        """The names of fields, those of its bases in the file included, by the other name under which they are given."""
+        above = [base for base in self.bases if depth and isinstance(base, Class)]
+        inherited = {alias: name for base in above for alias, name in base.all_aliases(depth - 1).items()}
+        return {**inherited, **self.aliases}
+
     def nested_class(self, name: str, depth: int = DEEPEST_CLASS) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""
         own = self.nested.get(name)
