@@ -332,6 +332,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "check": _checks,
     "role": _nowhere,
     "trains": _nowhere,
+    "chooses_device": _nowhere,
     "mentions": _nowhere,
     "chip": _nowhere,
     "versions": _nowhere,
@@ -352,6 +353,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "chooses_device":
+        return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
