@@ -20,10 +20,11 @@ ROOT = Path(__file__).parents[1]
 GOOD = "import torch\n" + BAD.replace("True", "torch.cuda.is_available()")
 ODD = "größe, b (1).py"
 READ = ["a.py", "a.pyw", "d/a.ipynb", "a.yaml", "a.yml", "a.sh", "a.bash", "d e/a.zsh", "é.env", ".env", "d/.env", ".env.local"]
-READ += ["Dockerfile", "d/Dockerfile.gpu", "train.dockerfile", "Containerfile"]
+READ += ["Dockerfile", "d/Dockerfile.gpu", "train.dockerfile", "Containerfile", "Makefile", "d/GNUmakefile", "train.mk"]
 UNREAD = [
     "a.txt",
     "README.md",
+    "Makefile.am",
     "py",
     "a.pyc",
     "setup.cfg",
@@ -32,7 +33,6 @@ UNREAD = [
     "env",
     "yaml",
     "a.environment",
-    "Makefile",
     "docker",
     "dockerfiles/a.txt",
 ]

@@ -167,7 +167,9 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
     use = _shown(evidence, call, argument)
     place = evidence.span_of(argument.keyword or argument.node) if argument.node is not None else span
     related = () if place in span or span in place else (Related(place, f"{use} is given it here"),)
-    return Match(span, {"value": value, "use": use, "raises": raises}, call=call, context=call.context, related=related, node=node)
+    instead = {id(node): "mps"} if isinstance(node, ast.Constant) else {}
+    values = {"value": value, "use": use, "raises": raises, "instead": instead}
+    return Match(span, values, call=call, context=call.context, related=related, node=node)
 
 
 def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:

@@ -31,6 +31,7 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
       mpslint plan train.py --written
       mpslint plan train.py --format json --transformers 4.40
       mpslint plan launch.sh
+      mpslint plan Makefile
       mpslint plan train.py -- --batch_size 4
       mpslint plan train.ipynb --estimate
       mpslint plan train.ipynb --estimate --chip "M4 Pro"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 
 from mpslint.config.variables import variable, variables_of
+from mpslint.config.yaml_source import read_yaml_source
+from mpslint.core.finding import Span
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.facts.facts import EnvironmentWrite
 
@@ -50,6 +52,35 @@ def _workflow(text: str, root: ConfigMapping, jobs: ConfigMapping) -> Iterator[C
             found = step.mapping("env") if isinstance(step, ConfigMapping) else None
             if found is not None:
                 yield found
+
+
+def workflow_steps(text: str) -> Iterator[tuple[Span, str]]:
+    """Yield where the text of each `run:` of a workflow lies that a Mac runs, and the folder that it is run in, if it says one."""
+    if not ("jobs:" in text and _MAC.search(text)):
+        return
+    for root in read_yaml_source(text).mappings:
+        jobs = root.mapping("jobs")
+        for job in _mappings(jobs) if jobs is not None else ():
+            steps = job.get("steps") if _MAC.search(text, job.span.start, job.span.end) else None
+            for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
+                run = step.get("run") if isinstance(step, ConfigMapping) else None
+                if run is not None and isinstance(run.node, ConfigScalar):
+                    yield _body(text, run.node), _folder(text, step)
+
+
+def _body(text: str, node: ConfigScalar) -> Span:
+    """Return where the text of a scalar lies, without its quotes or the sign of a block."""
+    span = node.span
+    if text[span.start : span.start + 1] in ("|", ">"):
+        line_end = text.find("\n", span.start, span.end)
+        return Span(line_end + 1 if line_end >= 0 else span.end, span.end)
+    is_quoted = text[span.start : span.start + 1] in ("'", '"')
+    return Span(span.start + is_quoted, span.end - is_quoted)
+
+
+def _folder(text: str, step: ConfigNode) -> str:
+    entry = step.get("working-directory") if isinstance(step, ConfigMapping) else None
+    return text[entry.node.span.start : entry.node.span.end].strip("\"'") if entry is not None else ""
 
 
 def _listed(text: str, node: ConfigNode) -> Iterator[EnvironmentWrite]:

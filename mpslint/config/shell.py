@@ -51,12 +51,32 @@ def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[
     `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
     `names` are variables that it takes from Python.
     """
-    reader = _ShellReader(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
-    for words in reader.shell.commands():
-        reader.read(reader.shell.follow(words))
+    facts = follow(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
     if _CLUSTER.search(text):
-        reader.facts.commands.clear()
+        facts.commands.clear()
+    return facts
+
+
+def follow(shell: Shell, style: str = "shell") -> ShellFacts:
+    """Return what a shell text does, with the variables that it has before."""
+    reader = _ShellReader(shell, style)
+    for words in shell.commands():
+        reader.read(shell.follow(words))
     return reader.facts
+
+
+def command_of(words: Sequence[Word], shell: Shell) -> Command | None:
+    """Return the command of words that are one each, as a list in another language gives them; None for no words."""
+    return _command(_unwrapped(list(words)), shell) if words else None
+
+
+def of_one_line(found: ShellFacts) -> ShellFacts:
+    """Return what a shell does that ends with its line: variables that no later command of the line has are lost."""
+    kept = ShellFacts(commands=found.commands)
+    for write in found.environment:
+        is_used = any(command.span.start > write.start for command in found.commands)
+        kept.environment.append(write if is_used or write.style == "inline" else dataclasses.replace(write, style="lost"))
+    return kept
 
 
 def read_dotenv(text: str) -> ShellFacts:
@@ -95,11 +115,9 @@ def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mappin
         if snippet.kind is SnippetKind.ENV:
             facts.environment += read_magic(snippet.text, snippet.span.start).environment
         elif snippet.kind is SnippetKind.SHELL:
-            found = read_shell(snippet.text, snippet.span.start, names=names(snippet))
+            found = of_one_line(read_shell(snippet.text, snippet.span.start, names=names(snippet)))
             facts.commands += found.commands
-            for write in found.environment:
-                is_used = any(command.span.start > write.start for command in found.commands)
-                facts.environment.append(write if is_used or write.style == "inline" else dataclasses.replace(write, style="lost"))
+            facts.environment += found.environment
     return facts
 
 

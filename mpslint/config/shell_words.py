@@ -255,6 +255,13 @@ class Shell:
             span, words = None, ()
         return Variable(text, words if len(words) != 1 or text is None else (), weak, span)
 
+    def unquoted(self, raw: str, start: int, is_weak: bool) -> Variable:
+        """Return the variable that a text without quotes around it makes, which begins at an index of the whole text."""
+        text, weak = self.value(raw)
+        words = tuple(self._split(raw, self.offset + start))
+        span = Span(self.offset + start, self.offset + start + len(raw)) if text == raw else None
+        return Variable(text, words, weak or is_weak, span)
+
     def _split(self, inner: str, start: int) -> Iterator[Word]:
         """Yield the words inside the text of a variable, each at its place there."""
         position = 0

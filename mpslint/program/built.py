@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping as TypingMapping
+from collections.abc import Sequence
+from typing import Any
 
-from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Mapping, Symbol, Value, origin_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Class, Function, Instance, Items, Known, Mapping, Symbol, Value, origin_of, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.composed import entries_of, named_by, on_top
@@ -15,21 +18,24 @@ from mpslint.program.started import named
 CLASS, ARGUMENTS, FILES = "class_path", "init_args", ("config", "c")
 
 
-def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call, own: Instance | None = None) -> Value:
     """Follow the calls that a library makes for the sections of its configuration; return the object that made them.
 
-    What each section makes is a name of outside, or the parameter (`model_class`) that says it.
+    What each section makes is a name of outside, or the parameter (`model_class`) that says it. `own` is an object of a class of the
+    program's own, which may set defaults and link options.
     """
     words = m.project.words() if m.project is not None else None
-    sections, is_whole = _sections(m) if words is not None else ({}, False)
+    sections, is_whole = _sections(m, m.platform.builder_hooks[name]["commands"]) if words is not None else ({}, False)
+    defaults, links = _hooked(m, m.platform.builder_hooks[name], own) if own is not None else ({}, [])
+    sections = _linked(on_top(defaults, sections), links)
     result = m.made(Instance(name))
     classes = [made for made in m.platform.builders[name].values() if "." not in made]
     for section, made in m.platform.builders[name].items():
         below = entries_of(sections.get(section, Instance(OBJECT))) or {}
         if "." in made:
             target: Value = Symbol(made)
-            defaults = arguments.keywords.get(f"{section}_defaults")
-            below = on_top(entries_of(defaults.value) or {} if defaults is not None else {}, below)
+            given_defaults = arguments.keywords.get(f"{section}_defaults")
+            below = on_top(entries_of(given_defaults.value) or {} if given_defaults is not None else {}, below)
         else:
             target = arguments.get(classes.index(made), made) or UNKNOWN
         path, inner = below.get(CLASS), below.get(ARGUMENTS)
@@ -45,22 +51,77 @@ def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Val
     return result
 
 
-def _sections(m: Walker) -> tuple[dict[str, Value], bool]:
+def _hooked(m: Walker, words: TypingMapping[str, Any], own: Instance) -> tuple[dict[str, Value], list[tuple[str, str, bool]]]:
+    """Return the defaults that a class of the program's own sets, and the options that it links: from, to, and whether as they are."""
+    hook = own.cls.lookup(words["method"]) if own.cls is not None else None
+    if not isinstance(hook, Function):
+        return {}, []
+    parser = Instance("")
+    before = len(m.facts.calls)
+    m.calls.call_function(m, hook, [own, parser], {}, False, None)
+    defaults: dict[str, Value] = {}
+    links = []
+    for call in m.facts.calls[before:]:
+        if call.receiver is not parser:
+            continue
+        if call.method == words["defaults"]:
+            given = {key: one.value for key, one in call.keywords.items()}
+            for argument in call.arguments:
+                given.update(entries_of(argument.value) or {})
+            for key, value in given.items():
+                defaults = on_top(defaults, _below(key, value))
+        elif call.method == words["links"] and len(call.arguments) > 1:
+            source, target = call.arguments[0].value, call.arguments[1].value
+            if isinstance(source, Known) and isinstance(target, Known):
+                links.append((str(source.value), str(target.value), len(call.arguments) == 2 and not call.keywords))
+            elif isinstance(target, Known):
+                links.append(("", str(target.value), False))
+    return defaults, links
+
+
+def _linked(sections: dict[str, Value], links: Sequence[tuple[str, str, bool]]) -> dict[str, Value]:
+    """Return sections in which options say what those say that they are linked to; not known where a function works it out."""
+    for source, target, is_plain in links:
+        value = _at(sections, source) if is_plain else None
+        sections = on_top(sections, _below(target, value if value is not None else UNKNOWN))
+    return sections
+
+
+def _below(path: str, value: Value) -> dict[str, Value]:
+    """Return a value below the keys of a dotted path."""
+    first, *rest = path.split(".")
+    for name in reversed(rest):
+        value = Instance(OBJECT, slots={name: value})
+    return {first: value}
+
+
+def _at(sections: dict[str, Value], path: str) -> Value | None:
+    """Return the value at a dotted path; None where nothing says one."""
+    found: Value | None = Instance(OBJECT, slots=dict(sections))
+    for name in path.split("."):
+        below = entries_of(found) if found is not None else None
+        found = below.get(name) if below is not None else None
+    return found
+
+
+def _sections(m: Walker, commands: Sequence[str]) -> tuple[dict[str, Value], bool]:
     """Return what files that the words name, and then the words, say of each section; and whether that is all."""
     assert m.project is not None
     given = dict(named(m.project.words() or ()))
     is_whole = m.project.is_told_all()
     result: dict[str, Value] = {}
     file = next((given[name] for name in FILES if name in given), None)
+    said = {str(word.value.value) for word in m.project.words() or () if isinstance(word.value, Known)}
     for path in file.values() if isinstance(file, Items) else [file] if file is not None else []:
+        if isinstance(path, Known) and path.value in commands:
+            continue  # `--config fit.yaml fit`
         found = m.project.load_config(m, str(path.value), False) if isinstance(path, Known) else None
         is_whole = is_whole and isinstance(found, Mapping)
-        result = on_top(result, entries_of(found) or {} if found is not None else {})
+        entries = entries_of(found) or {} if found is not None else {}
+        result = on_top(result, entries)
+        for command in said.intersection(commands):
+            result = on_top(result, entries_of(entries[command]) or {} if command in entries else {})
     for key, value in given.items():
-        *above, last = key.split(".")
-        tree: Value = Instance(OBJECT, slots={last: value})
-        for name in reversed(above[1:]):
-            tree = Instance(OBJECT, slots={name: tree})
-        if above:
-            result = on_top(result, {above[0]: tree})
+        if "." in key:
+            result = on_top(result, _below(key, value))
     return result, is_whole

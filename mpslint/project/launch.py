@@ -1,4 +1,4 @@
-"""What starts a run: a script by itself, or a line of a shell script that gives it its flags."""
+"""What starts a run: a script by itself, or a command that gives it its flags, in whatever file of the project it stands."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from mpslint.config.shell import read_shell
+from mpslint.config.groups import DEBUGGER_FILE, WORKFLOWS, Group, groups_in
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.loaded import find_file
-from mpslint.project.resolve import locate, search_folders
+from mpslint.project.resolve import folders_above, locate, project_folder, search_folders
+from mpslint.project.spawned import groups_in_python, may_start
+from mpslint.source.document import Document, Kind
 
 COMMAND_LINE_FILE = "<command line>"
 """What stands for the file of a launch that the user types."""
 MOST_LAUNCHES = 12
-"""Lines of one shell script that are followed; a longer list repeats one script."""
+"""Commands of one file that are followed; a longer list repeats one script."""
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _STARTS = re.compile(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed)\b|\.py\b")
+_LINE = re.compile(r"^[ \t]*(?:[!%][^\n]*(?:\.py\b| -m )|%%(?:bash|sh)\b)", re.MULTILINE)
+"""A line of a notebook that may start a script."""
+_OPEN = re.compile(r"\$\w*py|\$\{\w*py|\{sys\.executable\}", re.IGNORECASE)
+"""The beginning of a command whose program is a variable that is named after Python."""
+_PROGRAM_WORDS = ("-W", "-X")
+"""Options of Python that take a word."""
 
 
 @record(frozen=True, slots=True)
@@ -30,9 +38,9 @@ class Entry:
     script: str
     """The absolute path of the Python file that is started."""
     launch: str = ""
-    """The absolute path of the shell script whose line starts it; '' where nothing but the script is known."""
+    """The absolute path of the file that holds the command which starts it; '' where nothing but the script is known."""
     number: int = 0
-    """Which of the launches of that shell script it is, from 0."""
+    """Which of the launches of that file it is, from 0."""
 
     @property
     def shown_at(self) -> str:
@@ -42,7 +50,7 @@ class Entry:
 
 @record(frozen=True, slots=True, eq=False)
 class Launch:
-    """A command of a shell script that starts a Python file of the project."""
+    """A command that starts a Python file of the project."""
 
     script: str
     command: Command
@@ -51,16 +59,101 @@ class Launch:
     """The words that the Python file gets."""
 
 
-def launches_in(text: str, path: str, offset: int = 0) -> tuple[Launch, ...]:
-    """Return the commands of a shell text, read as the file at `path`, that start Python files of its project."""
-    if not _STARTS.search(text):
-        return ()
-    found = []
-    for command in read_shell(text, offset).commands:
-        started = command.script or command
-        for word, script in _scripts(started, path, is_launched=command.script is not None):
-            found.append(Launch(script, started, _behind(word, started)))
-    return tuple(found[:MOST_LAUNCHES])
+def is_launcher(path: str, kind: Kind | None) -> bool:
+    """Return whether a file that is neither Python nor a notebook may hold commands that start Python files, by its name."""
+    if kind is Kind.JSON:
+        return os.path.basename(path) == DEBUGGER_FILE
+    if kind is Kind.YAML:
+        return WORKFLOWS in path.replace(os.sep, "/")
+    return kind in (Kind.SHELL, Kind.MAKEFILE)
+
+
+def may_launch(path: str, kind: Kind | None, text: str) -> bool:
+    """Return whether the text of a file may hold a command that starts a Python file: asked of each before it is read as what it is.
+
+    The lines of a notebook's cells stand for themselves in `text`.
+    """
+    if kind is Kind.NOTEBOOK or kind is Kind.PYTHON:
+        return _LINE.search(text) is not None or (kind is Kind.PYTHON and may_start(text))
+    return is_launcher(path, kind) and (kind is Kind.JSON or _STARTS.search(text) is not None)
+
+
+def launches_in(document: Document, path: str, offset: int = 0) -> tuple[Launch, ...]:
+    """Return the commands of a file that start Python files of its project; `offset` is where its text begins in a joined one."""
+    found: list[Launch] = []
+    folder: str | None = ""
+    for group in _groups(document, path, offset):
+        here = _gone_to(group.folder, folder, path) if group.folder else folder
+        ends: list[tuple[int, str | None]] = []
+        """Where the parentheses end that folders are gone to in, and the folders that count behind them."""
+        for command in group.commands:
+            while ends and command.span.start > ends[-1][0]:
+                here = ends.pop()[1]
+            if command.words[:1] in (("cd",), ("pushd",)):
+                ends += _parentheses(document.text, command.span.start - offset, offset, here)
+                word = command.words[1] if len(command.words) > 1 else ""
+                here = _gone_to(word, here, path)
+                if here is None and os.path.isabs(word) and not document.cells:
+                    here = ""  # where the project lies on the machine of who wrote it
+            elif command.words[:1] == ("popd",):
+                here = folder
+            elif here is not None:
+                started = command.script or command
+                for word, script in _scripts(started, path, here, is_launched=command.script is not None):
+                    found.append(Launch(script, started, _behind(word, started)))
+        folder = here if group.is_lasting else folder
+    return tuple(one for one in found if one.script != path)[:MOST_LAUNCHES]
+
+
+def _parentheses(text: str, start: int, offset: int, folder: str | None) -> list[tuple[int, str | None]]:
+    """Return where the parentheses end that a command opens a shell of its own in, with the folder before it; nothing without them."""
+    end = text.find(")", start) if text[:start].rstrip(" \t")[-1:] == "(" else -1
+    return [(offset + end, folder)] if end >= 0 else []
+
+
+def _groups(document: Document, path: str, offset: int) -> Iterator[Group]:
+    """Yield the commands of a file, those of a Python program too; of a configuration file that starts nothing none."""
+    if document.snippets or is_launcher(path, document.kind):
+        yield from groups_in(document, offset)
+    if document.kind is Kind.PYTHON:
+        yield from groups_in_python(document, offset)
+
+
+def _gone_to(word: str, folder: str | None, path: str) -> str | None:
+    """Return the folder of the project that `cd` leads to, seen from another one or from anywhere ('').
+
+    That is '' again for one that only the shell knows, and None for one that is not of the project: it is cloned or made by then.
+    """
+    if not word or word in ("-", "~") or "$" in word or "`" in word or "{" in word:
+        return ""
+    own = os.path.normpath(absolute(folder_of(path)))
+    outermost = project_folder(own)
+    bases = [folder] if folder else list(folders_above(own, outermost))
+    parts = [part for part in word.replace("\\", "/").split("/") if part not in ("", ".")]
+    if not os.path.isabs(word) and not word.startswith("~"):
+        for base in bases:
+            found = os.path.normpath(os.path.join(base, *parts)) if parts else base
+            if os.path.isdir(found):
+                return found if found == outermost or found.startswith(os.path.join(outermost, "")) else ""
+    for first in range(len(parts)):
+        for base in bases:
+            found = os.path.normpath(os.path.join(base, *parts[first + 1 :]))
+            if os.path.basename(base) == parts[first] and os.path.isdir(found):
+                return found
+    return None
+
+
+def _file(word: str, path: str, folder: str) -> str | None:
+    """Return the Python file of the project that a word of a command means, which is given in a folder, or anywhere ('')."""
+    if folder and not os.path.isabs(word):
+        found = os.path.normpath(os.path.join(folder, word))
+        inside = os.path.join(project_folder(os.path.normpath(absolute(folder_of(path)))), "")
+        return found if found.startswith(inside) and os.path.isfile(found) else None
+    found_file = find_file(word, path, path)
+    if found_file is not None or not os.path.isabs(word):
+        return found_file
+    above = _gone_to(os.path.dirname(word), "", path)
+    return find_file(os.path.join(above, os.path.basename(word)), path, path) if above else None
 
 
 def command_line(script: str, words: Sequence[str]) -> tuple[str, str]:
@@ -75,25 +168,25 @@ def _behind(word: str, command: Command) -> tuple[Given, ...]:
     return command.given[texts.index(word) + 1 :] if word in texts else ()
 
 
-def _scripts(command: Command, path: str, is_launched: bool) -> Iterator[tuple[str, str]]:
-    """Yield the Python file that a command starts, with the word that names it.
+def _scripts(command: Command, path: str, folder: str, is_launched: bool) -> Iterator[tuple[str, str]]:
+    """Yield the Python file that a command starts in a folder, with the word that names it.
 
-    That is one of `python train.py`, `python -m pkg.train`, and `train.py` behind a launcher.
+    That is one of `python train.py`, `python -m pkg.train`, `%run train.py` (without its sign), and `train.py` behind a launcher.
     """
     words = list(command.words)
-    if words and _PYTHON.fullmatch(words[0]):
+    if words and (_PYTHON.fullmatch(words[0]) or words[0] == "run" or _OPEN.match(words[0])):
         words = words[1:]
     elif not is_launched and not (words and words[0].endswith(".py")):
         return
-    while words and words[0] in ("-u", "-O", "-B"):
-        words = words[1:]
+    while words and words[0][:1] == "-" and words[0] not in ("-m", "-c", "-"):
+        words = words[2:] if words[0] in _PROGRAM_WORDS else words[1:]
     is_module = len(words) > 1 and words[0] == "-m"
     if is_module or (is_launched and words and not words[0].endswith(".py")):
         name = words[1] if is_module else words[0]
-        located = locate(name, search_folders(path))
+        located = locate(name, search_folders(os.path.join(folder, os.path.basename(path)) if folder else path))
         if located is not None and located.file:
             yield name, os.path.join(located.folder, "__main__.py") if located.folder else located.file
     elif words and words[0].endswith(".py"):
-        found = find_file(words[0], path, path)
+        found = _file(words[0], path, folder)
         if found is not None:
             yield words[0], os.path.normpath(os.path.join(absolute(folder_of(found)), os.path.basename(found)))

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from mpslint.core.finding import Span
@@ -18,7 +18,7 @@ from mpslint.project.imports import Imported, imports_of, run_files_of, search_p
 from mpslint.project.launch import Entry, Launch, launches_in
 from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, overrides_in, paths_in, targets_in
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
-from mpslint.source.document import Document, Part
+from mpslint.source.document import Document, Kind, Part
 
 NOT_BLANK = re.compile(r"[^\r\n]")
 MOST_FILES = 60
@@ -47,7 +47,7 @@ class Project:
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The paths of configuration files that each file writes."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
-    """The lines of each shell script that start Python files."""
+    """The commands of each file that start Python files."""
     composed: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
     """The folder, the name and the overrides of what each file has Hydra compose."""
     located: dict[tuple[str, int, str, tuple[str, ...]], Located | None] = field(default_factory=dict)
@@ -153,10 +153,10 @@ class Project:
         return document.text if document is not None and len(document.text) <= LARGEST else None
 
     def launches(self, path: str) -> tuple[Launch, ...]:
-        """Return the lines of a shell script that start Python files of the project."""
+        """Return the commands of a file that start Python files of the project."""
         if path not in self.launched:
             document = self.document(path)
-            self.launched[path] = launches_in(document.text, path) if document is not None else ()
+            self.launched[path] = launches_in(document, path) if document is not None else ()
         return self.launched[path]
 
     def closure(self, entry: Entry) -> tuple[str, ...]:
@@ -196,9 +196,9 @@ class Run:
     parts: dict[str, Part]
     """By absolute path."""
     launch: str = ""
-    """The absolute path of the shell script that starts it, if one does."""
+    """The absolute path of the file whose command starts it, if one does."""
     command: Command | None = None
-    """The line of that shell script."""
+    """That command."""
     given: tuple[Given, ...] = ()
     """The words that the script gets from it."""
     is_cut: bool = False
@@ -230,8 +230,12 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         is_cut = is_cut or size > MOST_CHARACTERS
         if document is not None and size <= MOST_CHARACTERS:
             lines = len(document.line_starts) - (1 if document.text.endswith("\n") else 0)
-            first = 1 if document.cells else project.first_line(path, lines)
-            found[path] = first, lines, document
+            first = 1 if document.cells and path == script else project.first_line(path, lines)
+            found[path] = (
+                first,
+                lines,
+                document if path != entered.launch else _only_command(document, project.launches(path)[entered.number]),
+            )
             size += len(document.text)
     parts: dict[str, Part] = {}
     texts: list[str] = []
@@ -262,6 +266,22 @@ def run_of(project: Project, entered: Entry) -> Run | None:
     )
     if not entered.launch or entered.launch not in parts:
         return Run(project, script, joined, parts, is_cut=is_cut)
-    text = parts[entered.launch].document.text
-    launch = launches_in(text, entered.launch, parts[entered.launch].span.start)[entered.number]
+    launcher = project.document(entered.launch)
+    assert launcher is not None
+    launch = launches_in(launcher, entered.launch, parts[entered.launch].span.start)[entered.number]
     return Run(project, script, joined, parts, entered.launch, launch.command, launch.given, is_cut)
+
+
+def _only_command(document: Document, launch: Launch) -> Document:
+    """Return a file as a run reads it that one of its commands starts: of another language than the shell's only that command."""
+    if document.kind is Kind.SHELL:
+        return document
+    text = document.text
+    if document.kind is not Kind.MAKEFILE:
+        pieces, end = [], 0
+        for span in sorted((launch.command.span, *(given.span for given in launch.given)), key=lambda span: span.start):
+            if span.end > end:
+                pieces += [NOT_BLANK.sub(" ", text[end : max(end, span.start)]), text[max(end, span.start) : span.end]]
+                end = span.end
+        text = "".join([*pieces, NOT_BLANK.sub(" ", text[end:])])
+    return replace(document, kind=Kind.SHELL, text=text, python="", scripts=(), snippets=())

@@ -55,6 +55,22 @@ CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
 
 def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where a rule's conditions hold, each place once."""
+    found = _judged(rule, evidence)
+    return _once_a_plan(found) if rule.once_a_plan else found
+
+
+def _once_a_plan(found: Iterator[Match]) -> Iterator[Match]:
+    """Yield the first match of each plan, one that is written as an argument before any other, with the places of the others beside it."""
+    by_plan: dict[int, list[Match]] = {}
+    for match in found:
+        by_plan.setdefault(id(match.plan) if match.plan is not None else id(match), []).append(match)
+    for matches in by_plan.values():
+        first, *others = sorted(matches, key=lambda match: not isinstance(match.node, ast.keyword))
+        also = tuple(Related(other.span, f"{other.values.get('spelling') or 'the same'} is set here, too") for other in others)
+        yield dataclasses.replace(first, related=(*first.related, *also))
+
+
+def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     if evidence.is_for_other_processors and not rule.everywhere:
         return
     seen: set[Span] = set()
@@ -314,6 +330,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "check": _checks,
     "role": _nowhere,
     "trains": _nowhere,
+    "chooses_device": _nowhere,
     "mentions": _nowhere,
     "chip": _nowhere,
     "versions": _nowhere,
@@ -334,6 +351,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "chooses_device":
+        return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":

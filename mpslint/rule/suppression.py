@@ -17,7 +17,7 @@ from mpslint.source.document import Document, Kind
 CELL_TAG = "mpslint-ignore"
 _COMMENT = re.compile(r"#[ \t]*mpslint:[ \t]*(ignore-file|ignore)(?:\[([^\]\r\n]*)\])?([^\r\n#]*)", re.IGNORECASE)
 _NOQA = re.compile(r"#[ \t]*noqa[ \t]*:[ \t]*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*)", re.IGNORECASE)
-CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE])
+CONTINUED_BY_BACKSLASH = frozenset([Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE])
 _CODE = re.compile(r"[A-Z]{3,8}\d{3}")
 _BEGINNING = re.compile(r"[A-Z]{3,8}\d{1,3}")
 

@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
 """All cells of every notebook: cells that are no Python count where cells are counted."""
-SOURCES = ("*.py", "*.sh", "*.yaml", "*.yml")
+SOURCES = ("*.py", "*.sh", "*.yaml", "*.yml", "*.mk", "*akefile", "launch.json")
 WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs(), *SOURCES])}}}"
 """What configurations and versions are read from, and what runs read."""
 

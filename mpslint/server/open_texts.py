@@ -23,6 +23,8 @@ LANGUAGES = {
     "yaml": Kind.YAML,
     "json": Kind.JSON,
     "dockerfile": Kind.DOCKERFILE,
+    "makefile": Kind.MAKEFILE,
+    "make": Kind.MAKEFILE,
 }
 """How editors call what mpslint reads."""
 INSTALLED = ("/site-packages/", "/dist-packages/")

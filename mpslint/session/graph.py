@@ -12,9 +12,10 @@ from dataclasses import field
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
+from mpslint.facts.values import Known
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
-from mpslint.project.launch import Entry, command_line, launches_in
+from mpslint.project.launch import Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path
@@ -80,7 +81,7 @@ class Graph:
                     found.append(path)
             names = {name for path in found for name in _names_of(path)}
             for path in found:
-                self._note(FoundFile(path, is_named=False), path, texts.pop(path))
+                self._note(FoundFile(path, is_named=False), path, texts.pop(path), is_asked=False)
 
     def _texts_of(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Yield files that hold something with their texts, as far as there is room for them."""
@@ -104,7 +105,7 @@ class Graph:
     def add(self, found: FoundFile) -> None:
         """Note what a file imports, by its text alone."""
         kind = kind_of(found.path) if found.path != STANDARD_INPUT and not found.problem else None
-        if kind not in (Kind.PYTHON, Kind.NOTEBOOK, Kind.SHELL):
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK) and not is_launcher(full_path(found.path) if kind is Kind.YAML else found.path, kind):
             return
         path = full_path(found.path)
         try:
@@ -114,22 +115,23 @@ class Graph:
         if len(data) <= LARGEST_PROJECT_FILE:
             self._note(found, path, data)
 
-    def _note(self, found: FoundFile, path: str, data: bytes) -> None:
+    def _note(self, found: FoundFile, path: str, data: bytes, is_asked: bool = True) -> None:
         """Note what a text imports and starts; of a text that was noted before, what it does now."""
         kind = kind_of(path)
         self.files[path] = found
         self.sizes[path] = len(data)
-        if names_framework_in(data, found, self.options):
+        if names_framework_in(data, found, self.options, is_asked):
             self.speaking.add(path)
-        if kind is Kind.SHELL:
-            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
-                self.project.launched[path] = launches_in(read(path, data).text, path)
-            return
         text = data.decode("utf-8", "replace")
         if kind is Kind.NOTEBOOK:
             text = text.replace('"', "\n")  # each line of a cell is a string of its own
             self.guarded.add(path)
-        elif has_main_guard(text):
+        if may_launch(path, kind, text):
+            with contextlib.suppress(ReadError):  # that is said when the file itself is checked
+                self.project.launched[path] = launches_in(read(path, data), path)
+        if kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+            return
+        if kind is Kind.PYTHON and has_main_guard(text):
             self.guarded.add(path)
         self.project.imports[path] = tuple(imports_of(text))
         self.project.folders[path] = search_folders(path, search_paths_of(text))
@@ -146,14 +148,27 @@ class Graph:
                 self.runs[Entry(path)] = closure
         if self.options.started:
             self.runs = dict(self._typed())
-        for path in self.files if not self.options.started else ():
-            for number, launch in enumerate(self.project.launched.get(path, ())):
-                entry = Entry(launch.script, path, number)
-                self.runs[entry] = self.project.closure(entry)
+        if not self.options.started:
+            self.runs.update(self._launched())
         for entry, closure in self.runs.items():
             for file in closure:
                 self._join(entry.script, file)
         self._keep_to_budget()
+
+    def _launched(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+        """Yield the run of each command that starts a script which rules may be about; of commands that say the same the first."""
+        said: set[tuple[str, tuple[object, ...]]] = set()
+        for path in self.files:
+            for number, launch in enumerate(self.project.launched.get(path, ())):
+                words = tuple(word.value.value if isinstance(word.value, Known) else None for word in launch.given)
+                is_again = kind_of(path) is not Kind.SHELL and (launch.script, words) in said
+                if is_again or _is_test(path) or _is_test(launch.script):
+                    continue
+                said.add((launch.script, words))
+                entry = Entry(launch.script, path, number)
+                closure = self.project.closure(entry)
+                if kind_of(path) is Kind.SHELL or not self.speaking.isdisjoint(closure):
+                    yield entry, closure
 
     def _typed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
         """Yield the run of each script that was named, as the user starts it. Raises UsageError for a file that takes no words."""
@@ -163,7 +178,7 @@ class Graph:
             if kind_of(path) is not Kind.PYTHON:
                 raise UsageError(f"{found.path}: what follows -- are the options of one Python script")
             launch, text = command_line(path, self.options.started)
-            self.project.launched[launch] = launches_in(text, launch)
+            self.project.launched[launch] = launches_in(read(launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL), launch)
             entry = Entry(path, launch)
             yield entry, self.project.closure(entry)
 
@@ -171,8 +186,15 @@ class Graph:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
         spent: dict[str, int] = {}
         seen: set[str] = set()
-        launched = {entry.script for entry in self.runs if entry.launch}
-        self.runs = dict(sorted(self.runs.items(), key=lambda item: (item[0].script not in launched, len(item[1]))))
+        launched = {entry.script for entry in self.runs if entry.launch and kind_of(entry.launch) is Kind.SHELL}
+        first = set({entry.script: entry for entry in reversed(self.runs) if entry.launch}.values())
+
+        def rank(entry: Entry) -> int:
+            """Return 0 for what shell scripts start, 1 for other scripts and the first command that starts each, 2 for further ones."""
+            is_further = bool(entry.launch) and kind_of(entry.launch) is not Kind.SHELL and entry not in first
+            return 0 if entry.script in launched and not is_further else 1 + is_further
+
+        self.runs = dict(sorted(self.runs.items(), key=lambda item: (rank(item[0]), len(item[1]))))
         for entry, closure in list(self.runs.items()):
             group = self._root(entry.script)
             again = sum(self.sizes.get(file, 0) for file in closure if file in seen)

@@ -16,9 +16,20 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, Run, full_path, run_of
-from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, with_runs
+from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
-from mpslint.session.session import FileResult, Options, check_file, configuration_for, files_of, open_document, read_bytes, rules_for
+from mpslint.session.launched import without_strangers
+from mpslint.session.session import (
+    FileResult,
+    Options,
+    check_file,
+    configuration_around,
+    configuration_for,
+    files_of,
+    open_document,
+    read_bytes,
+    rules_for,
+)
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
 from mpslint.source.reader import read
@@ -27,8 +38,10 @@ if TYPE_CHECKING:
     from mpslint.engine import Checked
     from mpslint.settings.evidence import Evidence
 
-READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL)
+READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL, Kind.MAKEFILE)
 """What a run reads."""
+STARTERS = (Kind.SHELL, Kind.MAKEFILE)
+"""What only starts runs: where all of them are followed, it has no plan of its own."""
 STARTS = "starts the run"
 LINES_TYPED = 10_000
 """Lines that a notebook may gain while its runs are judged again and again."""
@@ -171,6 +184,7 @@ class Runs:
                 continue
             left -= self._judge(entry)
             collect_if_due()
+        self.findings = from_one_end(self.findings, self._shown_at)
         self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
 
     def _prepare(self) -> None:
@@ -188,7 +202,7 @@ class Runs:
             return self.changed[path]
         if os.path.basename(path) == COMMAND_LINE_FILE:
             script = next(one.script for one in self.unit.entries if one.launch == path)
-            return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode(), Kind.SHELL)
+            return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode("utf-8", "surrogateescape"), Kind.SHELL)
         found = self.opened.get(path) or FoundFile(self._shown(path), is_named=False)
         try:
             data = read_bytes(found, self.options)
@@ -210,7 +224,8 @@ class Runs:
         if run is None:
             return 0
         entry = run.parts[start.script].document
-        configuration = configuration_for(entry.path, self.options)
+        configured = configuration_for if start.script in self.opened else configuration_around
+        configuration = configured(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
@@ -251,15 +266,17 @@ class Runs:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
+        if document.kind is Kind.SHELL:
+            checked = replace(checked, findings=without_strangers(checked.findings, path, self.project))
         same = by_place(self.findings.get(path, ()))
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
         checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}
-        if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):  # of a key and of its value one is enough
-            lines = {(one.rule, document.line_at(one.span.start)) for one in said}
-            known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
+        # Of a key and of its value one is enough.
+        lines = {(one.rule, document.line_at(one.span.start)) for one in said if _is_written(document, one.span)}
+        known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
         more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
         unknown = [one for one in more if (one.rule, one.span) not in known]
         worst: dict[tuple[str, Span], Finding] = {}
@@ -269,13 +286,19 @@ class Runs:
         more = [with_runs(one, same[key], as_one) for key, one in worst.items()]
         runs = tuple(self.runs.get(path, ()))
         is_whole = len(runs) >= sum(len(one.plans) for one in checked.evidence[:1])
-        own = checked.evidence[1:] if runs and (is_whole or document.kind is not Kind.SHELL) else checked.evidence
+        is_own = any(one.document.started is not None and one.document.started.document.path == document.path for one in runs)
+        own = checked.evidence[1:] if is_own or (runs and is_whole and document.kind in STARTERS) else checked.evidence
         evidence = (*runs, *own) if runs else checked.evidence
         left_out = {**self.unit.left_out, **self.left_out}
         scripts = tuple(dict.fromkeys(self._shown(one.script) for one, files in left_out.items() if path in files))
         if not more and evidence is checked.evidence:
             return replace(alone, checked=checked if alone.checked is not None else None, left_out=scripts)
         return FileResult(found.path, _with_findings(replace(checked, evidence=evidence), more), left_out=scripts)
+
+
+def _is_written(document: Document, span: Span) -> bool:
+    """Return whether a place is not in Python: in a configuration file, a shell script, or the line of a notebook."""
+    return document.kind not in (Kind.PYTHON, Kind.NOTEBOOK) or any(span in snippet.span for snippet in document.snippets)
 
 
 def _starting(run: Run) -> Related:

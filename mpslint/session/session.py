@@ -96,6 +96,14 @@ def configuration_for(path: str, options: Options) -> Configuration:
     return configuration_in(path if os.path.isdir(path) else os.path.dirname(path), options)
 
 
+def configuration_around(path: str, options: Options) -> Configuration:
+    """Return the configuration that holds for a path which nobody asked about: the defaults where that is wrong, which is not said."""
+    try:
+        return configuration_for(path, options)
+    except UsageError:
+        return Configuration()
+
+
 def configuration_in(folder: str, options: Options) -> Configuration:
     """Return the configuration that holds for what lies in a folder. Raises UsageError for a file that is wrong."""
     if options.isolated:
@@ -144,7 +152,7 @@ def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
     name = (options.stdin_filename or STANDARD_INPUT) if is_input else found.path
     kind, ending = (options.stdin_kind if is_input else None) or kind_of(name), Path(name).suffix
     if kind is None and ending and "py" not in ending and ending.lower() not in MARKDOWN:
-        kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, YAML, JSON, .env files and Dockerfiles"
+        kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, Makefiles, YAML, JSON, .env files and Dockerfiles"
         raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
     return read(name, data, kind or (_guessed(data) if is_input and not ending else None))
 
@@ -190,9 +198,9 @@ def _broken_at_a_glance(document: Document) -> str:
     return _problem(document, unread[0]) if unread else ""
 
 
-def names_framework_in(data: bytes, found: FoundFile, options: Options) -> bool:
+def names_framework_in(data: bytes, found: FoundFile, options: Options, is_asked: bool = True) -> bool:
     """Return whether a file names anything that the rules for it are about."""
-    return _names_framework(data, configuration_for(found.path, options), options)
+    return _names_framework(data, (configuration_for if is_asked else configuration_around)(found.path, options), options)
 
 
 def _names_framework(data: bytes, configuration: Configuration, options: Options) -> bool:

@@ -4,48 +4,57 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from mpslint.core.finding import ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.outside import read_file, tree_around
+from mpslint.project.importers import notebooks_in
+from mpslint.project.launch import launches_in
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target.commands import commands
 from mpslint.target.requirement import Requirement
 
-MOST_NOTEBOOKS = 20
-"""Notebooks of a folder that are looked into; a folder with more of them is a collection, in which few start scripts."""
 LARGEST_NOTEBOOK = 2_000_000
 """Bytes; a larger one holds pictures."""
-_SCRIPT = re.compile(r"(?:^|[\s./\"'])((?:[\w-]+/)?[\w-]+\.py)(?![\w.])")
 
 
-def installed_in(document: Document) -> list[Requirement]:
-    """Return what the install commands in cells or in the lines of a script ask for, the last command first."""
+def installed_in(document: Document, end: int | None = None) -> list[Requirement]:
+    """Return what the install commands in cells or in the lines of a script ask for, the last command first; only those before an `end`."""
     found: list[Requirement] = []
     for snippet in document.snippets:
-        if "install" in snippet.text:
+        text = snippet.text if end is None else snippet.text[: max(0, end - snippet.span.start)]
+        if "install" in text:
             cell = document.cell_at(snippet.span.start)
-            found = [*commands(snippet.text, f"cell {cell.number}" if cell else "the file"), *found]
+            found = [*commands(text, f"cell {cell.number}" if cell else "the file"), *found]
     return found
 
 
 @remembered(maxsize=1024)
 def pins_of_starters(folder: str) -> Mapping[str, tuple[Requirement, ...]]:
-    """Return, by the name of each script in a folder, what the first notebook installs that starts it, beside it or one folder above."""
-    scripts = {name for name in names_in(folder) if name.endswith(".py")}
-    found: dict[str, tuple[Requirement, ...]] = {}
+    """Return, by the name of each script in a folder, what notebooks beside it or one folder above install before they start it.
+
+    A package that two notebooks ask for in other versions is left out: nobody can say which of them the reader runs.
+    """
+    found: dict[str, list[tuple[Requirement, ...]]] = {}
     for path in _notebooks_around(folder):
-        started, pins = _started(path)
-        prefix = "" if os.path.dirname(path) == folder else f"{os.path.basename(folder)}/"
-        for name in scripts:
-            if pins and f"{prefix}{name}" in started:
-                found.setdefault(name, pins)
-    return MappingProxyType(found)
+        for script, pins in _started(path).items():
+            if os.path.dirname(script) == folder:
+                found.setdefault(os.path.basename(script), []).append(pins)
+    return MappingProxyType({name: _agreed(pins) for name, pins in found.items()})
+
+
+def _agreed(notebooks: Sequence[tuple[Requirement, ...]]) -> tuple[Requirement, ...]:
+    """Return what notebooks install, without the packages of which one of them installs another version than the others."""
+    asked: dict[str, set[str]] = {}
+    for pins in notebooks:
+        first = {one.name: one.spec for one in reversed(pins)}  # the last command comes first, and counts
+        for name, spec in first.items():
+            asked.setdefault(name, set()).add(spec)
+    return tuple(one for pins in notebooks for one in pins if len(asked[one.name]) == 1)
 
 
 def stamp_of_starters(folder: str) -> str:
@@ -62,28 +71,23 @@ def _notebooks_around(folder: str) -> Iterator[str]:
     """Yield the notebooks in a folder with scripts, and in the one above it."""
     if any(name.endswith(".py") for name in names_in(folder)):
         for place in dict.fromkeys((folder, os.path.dirname(folder))):
-            names = sorted(name for name in names_in(place) if name.endswith(".ipynb"))
-            if len(names) <= MOST_NOTEBOOKS:
-                yield from (os.path.join(place, name) for name in names)
+            yield from (os.path.join(place, name) for name in notebooks_in(place))
 
 
 @remembered(maxsize=1024)
-def _started(path: str) -> tuple[frozenset[str], tuple[Requirement, ...]]:
-    """Return the scripts that the commands of a notebook name, with the folder that they lie in, and what it installs."""
-    nothing = frozenset[str](), ()
+def _started(path: str) -> Mapping[str, tuple[Requirement, ...]]:
+    """Return the scripts that a notebook starts, by their absolute paths, with what it has installed by then."""
     try:
         data = read_file(path, LARGEST_NOTEBOOK, tree_around(os.path.dirname(path)))
-        if b"install" not in data or b".py" not in data:
-            return nothing
+        if b"install" not in data or (b".py" not in data and b" -m " not in data):
+            return MappingProxyType({})
         document = read(path, data)
     except ReadError:
-        return nothing
+        return MappingProxyType({})
     source = os.path.basename(path)
-    pins = tuple(replace(one, source=f"{source}, {one.source}") for one in installed_in(document))
-    return frozenset(_named_in(document)), pins
-
-
-def _named_in(document: Document) -> Iterator[str]:
-    for snippet in document.snippets:
-        if "install" not in snippet.text:
-            yield from _SCRIPT.findall(snippet.text)
+    found: dict[str, tuple[Requirement, ...]] = {}
+    for launch in launches_in(document, path):
+        pins = tuple(replace(one, source=f"{source}, {one.source}") for one in installed_in(document, launch.command.span.start))
+        if pins:
+            found.setdefault(launch.script, pins)
+    return MappingProxyType(found)

@@ -263,11 +263,14 @@ def _add_shell_facts(document: Document, facts: Facts) -> None:
     if document.kind is Kind.PYTHON and not document.snippets:
         return
     from mpslint.config.dockerfile import read_dockerfile
+    from mpslint.config.makefile import read_makefile
     from mpslint.config.shell import read_dotenv, read_shell, read_snippets
     from mpslint.settings.interpolated import variables_at
 
     if document.kind is Kind.SHELL:
         found = read_shell(document.text)
+    elif document.kind is Kind.MAKEFILE:
+        found = read_makefile(document.text)
     elif document.kind is Kind.ENV:
         found = read_dotenv(document.text)
     elif document.kind is Kind.DOCKERFILE:

@@ -32,6 +32,7 @@ class Kind(enum.Enum):
     YAML = "yaml"
     JSON = "json"
     DOCKERFILE = "dockerfile"
+    MAKEFILE = "makefile"
 
 
 @record(frozen=True, slots=True)
@@ -58,6 +59,10 @@ class SnippetKind(enum.Enum):
     """`%env NAME=value`."""
     INSTALL = "install"
     """`%pip install ...`, `pip install ...`."""
+    RUN = "run"
+    """`%run train.py --epochs 3`, without the percent sign."""
+    FOLDER = "folder"
+    """`%cd scripts`, without the percent sign."""
 
 
 @record(frozen=True, slots=True)

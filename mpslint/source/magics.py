@@ -133,6 +133,10 @@ def _placeholder(text: str) -> str:
     return PLACEHOLDER + blank(text[1:])
 
 
+WITH_NAME = (SnippetKind.INSTALL, SnippetKind.RUN, SnippetKind.FOLDER)
+"""Magics whose name is part of the snippet, as it is a command."""
+
+
 def snippet_of(statement: str, start: int) -> Snippet | None:
     """Return what a masked statement says to a shell or to the environment, or None when nothing that matters here."""
     offset = len(statement) - len(statement.lstrip())
@@ -148,11 +152,13 @@ def snippet_of(statement: str, start: int) -> Snippet | None:
         ("%uv ", SnippetKind.INSTALL),
         ("%conda ", SnippetKind.INSTALL),
         ("pip ", SnippetKind.INSTALL),
+        ("%run ", SnippetKind.RUN),
+        ("%cd ", SnippetKind.FOLDER),
         ("%sx ", SnippetKind.SHELL),
         ("%system ", SnippetKind.SHELL),
     ):
         if command.startswith(prefix):
-            skip = 1 if prefix == "!" else 0 if prefix == "pip " else len(prefix) if kind is not SnippetKind.INSTALL else 1
+            skip = 1 if prefix == "!" else 0 if prefix == "pip " else len(prefix) if kind not in WITH_NAME else 1
             if command.startswith("!!"):
                 skip = 2
             return Snippet(kind, Span(start + offset + skip, start + offset + len(command)), command[skip:])

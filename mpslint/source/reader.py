@@ -25,7 +25,9 @@ _SUFFIXES = {
     ".yml": Kind.YAML,
     ".json": Kind.JSON,
     ".dockerfile": Kind.DOCKERFILE,
+    ".mk": Kind.MAKEFILE,
 }
+_MAKEFILES = ("makefile", "gnumakefile")
 _DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
 """A line that only a notebook runs: a script that was exported from one (by Colab, say) may have it."""
@@ -48,6 +50,8 @@ def kind_of(path: str) -> Kind | None:
     name = name.lower()
     if name == ".env" or name.startswith(".env."):
         return Kind.ENV
+    if name in _MAKEFILES:
+        return Kind.MAKEFILE
     kind = _SUFFIXES.get(os.path.splitext(name)[1])
     return Kind.DOCKERFILE if kind is None and _DOCKERFILES.fullmatch(name) else kind
 

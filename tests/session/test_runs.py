@@ -80,3 +80,18 @@ def test_an_editor_can_follow_the_way(project: Path) -> None:
 
     related = {Path(one["location"]["uri"]).name for one in found["relatedInformation"]}
     assert related == {"train.py", "run.sh"}
+
+
+@pytest.mark.parametrize("name", ["utils.py", "other.py"])
+def test_a_wrong_configuration_elsewhere_is_no_matter(project: Path, name: str) -> None:
+    """It governs a script that imports the named file, or lies in the project, and nobody asked about it; who asks is told."""
+    (project / "sub").mkdir()
+    (project / "sub" / "pyproject.toml").write_text("[tool.mpslint]\nnope = 1\n")
+    (project / "sub" / "start.py").write_text("import torch\nimport utils\n\ntorch.nn.Linear(2, 2).to(utils.get_device())\n")
+    (project / "other.py").write_text("X = 1\n")
+
+    alone = CliRunner().invoke(command, [name, "--no-cache", "--quiet"])
+    asked = CliRunner().invoke(command, ["sub", "--no-cache", "--quiet"])
+
+    assert "nope" not in f"{alone.exception}{alone.output}"
+    assert "unknown key 'nope'" in f"{asked.exception}{asked.output}"

@@ -172,6 +172,7 @@ def test_reports_are_valid_by_their_schema(tmp_path: Path) -> None:
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "Dockerfile").write_text("FROM python\nENV PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n")
+    (folder / "Makefile").write_text("train:\n\taccelerate launch --mixed_precision fp16 train.py\n")
     (folder / "config.yaml").write_text(
         "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nmixed_precision: fp16\nuse_cpu: false\n"
     )

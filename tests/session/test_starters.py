@@ -72,3 +72,76 @@ def test_a_changed_notebook_is_another_key(project: Path) -> None:
     assert stamp_of_starters(str(project / "scripts")) != before
     assert stamp_of_starters(str(project)) == ""
     assert pins_of_starters(str(project / "scripts"))["train.py"][0].spec == "==5.2.0"
+
+
+PINS = "!pip install transformers==4.38.2"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "!rm scripts/train.py",
+        "!wget https://example.org/scripts/train.py",
+        "!cp scripts/train.py scripts/train2.py",
+        "!git clone https://example.org/other\n!cd other && python scripts/train.py",
+        "%cd /content/diffusers/examples\n!python train.py",
+        "!cd other && python train.py",
+        "!cat scripts/train.py | head",
+        "!pytest scripts/train.py",
+        "!python -c 'print(1)' scripts/train.py",
+    ],
+)
+def test_a_mention_is_no_start(project: Path, command: str) -> None:
+    """What is removed, loaded, copied, printed, or started in a folder of another project."""
+    (project / "lesson.ipynb").write_text(notebook(PINS, command))
+    (project / "other").mkdir()
+    (project / "other" / "train.py").write_text(SCRIPT)
+
+    assert "train.py" not in pins_of_starters(str(project / "scripts"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "!cd scripts && python train.py",
+        "%cd scripts\n!python train.py --lr 1",
+        "%run scripts/train.py",
+        "%run -i scripts/train.py --lr 1",
+        "!python -u ./scripts/train.py",
+        "!CUDA_VISIBLE_DEVICES=0 accelerate launch --num_processes 1 scripts/train.py",
+        "!{sys.executable} scripts/train.py",
+        "!python -m scripts.train",
+        "!python {here}/scripts/train.py",
+        "%%bash\nset -e\ncd scripts\npython train.py",
+    ],
+)
+def test_forms_of_a_start(project: Path, command: str) -> None:
+    """Folders that are gone to, magics, launchers, modules, and a path that begins with the project's own folder."""
+    (project / "lesson.ipynb").write_text(notebook(PINS, command.replace("{here}", f"/content/{project.name}")))
+
+    assert pins_of_starters(str(project / "scripts"))["train.py"][0].spec == "==4.38.2"
+
+
+@pytest.mark.parametrize(
+    "line", ["!pip install transformers==4.38.2 && python scripts/train.py", "%pip install transformers==4.38.2 && python scripts/train.py"]
+)
+def test_one_line_installs_and_starts(project: Path, line: str) -> None:
+    """The install is before the start, though both are one command."""
+    (project / "lesson.ipynb").write_text(notebook(line))
+
+    assert pins_of_starters(str(project / "scripts"))["train.py"][0].spec == "==4.38.2"
+
+
+@pytest.mark.parametrize("cells", [("!python scripts/train.py", PINS), ("!python scripts/train.py && pip install transformers==4.38.2",)])
+def test_what_is_installed_afterwards_does_not_count(project: Path, cells: tuple[str, ...]) -> None:
+    """By then the script has run."""
+    (project / "lesson.ipynb").write_text(notebook(*cells))
+
+    assert "train.py" not in pins_of_starters(str(project / "scripts"))
+
+
+def test_notebooks_that_disagree_settle_nothing(project: Path) -> None:
+    """Of a package that they install in other versions; what they agree on counts."""
+    (project / "another.ipynb").write_text(notebook("!pip install transformers==5.2.0 torch==2.2.1", "!python scripts/train.py"))
+
+    assert [one.name for one in pins_of_starters(str(project / "scripts"))["train.py"]] == ["torch", "torch"]

@@ -5,7 +5,7 @@ import { Lenses } from "./lenses";
 import { Status } from "./status";
 import { findTool, homeFolder, interpreter, options, run, type Tool } from "./tool";
 
-const LANGUAGES = ["python", "yaml", "shellscript", "dockerfile", "json", "dotenv"];
+const LANGUAGES = ["python", "yaml", "shellscript", "dockerfile", "makefile", "json", "dotenv"];
 const FIX_ALL = "source.fixAll.mpslint";
 
 let client: LanguageClient | undefined;

@@ -1,0 +1,139 @@
+"""Makefiles -> the environment variables that they export and the commands of their recipes, each with its place.
+
+A recipe is read as shell text of the very same length, in which `$(NAME)` is `${NAME}`: what make puts in there are the variables of the
+Makefile. What only make can work out (`$(shell ...)`, `$@`, variables that a target sets) is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mpslint.config.shell import ShellFacts, follow, of_one_line
+from mpslint.config.shell_words import UNSET, Shell, Variable
+from mpslint.core.record import record
+from mpslint.facts.facts import EnvironmentWrite
+from mpslint.facts.values import UNKNOWN, Known, Value
+
+_NAME = r"[A-Za-z_]\w*"
+_REFERENCE = re.compile(rf"\$\$\(|\$\$|\$\(({_NAME})\)|\$[A-Za-z_]")
+_QUOTED = re.compile(r"'[^'\"\n]*\$\{[^'\"\n]*'")
+_ASSIGNMENT = re.compile(
+    rf"[ ]*(export[ \t]+)?(?:override[ \t]+)?({_NAME})[ \t]*(::?|\?|\+|!)?=[ \t]*([^#]*?)[ \t]*(?:#.*)?\r?\n?", re.DOTALL
+)
+_OF_TARGET = re.compile(rf"[^\s:#=][^:#=]*:[ \t]*(?:export[ \t]+)?({_NAME})[ \t]*[:?+]?=")
+_EXPORT = re.compile(rf"[ ]*export[ \t]+({_NAME}(?:[ \t]+{_NAME})*)[ \t]*\r?\n?")
+_DEFINED = re.compile(rf"[ ]*define[ \t]+({_NAME})")
+_MARKS = re.compile(r"\t[ \t]*[-@+]*")
+"""The beginning of a line of a recipe, with what make itself takes of it."""
+_OPENS, _CLOSES = ("ifeq", "ifneq", "ifdef", "ifndef"), "endif"
+
+
+@record(frozen=True, slots=True)
+class _Assigned:
+    """A variable that a Makefile gives a value."""
+
+    name: str
+    raw: str
+    start: int
+    sign: str
+    depth: int
+    is_exported: bool
+
+
+def read_makefile(text: str, offset: int = 0) -> ShellFacts:
+    """Return what a Makefile exports and runs; `offset` is where it begins in the Document. Never fails on any text."""
+    exported, lines = recipes_in(text, offset)
+    facts = ShellFacts(exported)
+    for found in lines:
+        facts.commands += found.commands
+        facts.environment += found.environment
+    return facts
+
+
+def recipes_in(text: str, offset: int = 0) -> tuple[list[EnvironmentWrite], list[ShellFacts]]:
+    """Return what a Makefile exports, and what each line of its recipes does, for which make starts a shell."""
+    converted = _as_shell(text)
+    shell = Shell(converted, offset)
+    shell.uses = Counter(re.findall(rf"\$\{{({_NAME})\}}", converted))
+    recipes, assigned, named = _parts(converted)
+    shell.variables = _variables(shell, assigned)
+    exported = []
+    for one in assigned:
+        if one.is_exported or one.name in named:
+            known = shell.variables[one.name].text
+            value: Value = UNKNOWN if known is None else Known(known, weak=one.sign == "?")
+            start, end = offset + one.start, offset + one.start + len(one.raw)
+            exported.append(EnvironmentWrite(one.name, value, start, end, start, end, style="dotenv"))
+    lines = (Shell(converted[start:end], offset + start, dict(shell.variables), uses=shell.uses) for start, end in recipes)
+    return exported, [of_one_line(follow(line)) for line in lines]
+
+
+def _as_shell(text: str) -> str:
+    """Return a Makefile with its references written as the shell writes them, at the same length."""
+
+    def written(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"${{{match[1]}}}"
+        return "_$(" if match[0] == "$$(" else "$?"  # what the shell puts in there is not known
+
+    return _QUOTED.sub(lambda match: match[0].replace("'", '"'), _REFERENCE.sub(written, text))
+
+
+def _parts(text: str) -> tuple[list[tuple[int, int]], list[_Assigned], set[str]]:
+    """Return the lines of recipes, without the marks before them, what is assigned, and what is exported by its name."""
+    recipes: list[tuple[int, int]] = []
+    assigned: list[_Assigned] = []
+    exported: set[str] = set()
+    depth, is_definition = 0, False
+    for start, end in _logical_lines(text):
+        line = text[start:end]
+        word = line.split(None, 1)[0] if line.strip() else ""
+        if is_definition:
+            is_definition = word != "endef"
+        elif (match := _DEFINED.match(line)) is not None:
+            assigned.append(_Assigned(match[1], "$?", start, "", depth, False))
+            is_definition = True
+        elif (marks := _MARKS.match(line)) is not None:
+            recipes.append((start + marks.end(), end))
+        elif word in _OPENS or word == _CLOSES:
+            depth += 1 if word in _OPENS else -1 if depth else 0
+        elif (match := _ASSIGNMENT.fullmatch(line)) is not None:
+            raw = "$?" if match[3] == "!" else match[4]
+            assigned.append(_Assigned(match[2], raw, start + match.start(4), match[3] or "", depth, bool(match[1])))
+        elif (match := _OF_TARGET.match(line)) is not None:
+            assigned.append(_Assigned(match[1], "$?", start, "", 0, False))
+        elif (match := _EXPORT.fullmatch(line)) is not None:
+            exported.update(match[1].split())
+    return recipes, assigned, exported
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and end of each line, with those that a backslash joins to it."""
+    start = 0
+    for match in re.finditer(r"[^\n]*\n|[^\n]+", text):
+        if not match[0].rstrip("\r\n").endswith("\\"):
+            yield start, match.end()
+            start = match.end()
+    if start < len(text):
+        yield start, len(text)
+
+
+def _variables(shell: Shell, assigned: list[_Assigned]) -> dict[str, Variable]:
+    """Return the variables as recipes find them: with what comes after them, as make looks a variable up when it is used."""
+    found: dict[str, Variable] = {}
+    for _ in range(2):
+        before, found = found, {}
+        for one in assigned:
+            shell.variables = {**before, **found}
+            value = shell.unquoted(one.raw, one.start, is_weak=one.sign == "?" or bool(one.depth))
+            old = found.get(one.name)
+            if one.sign == "+" and old is not None:
+                text = f"{old.text} {value.text}" if old.text is not None and value.text is not None else None
+                value = Variable(text, (*old.words, *value.words), old.weak or value.weak)
+            elif one.sign == "?" and old is not None:
+                value = old
+            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value
+    return {name: one if len(one.words) != 1 or one.text is None else replace(one, words=()) for name, one in found.items()}
