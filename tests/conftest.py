@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.pop("GITHUB_ACTIONS", None)
@@ -17,3 +18,9 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("tests")  # the same examples in every run, on a slow machine too; benchmarks/fuzz.py draws others
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run what takes longest first, so that no process is left with it at the end: verify's files have few tests, and long ones."""
+    items.sort(key=lambda item: "verify" not in item.path.parts)

@@ -12,6 +12,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
     {program: true}                                   it is started by itself, not imported
@@ -68,6 +69,7 @@ SUBJECTS = (
     "import",
     "role",
     "trains",
+    "chooses_device",
     "mentions",
     "chip",
     "check",

@@ -18,6 +18,7 @@ from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, Run, full_path, run_of
 from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
+from mpslint.session.launched import without_strangers
 from mpslint.session.session import (
     FileResult,
     Options,
@@ -265,6 +266,8 @@ class Runs:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
+        if document.kind is Kind.SHELL:
+            checked = replace(checked, findings=without_strangers(checked.findings, path, self.project))
         same = by_place(self.findings.get(path, ()))
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
