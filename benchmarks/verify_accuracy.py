@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,17 +63,21 @@ def of(model: str, task: str, shape: tuple[int, ...], small: bool = False, **set
 
 
 class Tagger(Module):
-    """An embedding, an LSTM and a linear layer."""
+    """An embedding, a recurrent layer, attention over its steps where that goes both ways, and a linear layer."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: str = "LSTM", both_ways: bool = False) -> None:
         super().__init__()
         self.embedding = torch.nn.Embedding(5000, 256)
-        self.lstm = torch.nn.LSTM(256, 256, num_layers=2, batch_first=True)
-        self.head = torch.nn.Linear(256, 32)
+        self.layer = getattr(torch.nn, kind)(256, 256, num_layers=2, batch_first=True, bidirectional=both_ways)
+        self.query = torch.nn.Linear(512, 1) if both_ways else None
+        self.head = torch.nn.Linear(512 if both_ways else 256, 32)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the loss."""
-        return self.head(self.lstm(self.embedding(ids))[0]).square().mean()
+        hidden = self.layer(self.embedding(ids))[0]
+        if self.query is not None:
+            hidden = (torch.softmax(self.query(hidden), dim=1) * hidden).sum(dim=1)
+        return self.head(hidden).square().mean()
 
 
 class Net(Module):
@@ -147,6 +152,7 @@ def points() -> list[Point]:
         of("tiny llama", lm, (2, 512), True, config=LLAMA, lora_rank=8),
         of("tiny llama", lm, (2, 512), True, config=LLAMA, lora_rank=8, gradient_checkpointing=True),
         of("tiny llama", lm, (2, 256), True, config=LLAMA, weights_dtype="bfloat16"),
+        of("tiny llama", lm, (2, 512), True, config=LLAMA, precision="bf16", gradient_checkpointing=True),
         of(vit, "image_classification", (2,)),
         of("deit-tiny-patch16-224", "image_classification", (8,), True),
         of("resnet-18", "image_classification", (4,), True),
@@ -154,6 +160,10 @@ def points() -> list[Point]:
         of(whisper, "speech_seq2seq", (2, 3000, 64), True),
         of(wave, "ctc", (1, 32000, 20)),
         Point("LSTM of two layers, 16 x 64", module=Tagger, inputs=(16, 64), is_small=True),
+        Point("RNN of two layers, 8 x 32", module=partial(Tagger, "RNN"), inputs=(8, 32), is_small=True),
+        Point("GRU of two layers, 8 x 32", module=partial(Tagger, "GRU"), inputs=(8, 32), is_small=True),
+        Point("bidirectional GRU with attention, 8 x 32", module=partial(Tagger, "GRU", True), inputs=(8, 32), is_small=True),
+        Point("bidirectional LSTM with attention, 8 x 32", module=partial(Tagger, "LSTM", True), inputs=(8, 32), is_small=True),
         Point("convolutions with BatchNorm, 16 x 3 x 64 x 64", module=Net, inputs=(16, 3, 64, 64), is_small=True),
     ]
 
@@ -177,7 +187,7 @@ def predicted_module(point: Point) -> int:
     memory = LiveMemory()
     watch = Watch(memory, GraphCache(frozenset()))
     watch.device = "cpu"
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.backends.mkldnn.flags(enabled=point.module is not Tagger):
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.backends.mkldnn.flags(enabled=point.module is Net):
         model = point.module()
         memory.see_all([*model.parameters(), *model.buffers()], "weight")
         step = module_step(model, point.inputs, "cpu", lambda tensor: memory.see(tensor, "batch"))

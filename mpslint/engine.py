@@ -90,7 +90,7 @@ def _check(
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
     for one in evidence if looks_ahead else ():
         again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
-        found += _after_fixes(one, able, found, again)
+        found += _after_fixes(one, rules, found, again)
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
@@ -129,7 +129,7 @@ def check_run(
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
     if looks_ahead:
-        found += _after_fixes(evidence, able, found, lambda instead: gather_run(run, target, words, instead), shown)
+        found += _after_fixes(evidence, rules, found, lambda instead: gather_run(run, target, words, instead), shown)
     by_file: dict[str, list[Finding]] = {}
     for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
@@ -210,26 +210,34 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
 
 def _after_fixes(
     evidence: Evidence,
-    able: Sequence[Rule],
+    rules: Sequence[Rule],
     found: Sequence[Finding],
     again: Callable[[Mapping[int, object]], Evidence],
     shown: frozenset[int] | None = None,
 ) -> Iterator[Finding]:
-    """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes."""
-    for rule in (rule for rule in able if rule.leads_to and any(one.rule == rule.id for one in found)):
-        matches = list(judge(rule, evidence))
-        instead = {node: value for match in matches for node, value in match.values.get("instead", {}).items()}
-        if not instead:
+    """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes.
+
+    All rules are asked: those that the text alone rules out may be about a word that only a fix writes.
+    """
+    ids = {one.rule for one in found}
+    instead: dict[int, object] = {}
+    leading: list[Rule] = []
+    for rule in (rule for rule in rules if rule.leads_to and rule.id in ids):
+        values = [match.values.get("instead", {}) for match in judge(rule, evidence)]
+        instead.update(item for value in values for item in value.items())
+        leading += [rule] if any(values) else []
+    if not instead:
+        return
+    after = again(instead)
+    known = {(one.rule, one.span) for one in found}
+    named = ", ".join(rule.id for rule in leading)
+    for finding in (one for other in rules if not other.leads_to for one in _findings(other, after, shown)):
+        if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
             continue
-        after = again(instead)
-        known = {(one.rule, one.span) for one in found}
-        for finding in (one for other in able if other is not rule for one in _findings(other, after, shown)):
-            if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
-                continue
-            message = rule.leads_to.replace("{id}", rule.id).replace("{message}", finding.message)
-            fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
-            yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=rule.id)
-        after.facts.release()
+        message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
+        fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
+        yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)
+    after.facts.release()
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

@@ -1,13 +1,16 @@
-"""What holds for all tests: they may run inside GitHub Actions, where mpslint writes annotations; the user's cache is not theirs."""
+"""What holds for all tests: they may run inside GitHub Actions, where mpslint writes annotations; the user's cache is not theirs;
+torch gets one thread in each process, as in a child of verify, for there is a process for each core."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.pop("GITHUB_ACTIONS", None)
+os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 _CACHES = tempfile.TemporaryDirectory(prefix="mpslint-tests-", ignore_cleanup_errors=True)
 os.environ["MPSLINT_CACHE_DIR"] = _CACHES.name
 
@@ -15,3 +18,9 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("tests")  # the same examples in every run, on a slow machine too; benchmarks/fuzz.py draws others
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run what takes longest first, so that no process is left with it at the end: verify's files have few tests, and long ones."""
+    items.sort(key=lambda item: "verify" not in item.path.parts)

@@ -140,4 +140,17 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     start = match.span.start + shift
     if evidence.document.text[start : start + len(fact.name)] != fact.name:
         return None
+    if isinstance(match.node, ast.Constant) and _is_read(fact.name, evidence):
+        return None
     return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")
+
+
+def _is_read(key: str, evidence: Evidence) -> bool:
+    """Return whether code of the run reads, or sets, a key of some mapping by its name: the mapping is not for the call alone."""
+    for node in (evidence.whole or evidence).nodes_beside(key):
+        parts = [node.slice] if isinstance(node, ast.Subscript) else []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop", "setdefault"):
+            parts = node.args[:1]
+        if any(isinstance(part, ast.Constant) and part.value == key for part in parts):
+            return True
+    return False

@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.checks._device_name import device_name
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Context, Instance, Known, Symbol, is_weak, origin_of
+from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import HARMLESS_HANDLERS, Match
@@ -48,7 +48,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if not is_meant_for_all(call.context, evidence):
             continue
         is_switched = switches is not None and _is_switched_on(call.context, switches)
-        if switches is not None and not is_switched and any(switches.search(guard.text) for guard in call.context.guards):
+        if switches is not None and not is_switched and _is_asked(call.context, switches):
             continue
         if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):
             continue
@@ -88,8 +88,15 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
 
 def _is_switched_on(context: Context, switches: re.Pattern[str]) -> bool:
     """Return whether a place is reached because the default of an option says so, by a test that speaks of one of some words."""
-    asked = [guard for guard in context.guards if switches.search(guard.text)]
-    return context.called and bool(asked) and all(guard.default is guard.taken for guard in asked)
+
+    def is_other(guard: Guard) -> bool:
+        return guard.default is not guard.taken and switches.search(guard.text) is not None
+
+    return context.called and _is_asked(context, switches) and not any_guard(context.guards, ("other", switches), is_other)
+
+
+def _is_asked(context: Context, switches: re.Pattern[str]) -> bool:
+    return any_guard(context.guards, ("asked", switches), lambda guard: switches.search(guard.text) is not None)
 
 
 def _places_something(call: Call, names: Sequence[str]) -> bool:
@@ -160,7 +167,9 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
     use = _shown(evidence, call, argument)
     place = evidence.span_of(argument.keyword or argument.node) if argument.node is not None else span
     related = () if place in span or span in place else (Related(place, f"{use} is given it here"),)
-    return Match(span, {"value": value, "use": use, "raises": raises}, call=call, context=call.context, related=related, node=node)
+    instead = {id(node): "mps"} if isinstance(node, ast.Constant) else {}
+    values = {"value": value, "use": use, "raises": raises, "instead": instead}
+    return Match(span, values, call=call, context=call.context, related=related, node=node)
 
 
 def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:

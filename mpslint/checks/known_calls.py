@@ -45,6 +45,7 @@ _KEYS = {
     "who",
     "op",
     "unless_made_by",
+    "written",
 }
 
 
@@ -65,6 +66,8 @@ class KnownCall:
     """Only in functions of these names; anywhere where there are none."""
     unless_made_by: tuple[str, ...] = ()
     """Not for a first argument that a call of one of these made."""
+    written: re.Pattern[str] | None = None
+    """Only where an argument, or what a name among them was assigned in the same function, reads so."""
 
 
 def _words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -140,11 +143,23 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
         return False
+    if entry.written is not None and not any(entry.written.search(text) for text in _texts_given(call)):
+        return False
     first = alternatives_of(call.arguments[0].value) if entry.unless_made_by and call.arguments else ()
     if first and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in first):
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+
+
+def _texts_given(call: Call) -> Iterator[str]:
+    """Yield the arguments of a call as they are written, and what is assigned to those that are names, in the call's own function."""
+    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    yield from map(ast.unparse, given)
+    names = {node.id for node in given if isinstance(node, ast.Name)}
+    for node in walk(call.context.functions[-1]) if names and call.context.functions else ():
+        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id in names for target in node.targets):
+            yield ast.unparse(node.value)
 
 
 def _has_backward(call: Call) -> bool:
@@ -201,6 +216,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 bool(row.get("trains", False)),
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),
                 tuple(row.get("unless_made_by", ())),
+                re.compile(row["written"]) if "written" in row else None,
             )
         )
     return tuple(found)

@@ -109,8 +109,19 @@ def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
     length = _constant(keywords.get("max_length"), owner)
     if length and isinstance(length[0], int) and length[0] < SHORT:
         return False
+    if "padding" not in keywords and _name(node) == "pad":
+        return _pads_inputs(node, keywords)
     padding = _constant(keywords.get("padding"), owner)
     return bool(padding) and padding[0] in TO_LONGEST
+
+
+def _pads_inputs(node: ast.Call, keywords: Mapping[str | None, ast.expr]) -> bool:
+    """Return whether a `.pad(rows, return_tensors="pt")` is a tokenizer's, which pads to the longest unless told otherwise.
+
+    Labels beside inputs of one length (spectrograms) make few shapes, and a feature extractor pads those.
+    """
+    is_of_tokenizer = isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value).lower().endswith(PADS)
+    return is_of_tokenizer and "return_tensors" in keywords and not any("label" in ast.unparse(part).lower() for part in node.args)
 
 
 def _padded_by_hand(function: Function, given: frozenset[str]) -> list[ast.Call]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks.model_too_large import parameters_of
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -16,7 +17,10 @@ GATE = Gate(words=("device_map",), roles=("trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the device maps of trained models. Options: `maps`, those that spread a model; `weights`, the dtype it is loaded in."""
+    """Yield the device maps of trained models.
+
+    Options: `maps`, those that spread a model; `weights`, the dtype it is loaded in; `fits`, the millions of parameters that any Mac holds.
+    """
     for plan in evidence.plans:
         for call in plan.calls.get("trainer", ()):
             trainer = next(m for m in evidence.file_plans.matched if m.call is call)
@@ -31,6 +35,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                     continue  # quantised weights have to be placed as they are loaded
                 weights = said.get("precision.weights")
                 if "weights" in options and (weights is None or not _is_one_of(weights, options["weights"])):
+                    continue
+                name = said.get("model.name")
+                size = parameters_of(str(name.constant)) if name is not None and name.is_known else None
+                if size is not None and size <= options.get("fits", 0):
                     continue
                 values = {"value": found.constant, "written": evidence.document.text[found.span.start : found.span.end]}
                 yield Match(found.span, values, found, loaded.call, plan, found.context, (), found.node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import sys
 from pathlib import Path
@@ -10,7 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from mpslint.report.run_lines import Lines
     from mpslint.run.events import Observed
+    from mpslint.run.launch import CommandEnd
+    from mpslint.run.script import Script
+    from mpslint.run.watcher import Watcher
 
 _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -47,9 +52,6 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     \b
     Exit codes: those of COMMAND; 2 when mpslint can't start it.
     """
-    import shlex
-
-    from mpslint.report.run_ending import UNKNOWN, ending_text, print_ending, told_of_signal
     from mpslint.report.run_lines import Lines
     from mpslint.run.launch import run
     from mpslint.run.script import Script, script_of
@@ -62,6 +64,20 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
     for path in filter(None, (table, page)):
         path.touch()  # a folder that isn't there is told before the run, not after it
     ended = run(words, watcher, stop_before_swap, StepTable(table).update)
+    try:
+        _tell_the_end(ended, watcher, script, words, page, lines)
+    except OSError as error:  # a full disk, a closed output: the exit code stays the command's
+        with contextlib.suppress(OSError):
+            lines.say(f"warning: what the run came to can't be written: {error}")
+    sys.exit(ended.exit_code)
+
+
+def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tuple[str, ...], page: Path | None, lines: Lines) -> None:
+    """Print what the run came to, with the diagnosis of its error, and write its page."""
+    import shlex
+
+    from mpslint.report.run_ending import UNKNOWN, ending_text, print_ending, told_of_signal
+
     observed = ended.observed
     summary = watcher.summary(observed) if observed.steps else "no optimizer step was seen"
     if observed.steps or not observed.blind:
@@ -79,7 +95,6 @@ def command(table: Path | None, page: Path | None, every: float, quiet: bool, st
         ending = f"{observed.error}{ending_text(observed, script, words)}"
         write_page(page, observed, shlex.join(words), summary, lines.warnings, ending)
         lines.say(f"the page: {page}")
-    sys.exit(ended.exit_code)
 
 
 def _keep(observed: Observed, script: str) -> None:

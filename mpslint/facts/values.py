@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -10,6 +11,9 @@ from mpslint.core.record import record
 
 MOST_ALTERNATIVES = 4
 """A value that could be more things than these is Unknown."""
+
+DEEPEST_CLASS = 40
+"""Classes above a class that are looked at, one above the other: real programs have a few, and each look takes as long as there are."""
 
 Slots: TypeAlias = dict[Any, "Value"]
 
@@ -165,37 +169,39 @@ class Class:
     aliases: dict[str, str] = field(default_factory=dict)
     """The names of fields by the other name under which they are given."""
 
-    def outside_bases(self) -> tuple[str, ...]:
+    def outside_bases(self, depth: int = DEEPEST_CLASS) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
         names: list[str] = []
         for base in self.bases:
             if isinstance(base, Symbol):
                 names.append(base.name)
-            elif isinstance(base, Class):
-                names += base.outside_bases()
+            elif isinstance(base, Class) and depth:
+                names += base.outside_bases(depth - 1)
         return tuple(names)
 
-    def all_fields(self) -> tuple[str, ...]:
+    def all_fields(self, depth: int = DEEPEST_CLASS) -> tuple[str, ...]:
         """The fields if it is a dataclass, those of its bases in the file first."""
-        inherited = [name for base in self.bases if isinstance(base, Class) for name in base.all_fields()]
+        inherited = [name for base in self.bases if depth and isinstance(base, Class) for name in base.all_fields(depth - 1)]
         return tuple(dict.fromkeys([*inherited, *self.fields]))
 
-    def all_aliases(self) -> dict[str, str]:
+    def all_aliases(self, depth: int = DEEPEST_CLASS) -> dict[str, str]:
         """The names of fields, those of its bases in the file included, by the other name under which they are given."""
-        inherited = {alias: name for base in self.bases if isinstance(base, Class) for alias, name in base.all_aliases().items()}
+        above = [base for base in self.bases if depth and isinstance(base, Class)]
+        inherited = {alias: name for base in above for alias, name in base.all_aliases(depth - 1).items()}
         return {**inherited, **self.aliases}
 
-    def nested_class(self, name: str) -> Class | None:
+    def nested_class(self, name: str, depth: int = DEEPEST_CLASS) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""
         own = self.nested.get(name)
-        return own or next((found for base in self.bases if isinstance(base, Class) and (found := base.nested_class(name))), None)
+        above = (base for base in self.bases if depth and isinstance(base, Class))
+        return own or next((found for base in above if (found := base.nested_class(name, depth - 1))), None)
 
-    def lookup(self, name: str) -> Value | None:
+    def lookup(self, name: str, depth: int = DEEPEST_CLASS) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""
         if name in self.slots:
             return self.slots[name]
         for base in self.bases:
-            found = base.lookup(name) if isinstance(base, Class) else None
+            found = base.lookup(name, depth - 1) if depth and isinstance(base, Class) else None
             if found is not None:
                 return found
         return None
@@ -257,6 +263,8 @@ class Guard:
     test: ast.expr
     taken: bool
     default: bool | None = None
+    answers: dict[object, bool] = field(default_factory=dict)
+    """What `any_guard` found out about this test and those before it."""
 
     @property
     def text(self) -> str:
@@ -265,6 +273,17 @@ class Guard:
         if "written_out" not in known:
             known["written_out"] = ast.unparse(self.test)
         return str(known["written_out"])
+
+
+def any_guard(guards: Sequence[Guard], question: object, holds: Callable[[Guard], bool]) -> bool:
+    """Return whether something holds for one of the tests around a place. Each is asked once, as the same tests always come before it."""
+    known = len(guards)
+    while known and question not in guards[known - 1].answers:
+        known -= 1
+    answer = known > 0 and guards[known - 1].answers[question]
+    for guard in guards[known:]:
+        answer = guard.answers[question] = answer or holds(guard)
+    return answer
 
 
 @record(frozen=True, slots=True, eq=False)

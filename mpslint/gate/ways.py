@@ -102,6 +102,8 @@ class _ConditionReader:
                 yield frozenset([CELLS])
         elif subject == "trains" and names[0].lower() == "true":
             yield frozenset([*self.of_roles(load_roles().trains), ("backward", True)])
+        elif subject == "chooses_device" and names[0].lower() == "true":
+            yield frozenset(self.of_roles(load_roles().choose_device))
         elif subject == "role":
             yield frozenset(self.of_roles(names))
         elif subject == "runs_on":

@@ -107,7 +107,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         if answer is not None:
             return Known(answer, node, source="torch.device")
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
-    m.store.write(base.slots, name, child)
+    base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was
     return child
 
 

@@ -25,7 +25,7 @@ from mpslint.facts.values import (
 from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
-from mpslint.program.functions import call_function as call_function
+from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 
 
@@ -158,21 +158,24 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return flags.define(m, name, arguments, node)
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
-    if name.startswith("argparse."):
-        return commandline.call_argparse(m, name, arguments, node)
-    if name.startswith("os."):
-        handled = environment.call_os(m, name, arguments, node)
-        if handled is not None:
-            return handled
-    if name.startswith("builtins."):
-        handled = builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
-        if handled is not None:
-            return handled
+    if (given := _of_python(m, name, arguments, node)) is not None:
+        return given
     if name in platform.validators and isinstance(receiver, Class):
         return fields.validated(m, receiver, arguments, node)
     if name in platform.field_makers:
         return fields.field_default(m, arguments, node)
     return _call_outside(m, callee, receiver, arguments, node)
+
+
+def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
+    """Return what a function of Python itself gives; None for one that is not known."""
+    if name.startswith("argparse."):
+        return commandline.call_argparse(m, name, arguments, node)
+    if name.startswith("os."):
+        return environment.call_os(m, name, arguments, node)
+    if name.startswith("builtins."):
+        return builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
+    return None
 
 
 def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:

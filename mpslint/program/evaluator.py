@@ -12,14 +12,13 @@ from typing import Any
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Known, Symbol, Value
-from mpslint.program import calls
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
-from mpslint.program.calls import instantiate
+from mpslint.program.calls import call_value, instantiate
 from mpslint.program.expressions import evaluate
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
-from mpslint.program.machine import Loader, Walker
+from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute
@@ -29,6 +28,7 @@ from mpslint.source.words import Words
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
 MOST_ROUNDS = 20
+CALLS = Calls(call_function, call_value, instantiate)
 
 
 def evaluate_program(
@@ -51,7 +51,7 @@ def evaluate_program(
     for what is written there.
     """
     relevance = Relevance(document, words)
-    machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, calls, known_roots, relevance)
+    machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, CALLS, known_roots, relevance)
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)

@@ -13,10 +13,6 @@ from mpslint.program.started import as_written, converted, named, spanning
 
 HOLDER = "all flags"
 """The slot of the script's module that holds the object which all flags are attributes of."""
-MAKER = "get_config"
-"""The function of a configuration written in Python that returns it."""
-MORE_WORDS = "flagfile"
-"""The flag that names a file with more words."""
 MOST_NESTED = 6
 """Configurations within one another whose values are weakened."""
 
@@ -37,7 +33,7 @@ def define(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Va
         return COMMAND_LINE
     default = arguments.get(1, "default") or Known(None, node)
     words = m.project.words() if m.project is not None else None
-    is_settled = words is not None and m.project is not None and m.project.is_told_all() and _said(words, MORE_WORDS) is None
+    is_settled = words is not None and m.project is not None and m.project.is_told_all() and _said(words, m.platform.file_of_flags) is None
     kind = m.platform.flag_makers.get(name)
     value = settled(default) if is_settled else weakened(default)
     said = _said(words, flag.value, kind == "builtins.bool") if words is not None else None
@@ -46,7 +42,7 @@ def define(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Va
     elif said is not None:
         value = converted(said, Symbol(kind), default, said.node) if kind else COMMAND_LINE
     if name in m.platform.flag_files:
-        value = _made_by_file(m, value, flag.value)
+        value = _made_by_file(m, value, flag.value, m.platform.flag_files[name])
     m.store.write(holder(m, name).slots, flag.value, value)
     return m.made(Instance(name, slots={"value": value}, fallback="command line"))
 
@@ -70,13 +66,13 @@ def _said(words: Sequence[Argument], flag: str, is_switch: bool = False) -> Argu
     return found
 
 
-def _made_by_file(m: Walker, path: Value, flag: str) -> Value:
-    """Return the configuration that a file of the project makes (`configs/small.py`, `configs/all.py:small`), with what words say of it."""
+def _made_by_file(m: Walker, path: Value, flag: str, function: str) -> Value:
+    """Return what a function of a file of the project makes (`configs/small.py`, `configs/all.py:small`), with what words say of it."""
     if m.project is None or not (isinstance(path, Known) and isinstance(path.value, str)):
         return COMMAND_LINE
     file, _, argument = path.value.partition(":")
     module = m.project.module_at(m, file)
-    maker = module.slots.get(MAKER) if isinstance(module, Module) else None
+    maker = module.slots.get(function) if isinstance(module, Module) else None
     if not isinstance(maker, Function):
         return COMMAND_LINE
     config = m.calls.call_function(m, maker, [Known(argument, path.origin)] if argument else [], {}, False, None)

@@ -57,25 +57,16 @@ MOST_STEPS = 300_000
 DEEPEST_CALL = 12
 
 
-class Calls(Protocol):
-    """What follows calls (`mpslint.program.calls`), for the parts of the evaluator that it rests on itself."""
+@record(frozen=True, slots=True)
+class Calls:
+    """What follows calls, for the parts of the evaluator that it rests on itself."""
 
-    def call_function(
-        self,
-        m: Walker,
-        function: Function,
-        positional: Sequence[Value],
-        keywords: dict[str, Value],
-        is_open: bool,
-        node: ast.AST | None,
-    ) -> Value:
-        """Walk a function with these arguments; what it returns."""
-
-    def call_value(self, m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
-        """Call whatever a value is; what that gives."""
-
-    def instantiate(self, m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
-        """Make an object of a class of the program."""
+    call_function: Callable[[Walker, Function, Sequence[Value], dict[str, Value], bool, ast.AST | None], Value]
+    """Walk a function with positional and keyword arguments, which may be open; what it returns."""
+    call_value: Callable[[Walker, Value, Value | None, CallArguments, ast.Call], Value]
+    """Call whatever a value is, with its receiver; what that gives."""
+    instantiate: Callable[[Walker, Class, CallArguments, ast.Call | None], Value]
+    """Make an object of a class of the program."""
 
 
 @record()

@@ -50,8 +50,9 @@ class Platform:
     command_groups: frozenset[str]
     starters: frozenset[str]
     flag_holders: frozenset[str]
+    file_of_flags: str
     flag_makers: dict[str, str]
-    flag_files: frozenset[str]
+    flag_files: dict[str, str]
     builders: dict[str, dict[str, str]]
     builder_hooks: dict[str, dict[str, Any]]
     bare_decorators: frozenset[str]

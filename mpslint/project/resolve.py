@@ -11,6 +11,8 @@ from mpslint.core.record import record
 DEEPEST = 8
 """Folders above a script that are looked at."""
 MARKS = frozenset("pyproject.toml setup.py setup.cfg requirements.txt environment.yml README.md README.rst .gitignore".split())
+MOST_INNER = 50
+"""Folders in a folder without modules that are looked into."""
 SOURCES = ("src", "lib")
 """Folders of a project that hold its packages."""
 
@@ -117,5 +119,10 @@ def _package(folder: str) -> Located:
     return Located(os.path.join(folder, "__init__.py") if "__init__.py" in names_in(folder) else "", folder)
 
 
-def _holds_python(folder: str) -> bool:
-    return any(name.endswith(".py") for name in names_in(folder))
+def _holds_python(folder: str, deepest: int = 2) -> bool:
+    """Return whether a folder holds modules, or packages that do (`src` with nothing but `src/trainers` and `src/data`)."""
+    names = names_in(folder)
+    if any(name.endswith(".py") for name in names):
+        return True
+    inner = sorted(filter(str.isidentifier, names))[:MOST_INNER] if deepest else []
+    return any(_holds_python(os.path.join(folder, name), deepest - 1) for name in inner)

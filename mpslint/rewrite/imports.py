@@ -16,11 +16,16 @@ from mpslint.source.document import Kind
 MODULE = "torch"
 """The module whose functions fixes call."""
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+"""What binds its own name in the scope around it."""
 _USE = re.compile(rf"(?<![\w.\"']){MODULE}(?=\.)")
 
 
-def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSetting:
-    """Return a rewrite in which every use of the module is by a name that the file binds before the place, or that the rewrite imports."""
+def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSetting | None:
+    """Return a rewrite in which every use of the module is by a name that the file binds before the place, or that the rewrite imports.
+
+    None where that name means something else at a place: a rewrite would raise there.
+    """
     used = [edit for edit in written.edits if _USE.search(edit.text) and not edit.text.lstrip().startswith(("import ", "from "))]
     if not used or evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return written
@@ -28,6 +33,9 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
     evidence = evidence.around(first)
     place = Span(len(evidence.document.text), first.end) if evidence.document.is_unordered else first
     names = list(_names_before(place, evidence))
+    name = names[0] if names else MODULE
+    if any(_means_something_else(name, edit.span, evidence) for edit in used):
+        return None
     if MODULE in names:
         return written
     if names:
@@ -37,6 +45,60 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
     if has_import or _is_used_unseen(evidence):
         return written
     return WrittenSetting((*written.edits, *import_edits(evidence, MODULE, first)), written.shown, written.added, written.reason)
+
+
+def _means_something_else(name: str, place: Span, evidence: Evidence) -> bool:
+    """Return whether a scope around a place binds a name to something that is not the module, or to the module only after the place."""
+    imported: list[tuple[ast.AST, bool]] = []
+    for node, is_module in _bindings(name, evidence):
+        scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
+        while scope is not None and not isinstance(scope, _SCOPES):
+            scope = evidence.parents.get(scope)
+        where = evidence.span_of(node)
+        inside = place in evidence.span_of(scope) if scope is not None else _is_same_file(where, place, evidence)
+        if inside and not is_module:
+            return True
+        if inside and isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            imported.append((scope, where.start < place.start))
+    early = {id(scope) for scope, is_before in imported if is_before}
+    return any(id(scope) not in early for scope, _ in imported)
+
+
+def _is_same_file(one: Span, other: Span, evidence: Evidence) -> bool:
+    return evidence.document.part_at(one.start).span == evidence.document.part_at(other.start).span
+
+
+def _bindings(name: str, evidence: Evidence) -> Sequence[tuple[ast.AST, bool]]:
+    """Return the nodes that bind a name, whatever their scope, and whether they bind it to the module: found once for all findings."""
+    if f"bindings of {name}" not in evidence.memo:
+        evidence.memo[f"bindings of {name}"] = list(_found_bindings(name, evidence))
+    found: Sequence[tuple[ast.AST, bool]] = evidence.memo[f"bindings of {name}"]
+    return found
+
+
+def _found_bindings(name: str, evidence: Evidence) -> Iterator[tuple[ast.AST, bool]]:
+    for node in evidence.nodes_beside(name):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                if (alias.asname or alias.name.partition(".")[0]) == name:
+                    yield node, _binds(node, alias)
+        elif isinstance(node, ast.Name):
+            if node.id == name and isinstance(node.ctx, ast.Store) and not _stands_in_for_import(node, evidence):
+                yield node, False
+        elif (isinstance(node, (*_NAMED, ast.ExceptHandler, ast.MatchAs)) and node.name == name) or (
+            isinstance(node, ast.arg) and node.arg == name
+        ):
+            yield node, False
+
+
+def _stands_in_for_import(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a name gets a value where the import failed, or None until it is imported."""
+    above = evidence.parents.get(node)
+    if isinstance(above, (ast.Assign, ast.AnnAssign)) and isinstance(above.value, ast.Constant) and above.value.value is None:
+        return True
+    while above is not None and not isinstance(above, (ast.ExceptHandler, *_SCOPES)):
+        above = evidence.parents.get(above)
+    return isinstance(above, ast.ExceptHandler)
 
 
 def _names_before(place: Span, evidence: Evidence) -> Sequence[str]:

@@ -15,7 +15,7 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Context, Guard, Known
+from mpslint.facts.values import Call, Context, Guard, Known, any_guard
 from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
@@ -55,6 +55,22 @@ CheckFunction = Callable[[Evidence, Mapping[str, Any]], Iterator[Match]]
 
 def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     """Yield the places where a rule's conditions hold, each place once."""
+    found = _judged(rule, evidence)
+    return _once_a_plan(found) if rule.once_a_plan else found
+
+
+def _once_a_plan(found: Iterator[Match]) -> Iterator[Match]:
+    """Yield the first match of each plan, one that is written as an argument before any other, with the places of the others beside it."""
+    by_plan: dict[int, list[Match]] = {}
+    for match in found:
+        by_plan.setdefault(id(match.plan) if match.plan is not None else id(match), []).append(match)
+    for matches in by_plan.values():
+        first, *others = sorted(matches, key=lambda match: not isinstance(match.node, ast.keyword))
+        also = tuple(Related(other.span, f"{other.values.get('spelling') or 'the same'} is set here, too") for other in others)
+        yield dataclasses.replace(first, related=(*first.related, *also))
+
+
+def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     if evidence.is_for_other_processors and not rule.everywhere:
         return
     seen: set[Span] = set()
@@ -68,7 +84,7 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             continue
         if rule.certain and not is_certain(match.context):
             continue
-        if rule.by_default and match.context is not None and any(map(_is_off, match.context.guards)):
+        if rule.by_default and match.context is not None and any_guard(match.context.guards, "is off", _is_off):
             continue
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
@@ -98,14 +114,12 @@ def _is_guarded(context: Context | None, rule: Rule) -> bool:
     words = rule.unless_guarded
     if context is None or words is None:
         return False
-    guards = [guard for guard in context.guards if guard.default is None or not rule.by_default]
+
+    def speaks(guard: Guard) -> bool:
+        return (guard.default is None or not rule.by_default) and words.search(guard.text) is not None
+
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
-    return any(_speaks_of(words, guard) for guard in guards) or any(words.search(text) for text in iterated)
-
-
-@functools.lru_cache(maxsize=4096)  # of a chain of 900 `elif`, each branch is under all tests above it
-def _speaks_of(words: re.Pattern[str], guard: Guard) -> bool:
-    return words.search(guard.text) is not None
+    return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
 
 
 def _is_off(guard: Guard) -> bool:
@@ -121,9 +135,9 @@ def is_certain(context: Context | None) -> bool:
     """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
     if context is None:
         return True
-    guards = [guard for guard in context.guards if guard.default is None or guard.default is not guard.taken]
+    is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
     catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return context.called and not guards and not catches and not context.in_handler
+    return context.called and not is_undecided and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:
@@ -316,6 +330,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "check": _checks,
     "role": _nowhere,
     "trains": _nowhere,
+    "chooses_device": _nowhere,
     "mentions": _nowhere,
     "chip": _nowhere,
     "versions": _nowhere,
@@ -336,6 +351,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
         return evidence.trains is (condition.names[0].lower() == "true")
+    if subject == "chooses_device":
+        return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":

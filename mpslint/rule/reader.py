@@ -12,6 +12,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {handler: torch.cuda.OutOfMemoryError}            an `except` clause
     {import: xformers}                                an import
     {role: trainer}  {trains: true}  {mentions: mps}  about the whole file
+    {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
     {program: true}                                   it is started by itself, not imported
@@ -22,8 +23,9 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
 
 All conditions of `when` must hold, and none of `unless`; the first of `when` is where the finding is placed. `at: origin` places it
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
-only, `once: run` the first one of all files of a check, and `unless_guarded` is a regular expression: a place under an undecided test that
-it matches is left alone. `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
+only, `once: run` the first one of all files of a check, `once: plan` the first one of a training run, which names the others, and
+`unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+`certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
 that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
@@ -67,6 +69,7 @@ SUBJECTS = (
     "import",
     "role",
     "trains",
+    "chooses_device",
     "mentions",
     "chip",
     "check",
@@ -129,7 +132,8 @@ class RuleReader:
             self.conditions(data.get("unless", []), "unless"),
             re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
             self.place(data.get("at", "setting")),
-            bool(data.get("once", False)),
+            data.get("once", False) in (True, "run"),
+            data.get("once") == "plan",
             data.get("once") == "run",
             bool(data.get("certain", False)),
             bool(data.get("by_default", False)),

@@ -113,6 +113,8 @@ class Rule:
     unless_guarded: re.Pattern[str] | None
     at_origin: bool
     once: bool
+    once_a_plan: bool
+    """What it finds in one training run is one finding, at the first place, with the others beside it."""
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
     certain: bool

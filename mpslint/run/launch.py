@@ -20,7 +20,7 @@ from mpslint.run.events import EventFolder, Observed
 from mpslint.run.probe import STOP
 from mpslint.run.system import resident_bytes, swap_bytes
 from mpslint.run.watcher import Watcher
-from mpslint.verify.keeper import become_subreaper, descendants
+from mpslint.verify import keeper
 
 GRACE = 2.0
 """Seconds that orphans have to end when they are asked to."""
@@ -75,22 +75,30 @@ def run(words: Sequence[str], watcher: Watcher, stop_before_swap: bool, keep: Ca
     """Run a command to its end; `keep` is called with what was observed whenever there is more of it.
 
     Standard input, output and error are the command's own. Ctrl-C reaches it as it would without mpslint; SIGTERM and SIGHUP are passed on,
-    and then end what the command started and left behind too (where orphans can be told: on Linux).
+    and then end what the command started and left behind too (where orphans can be told: on Linux). If this process is killed, the command
+    gets SIGTERM, and SIGKILL ten seconds later.
     """
-    become_subreaper()
+    keeper.become_subreaper()
     command = command_line(words)
     with scratch_folder("run-") as folder:
         events = EventFolder(Path(folder))
         watcher.swap_at_start = swap_bytes()
         start = time.monotonic()
         process = subprocess.Popen(command, env=environment(folder))
+        observed = Observed()
         with _signals_passed_to(process) as passed:
-            _watch(process, events, watcher, start, stop_before_swap, keep)
+            with _guarded(process):
+                try:
+                    _watch(process, events, watcher, start, stop_before_swap, keep)
+                    observed = events.poll()
+                    watcher.warn(observed)  # of the steps since the last poll: a short run may have been polled once
+                    keep(observed)
+                except Exception as error:  # a full disk, a bug of mpslint: the run goes on to its own end
+                    with contextlib.suppress(OSError):  # its output is closed
+                        watcher.say(f"warning: the run isn't watched from here on: {type(error).__name__}: {error}")
+                    process.wait()
             if passed:
                 _end_orphans()
-        observed = events.poll()
-        watcher.warn(observed)  # of the steps since the last poll: a short run may have been polled once
-        keep(observed)
     code = process.returncode
     return CommandEnd(code, observed) if code >= 0 else CommandEnd(128 - code, observed, -code)
 
@@ -126,6 +134,26 @@ def _watch(
 
 
 @contextlib.contextmanager
+def _guarded(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Have the command ended if this process dies before it, killed with SIGKILL included."""
+    if os.name != "posix":
+        yield
+        return
+    theirs, ours = os.pipe()
+    words = [sys.executable, "-I", "-S", keeper.__file__, keeper.GUARD, str(theirs), str(process.pid)]
+    nothing = subprocess.DEVNULL
+    guard = subprocess.Popen(words, pass_fds=[theirs], stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    os.close(theirs)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # the guard was killed
+            os.write(ours, keeper.STOP)
+        os.close(ours)
+        guard.wait()
+
+
+@contextlib.contextmanager
 def _signals_passed_to(process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
     """Leave Ctrl-C to the command, which gets it from the terminal itself, and pass SIGTERM and SIGHUP on to it; yield those passed."""
     sent: list[int] = []
@@ -147,8 +175,8 @@ def _end_orphans() -> None:
     """End what is left of a command that was told to end: asked first, then killed."""
     for number, patience in ((signal.SIGTERM, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), 0.0)):
         deadline = time.monotonic() + patience
-        for orphan in descendants(os.getpid()):
+        for orphan in keeper.descendants(os.getpid()):
             with contextlib.suppress(OSError):
                 os.kill(orphan, number)
-        while time.monotonic() < deadline and any(descendants(os.getpid())):
+        while time.monotonic() < deadline and any(keeper.descendants(os.getpid())):
             time.sleep(0.05)

@@ -1,8 +1,8 @@
 """Closer looks at some steps, in the user's process: values, shapes, dtypes, and operators that run on the CPU.
 
 Loaded by the probe, by its path, at the first optimizer step: torch is there, mpslint need not be. Each look is cheap or rare. What hangs
-on torch itself is a hook that removes itself, or a descriptor that hands on what it stands for, so that no frame of mpslint is on the
-stack when the user's code fails, and nothing of it is in a model that the user pickles.
+on torch itself is asked by torch and answers at once, before the user's code goes on: tracebacks have the frames that they have without
+it, and nothing of it is in a model that the user pickles.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import os
 import sys
 import time
 import weakref
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import Any
 
 import torch
+from torch.nn.modules import module as modules
 
 SAMPLE_STEPS = 50
 EARLY = 10
@@ -22,6 +23,7 @@ EARLY = 10
 DTYPES_AT = 2
 MOST_LOSSES = 64
 MOST_OPERATOR_LOOKS = 3
+_PRODUCTS = ("AddmmBackward", "MmBackward", "BmmBackward", "BaddbmmBackward", "LinearBackward", "ConvolutionBackward")
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
 
@@ -38,6 +40,19 @@ class _Backward:
         return self.original.__get__(tensor, owner)
 
 
+class _Asked(OrderedDict[int, Any]):
+    """Stands for torch's hooks before all modules, empty: at each call of a module torch asks whether there are any.
+
+    A real hook would put torch's frame for hooks into the traceback of whatever fails in the model.
+    """
+
+    looks: Looks
+
+    def __bool__(self) -> bool:
+        self.looks.saw_call(sys._getframe(1).f_locals)
+        return len(self) > 0
+
+
 class Looks:
     """What is looked at besides time and memory. `tell` takes one event."""
 
@@ -47,13 +62,14 @@ class Looks:
         self.has_fallbacks = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         self._trained: set[int] = set()
         self._is_trained: Any = weakref.WeakKeyDictionary()
-        self._armed: Any = None
+        self._asked = _Asked()
+        self._asked.looks = self
+        self._hooks: Any = None
         self._marked = ""
         self._losses: list[Any] = []
         self._is_due = False
         self._step = 0
-        self._dtypes: Counter[str] = Counter()
-        self._dtype_hook: Any = None
+        self._dtypes: Counter[str] | None = None
         self._timing: Any = None
         self._timings = 0
         self._original = torch.Tensor.backward
@@ -96,6 +112,8 @@ class Looks:
         """Keep a loss that is about to be differentiated where its value is looked at; the next batch follows it."""
         if self._is_due and len(self._losses) < MOST_LOSSES:
             self._losses.append(loss.detach())
+        if self._dtypes is not None:
+            self._dtypes += _computed_in(loss)
         self._arm()
 
     def _look_at_values(self, count: int, optimizer: Any) -> None:
@@ -113,21 +131,29 @@ class Looks:
             self.tell("values", count, loss, bool(told[1]), bool(told[2]))
 
     def _arm(self) -> None:
-        """Have the next module that is called shown, which is the outermost one of a model."""
-        if self._armed is None and not _is_compiled():
-            self._armed = torch.nn.modules.module.register_module_forward_pre_hook(self._called)
+        """Have the next module that is called shown, which is the outermost one of a model; not where others hook all modules."""
+        if self._hooks is None and not modules._global_forward_pre_hooks and not _is_compiled():
+            self._hooks, modules._global_forward_pre_hooks = modules._global_forward_pre_hooks, self._asked
 
     def _disarm(self) -> None:
-        if self._armed is not None:
-            self._armed.remove()
-            self._armed = None
+        if self._hooks is not None and modules._global_forward_pre_hooks is self._asked and not len(self._asked):  # a hook that came stays
+            modules._global_forward_pre_hooks = self._hooks
+        self._hooks = None
 
-    def _called(self, module: Any, given: Any) -> None:
-        """Count the shapes that a module is called with, and tell whether it is called for evaluation or generation."""
+    def saw_call(self, called: Any) -> None:
+        """Take the local variables of the code of torch that calls a module."""
+        if self._hooks is None or "args" not in called:
+            return
         self._disarm()
-        named = sys._getframe(1).f_locals.get("kwargs")  # hooks for all modules don't get keyword arguments
+        try:
+            self._called(called["self"], called["args"], called["kwargs"])
+        except Exception as error:  # inside a call of the user's model, which an argument not seen before must not end
+            self.tell("blind", f"batch shapes aren't counted: {type(error).__name__}: {error}")
+
+    def _called(self, module: Any, given: Any, named: Any) -> None:
+        """Count the shapes that a module is called with, and tell whether it is called for evaluation or generation."""
         if torch.is_grad_enabled():
-            self.shapes.add(tuple(_shapes((*given, *named.values()) if isinstance(named, dict) else given)))
+            self.shapes.add(tuple(_shapes((*given, *named.values()))))
         elif self._trains(module):
             self._mark("generation" if _is_generating() else "evaluation")
 
@@ -145,18 +171,9 @@ class Looks:
 
     def _look_at_dtypes(self, count: int) -> None:
         """Tell in which dtypes the layers of one step compute."""
-        if self._dtype_hook is not None:
-            self._dtype_hook.remove()
-            self._dtype_hook = None
+        if self._dtypes:
             self.tell("computed", dict(self._dtypes))
-        if count == DTYPES_AT - 1 and not _is_compiled():
-            self._dtype_hook = torch.nn.modules.module.register_module_forward_hook(self._computed)
-
-    def _computed(self, module: Any, given: Any, made: Any) -> None:
-        weight = getattr(module, "weight", None)
-        is_layer = isinstance(weight, torch.Tensor) and weight.dim() > 1 and isinstance(made, torch.Tensor)
-        if is_layer and torch.is_grad_enabled() and given and isinstance(given[0], torch.Tensor) and given[0].is_floating_point():
-            self._dtypes[str(made.dtype).removeprefix("torch.")] += 1
+        self._dtypes = Counter() if count == DTYPES_AT - 1 else None
 
     def _look_at_operators(self, count: int) -> None:
         """Time, in one step, the operators that this device lacks, where the fallback to the CPU is on."""
@@ -225,6 +242,21 @@ def lacks_kernel(name: str) -> bool:
     """Return whether an operator has no kernel that MPS could use, so that the fallback runs it on the CPU."""
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return name.startswith("aten::") and not any(has(name, key) for key in ("MPS", *_COMPOSITE))
+
+
+def _computed_in(loss: Any) -> Counter[str]:
+    """Return how many matrix products and convolutions made a loss, by the dtype of what they put out."""
+    found: Counter[str] = Counter()
+    seen, ahead = set(), [loss.grad_fn]
+    while ahead:
+        node = ahead.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            made = getattr(node, "_input_metadata", None)  # torch 2.1 has it
+            if made and node.name().startswith(_PRODUCTS):
+                found[str(made[0].dtype).removeprefix("torch.")] += 1
+            ahead += [one for one, _ in node.next_functions]
+    return found
 
 
 def _is_compiled() -> bool:

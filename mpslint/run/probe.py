@@ -220,12 +220,15 @@ class Probe:
 
 
 def _without_own_frames(trace: Any) -> None:
-    """Take the frames of mpslint out of a traceback, such as that of the mode in which operators are timed."""
-    while trace is not None and trace.tb_next is not None:
-        if trace.tb_next.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)) and trace.tb_next.tb_next is not None:
-            trace.tb_next = trace.tb_next.tb_next
-        else:
-            trace = trace.tb_next
+    """Take the frames of mpslint out of a traceback, and torch's own under them: those of the mode in which operators are timed."""
+    while trace is not None:
+        rest = trace.tb_next
+        while rest is not None and rest.tb_frame.f_code.co_filename.startswith(os.path.dirname(__file__)):
+            rest = rest.tb_next
+            while rest is not None and rest.tb_frame.f_code.co_filename.endswith(os.path.join("torch", "_ops.py")):
+                rest = rest.tb_next
+        trace.tb_next = rest
+        trace = rest
 
 
 def _sibling(name: str) -> Any:

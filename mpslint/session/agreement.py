@@ -47,6 +47,30 @@ def each_once(findings: Sequence[Finding]) -> Iterator[Finding]:
     yield from worst.values()
 
 
+def from_one_end(findings: Mapping[str, Sequence[Finding]], shown_at: Callable[[str, Span], str]) -> dict[str, list[Finding]]:
+    """Return findings by file, where one value isn't reported from both ends.
+
+    One run may report it where it is written, as used elsewhere, and another where it is used, as written elsewhere: the first of these
+    places counts.
+    """
+    ends = {path: [_ends(path, one, shown_at) for one in inner] for path, inner in findings.items()}
+    known = {end for own in ends.values() for inner in own for end in inner}
+    return {
+        path: [
+            one
+            for one, own in zip(inner, ends[path], strict=True)
+            if not any(here > there and (rule, there, here) in known for rule, here, there in own)
+        ]
+        for path, inner in findings.items()
+    }
+
+
+def _ends(path: str, finding: Finding, shown_at: Callable[[str, Span], str]) -> list[tuple[str, str, str]]:
+    """Return the rule, the place of a finding, and each place in another file that it names."""
+    others = [f"{other.path}:{other.line}" for other in finding.related if other.path]
+    return [(finding.rule, shown_at(path, finding.span), other) for other in others]
+
+
 def fixed_as_one(
     findings: Mapping[str, Sequence[Finding]],
     tied: Sequence[Set[PlaceOfRule]],

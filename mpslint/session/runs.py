@@ -16,8 +16,9 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
 from mpslint.project.run import Project, Run, full_path, run_of
-from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, with_runs
+from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
+from mpslint.session.launched import without_strangers
 from mpslint.session.session import (
     FileResult,
     Options,
@@ -183,6 +184,7 @@ class Runs:
                 continue
             left -= self._judge(entry)
             collect_if_due()
+        self.findings = from_one_end(self.findings, self._shown_at)
         self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
 
     def _prepare(self) -> None:
@@ -264,6 +266,8 @@ class Runs:
         if checked is None:
             target = target_for(document, configuration, self.options.target, self.options.observed)
             checked = Checked(document, target, (), (), ())
+        if document.kind is Kind.SHELL:
+            checked = replace(checked, findings=without_strangers(checked.findings, path, self.project))
         same = by_place(self.findings.get(path, ()))
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]

@@ -57,7 +57,7 @@ def rule_schema() -> Schema:
     rule |= {
         "id": {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{3}$"},
         "at": {"enum": ["setting", "origin"]},
-        "once": {"enum": [True, False, "run"]},
+        "once": {"enum": [True, False, "run", "plan"]},
         "since": _TEXT,
         "severity": _enum(Severity),
         "message": {"type": "string"},

@@ -23,6 +23,7 @@ class RoleKind:
     own: bool = False
     in_loop: bool = False
     chooses_device: bool = False
+    cuts: bool = False
     given_loaders: Sequence[str | int] = ()
     makes_loaders: Sequence[str] = ()
 
@@ -61,6 +62,11 @@ class Roles:
     def in_loop(self) -> frozenset[str]:
         """The roles that belong to a training loop that is written by hand."""
         return self.that("in_loop")
+
+    @functools.cached_property
+    def cut(self) -> frozenset[str]:
+        """The roles whose calls cut samples to the length that they are given."""
+        return self.that("cuts")
 
     @functools.cached_property
     def choose_device(self) -> frozenset[str]:

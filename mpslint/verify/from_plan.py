@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import format_version, parse_version
-from mpslint.facts.values import Call, Items, Known, is_weak
+from mpslint.core.versions import VersionRange, format_version
+from mpslint.facts.values import Call, Items, Known
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.target.target import Target
+from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
+from mpslint.verify.plan_source import PlanSource
 from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Task, VerifiedMac, WeightsType
 
 USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
@@ -32,45 +34,6 @@ class PlannedRun:
     """Those of them that hold only where the run's own data can't be read."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The plan that is read, and what was assumed so far."""
-
-    plan: TrainingPlan
-    evidence: Evidence
-    assumed: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
-
-    def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:
-        """Return the constant of a setting, None where it is not known or of another kind; a default of the command line is named."""
-        setting = self.plan.get(name)
-        if setting is None or not setting.is_known or not isinstance(setting.constant, kind) or setting.constant is None:
-            return None
-        if is_weak(setting.value) and setting.is_written:
-            self.assume(f"{setting.spelling} is {setting.constant}, a default that the command line may change")
-        return setting.constant
-
-    def count(self, name: str, assumed: int) -> int:
-        """Return a whole number that the plan says, else what is assumed."""
-        found = self.known(name, int)
-        if found is not None and found > 0:
-            return int(found)
-        if self.plan.get(name) is not None or self.plan.kind == "loop":
-            self.assume(f"{name} is not known: {assumed}")
-        return assumed
-
-    def assume(self, line: str, *, unless_read: bool = False) -> None:
-        """Note an assumption, once; one that is dropped where the run's own data can be read is marked so."""
-        if line not in self.assumed:
-            self.assumed.append(line)
-        if unless_read:
-            self.unread.append(line)
-
-    def calls(self, *roles: str) -> list[Call]:
-        """Return the run's calls of some roles."""
-        return [call for role in roles for call in self.plan.calls.get(role, ())]
-
-
 def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
     """Return the Mac that a Target means, and what had to be assumed of it."""
     versions = {name: format_version(version) for name, version in target.versions.items()}
@@ -84,7 +47,7 @@ def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
 
 def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
     """Return the run that a plan means. Raises ReadError with the one thing that is missing or that no emulation knows."""
-    source = _Source(plan, evidence)
+    source = PlanSource(plan, evidence)
     _refuse(source)
     assumptions = platform_data("assumptions")
     model, config = _model(source)
@@ -96,11 +59,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         source.assume(said)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
-    steps = source.known("training.steps", int)
-    epochs = 0.0 if steps and steps > 0 else float(source.known("training.epochs", (int, float)) or 0)
-    if not steps or steps <= 0:
-        steps = int(assumptions["steps"])
-        source.assume(f"how many optimizer steps the run takes is not known before its data is: {steps}", unless_read=epochs > 0)
+    steps, epochs = _duration(source, int(assumptions["steps"]))
     spec = RunSpec(
         model=model,
         task=task,
@@ -126,26 +85,35 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
         lora_targets=_lora_targets(source),
         frozen=_frozen(source),
-        has_reference=task == "preference" and source.known("preference.precomputed") is not True,
-        has_tiled_head=task == "preference" and _makes_tiles(source),
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
-        steps=int(steps),
+        steps=steps,
         epochs=epochs,
         high_watermark=source.known("environment.high_watermark", (int, float)),
         has_fallback=str(source.known("environment.fallback")) == "1",
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
+    spec = with_answers(source, spec)
     return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
 
 
-def _refuse(source: _Source) -> None:
+def _duration(source: PlanSource, assumed: int) -> tuple[int, float]:
+    """Return how many optimizer steps the run takes, and its epochs where these decide."""
+    steps = source.known("training.steps", int)
+    if steps and steps > 0:
+        return int(steps), 0.0
+    epochs = float(source.known("training.epochs", (int, float)) or 0)
+    source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
+    return assumed, epochs
+
+
+def _refuse(source: PlanSource) -> None:
     """Raise ReadError for a run that the emulator does not know."""
     for call in source.calls("trainer", "lightning_trainer", "model"):
         for entry in platform_data("unplanned"):
             name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
-            if name is not None and not set(call.names) & set(entry.get("but", ())):
+            if name is not None and _is_refused(source, call, entry):
                 made = next((part for part in name.split(".") if part[:1].isupper()), name)
                 raise ReadError(f"{made} {entry['why']}, which is not read off a plan; {USE_SCRIPT}")
     bits = source.known("model.bits", int)
@@ -155,7 +123,16 @@ def _refuse(source: _Source) -> None:
         raise ReadError("the run asks for the CPU, so nothing of it is on MPS")
 
 
-def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
+def _is_refused(source: PlanSource, call: Call, entry: Mapping[str, Any]) -> bool:
+    """Return whether what an entry says of a class holds for this call of it."""
+    if set(call.names) & set(entry.get("but", ())):
+        return False
+    if "versions" in entry and VersionRange.parse(entry["versions"]).matches(source.evidence.target.versions):
+        return False
+    return "setting" not in entry or source.known(entry["setting"]) is True
+
+
+def _model(source: PlanSource) -> tuple[str, Mapping[str, Any] | None]:
     """Return the name of the model, and its configuration where the code writes one itself."""
     name = source.known("model.name", str) or _given_name(source)
     if name:
@@ -174,7 +151,7 @@ def _model(source: _Source) -> tuple[str, Mapping[str, Any] | None]:
     raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
 
 
-def _given_name(source: _Source) -> str:
+def _given_name(source: PlanSource) -> str:
     """Return the name that a trainer is given in place of a model."""
     for call in source.calls("trainer"):
         given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
@@ -183,7 +160,7 @@ def _given_name(source: _Source) -> str:
     return ""
 
 
-def _own_columns(source: _Source, task: Task) -> Sequence[str]:
+def _own_columns(source: PlanSource, task: Task) -> Sequence[str]:
     """Return the columns that the run's trainer tokenises by itself."""
     entry = platform_data("models/tasks")[task]
     names = [name for call in source.calls("trainer") for name in call.names]
@@ -191,7 +168,7 @@ def _own_columns(source: _Source, task: Task) -> Sequence[str]:
     return entry.get("columns", ()) if is_own else ()
 
 
-def _task(source: _Source) -> Task:
+def _task(source: PlanSource) -> Task:
     """Return what is trained, by the class of the model or of the trainer."""
     tasks: Mapping[str, Mapping[str, Any]] = platform_data("models/tasks")
     names = [name for call in source.calls("model", "trainer") for name in call.names]
@@ -206,7 +183,7 @@ def _task(source: _Source) -> Task:
     raise ReadError(f"{what} is not read off a plan; {USE_SCRIPT}")
 
 
-def _padding(source: _Source) -> tuple[Padding, int | None]:
+def _padding(source: PlanSource) -> tuple[Padding, int | None]:
     """Return how batches are padded, and to a multiple of what."""
     multiple = source.known("padding.multiple_of", int)
     multiple = multiple if multiple and multiple > 1 else None
@@ -217,11 +194,13 @@ def _padding(source: _Source) -> tuple[Padding, int | None]:
     return "longest", multiple
 
 
-def _lengths(source: _Source, task: Task) -> tuple[Lengths, Lengths | None]:
+def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
     """Return how long inputs are, and targets where the task has some of their own."""
     assumptions = platform_data("assumptions")
-    has_targets = any("T" in dims for dims in platform_data("models/tasks")[task]["batch"].values())
-    target = _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
+    entry = platform_data("models/tasks")[task]
+    has_targets = any("T" in dims for dims in entry["batch"].values())
+    target = completed(source) if entry.get("completes") else None
+    target = target or _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
     fixed = assumptions["fixed"].get(task)
     if fixed is not None:
         return Lengths(int(fixed)), target
@@ -233,7 +212,7 @@ def _lengths(source: _Source, task: Task) -> tuple[Lengths, Lengths | None]:
     return _drawn(source, "input", limit, assumptions["source"]), target
 
 
-def _drawn(source: _Source, what: str, limit: int | None, assumption: Mapping[str, Any]) -> Lengths:
+def _drawn(source: PlanSource, what: str, limit: int | None, assumption: Mapping[str, Any]) -> Lengths:
     """Return lengths drawn from the stated distribution, cut at what the code says."""
     if limit is None:
         source.assume(f"the longest {what} is not known: {assumption['limit']} tokens")
@@ -245,7 +224,7 @@ def _drawn(source: _Source, what: str, limit: int | None, assumption: Mapping[st
     return Lengths(found, median, sigma)
 
 
-def _precision(source: _Source) -> tuple[Precision, AskedBy]:
+def _precision(source: PlanSource) -> tuple[Precision, AskedBy]:
     """Return the mixed precision that the code asks for, and whether a Trainer or an autocast of its own does."""
     asked = source.known("precision.mixed", str)
     half: Precision = "fp16" if asked == "fp16" else "bf16" if asked == "bf16" else "no"
@@ -261,14 +240,14 @@ def _precision(source: _Source) -> tuple[Precision, AskedBy]:
     return "no", "autocast"
 
 
-def _weights(source: _Source) -> WeightsType:
+def _weights(source: PlanSource) -> WeightsType:
     found = source.known("precision.weights", str)
     if found == "auto":
         return "auto"
     return found if found in ("float16", "bfloat16") else "float32"
 
 
-def _optimizer(source: _Source) -> str:
+def _optimizer(source: PlanSource) -> str:
     """Return the optimizer by the name that Trainer gives it, or by its class in lower case."""
     name = source.known("optimizer.name", str)
     if name is None:
@@ -280,14 +259,14 @@ def _optimizer(source: _Source) -> str:
     return f"{name}_foreach" if name in ("adamw", "adam") and source.known("optimizer.foreach") is True else name
 
 
-def _clipped(source: _Source) -> float:
+def _clipped(source: PlanSource) -> float:
     """Return the norm that gradients are clipped to: a Trainer's own default, or where a loop calls for it."""
     if source.plan.kind != "loop" and not source.calls("lightning_trainer"):
         return 1.0
     return 1.0 if any(call.name.endswith("clip_grad_norm_") for call in source.evidence.facts.calls) else 0.0
 
 
-def _dropout(source: _Source) -> float | None:
+def _dropout(source: PlanSource) -> float | None:
     """Return the dropout that the code writes; None leaves the model's own."""
     written = [setting for setting in source.plan.settings.get("model.dropout", ()) if setting.is_written and setting.is_known]
     if source.known("model.dropout_disabled") is True:
@@ -296,14 +275,7 @@ def _dropout(source: _Source) -> float | None:
     return max(rates) if rates else None
 
 
-def _makes_tiles(source: _Source) -> bool:
-    """Return whether the trainer's version makes logits a tile at a time."""
-    since = parse_version(str(platform_data("assumptions")["tiled_head_since"]))
-    version = source.evidence.target.versions.get("trl")
-    return version is not None and since is not None and version >= since
-
-
-def _lora_rank(source: _Source, default: int) -> int:
+def _lora_rank(source: PlanSource, default: int) -> int:
     """Return the rank of LoRA adapters; 0 where there are none."""
     calls = source.calls("lora")
     if not calls:
@@ -316,7 +288,7 @@ def _lora_rank(source: _Source, default: int) -> int:
     return default
 
 
-def _frozen(source: _Source) -> tuple[Frozen, ...]:
+def _frozen(source: PlanSource) -> tuple[Frozen, ...]:
     """Return which parts of the model that a trainer gets the code freezes before; adapters choose their weights themselves."""
     call = next(iter(source.calls("trainer")), None)
     if call is None or source.calls("lora"):
@@ -329,7 +301,7 @@ def _frozen(source: _Source) -> tuple[Frozen, ...]:
     return tuple(one for one in found if isinstance(one, Frozen))
 
 
-def _lora_targets(source: _Source) -> tuple[str, ...]:
+def _lora_targets(source: PlanSource) -> tuple[str, ...]:
     """Return the modules that adapters are put on, as the code names them."""
     calls = source.calls("lora")
     given = calls[-1].keywords.get("target_modules") if calls else None
@@ -342,7 +314,7 @@ def _lora_targets(source: _Source) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _averages(source: _Source) -> bool:
+def _averages(source: PlanSource) -> bool:
     """Return whether the code tells Trainer to average the losses of the micro-batches."""
     return any(
         write.name == "accepts_loss_kwargs" and isinstance(write.value, Known) and write.value.value is False
@@ -350,7 +322,7 @@ def _averages(source: _Source) -> bool:
     )
 
 
-def _evaluation(source: _Source, target: Lengths | None, assumptions: Mapping[str, Any]) -> Evaluation | None:
+def _evaluation(source: PlanSource, target: Lengths | None, assumptions: Mapping[str, Any]) -> Evaluation | None:
     """Return what is evaluated between steps; None where nothing is."""
     plan = source.plan
     if plan.kind == "loop" or source.known("evaluation.strategy") in (None, "no"):

@@ -3,6 +3,8 @@
 Started as a program of its own, with the standard library only. Whatever the command leaves behind becomes a child of the keeper where
 the system offers that (Linux: a child subreaper), whether or not it left its session, its parent or its environment. The keeper ends all
 of it when the command ends, when the parent says so, and when the parent dies, killed with SIGKILL included.
+
+With the word `guard` it stands beside a command that is its parent's own child, and ends it only when the parent dies.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ STOP = b"stop"
 """What the parent sends to end the command; the end of its pipe without it means that the parent died."""
 TICK = 0.05
 PATIENCE = 1.0
+GUARD = "guard"
+GRACE = 10.0
+"""Seconds that a training has to save what it may, when it is asked to end because its parent died."""
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -30,6 +35,8 @@ def main(arguments: list[str]) -> int:
 
     LIFELINE is the descriptor of a pipe that the parent holds open. The folders are removed only when the parent died.
     """
+    if arguments[0] == GUARD:
+        return guard(int(arguments[1]), int(arguments[2]))
     lifeline, count = int(arguments[0]), int(arguments[1])
     folders, command = arguments[2 : 2 + count], arguments[2 + count :]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -48,6 +55,21 @@ def main(arguments: list[str]) -> int:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(PATIENCE)
     return code if code is not None else -signal.SIGKILL
+
+
+def guard(lifeline: int, command: int) -> int:
+    """Wait for the parent's word that the command has ended; where the parent dies without it, end the command and its descendants."""
+    if os.read(lifeline, len(STOP)):
+        return 0
+    family = {command, *descendants(command)}
+    _send(command, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    while time.monotonic() < deadline and any(number == command and not is_dead for number, _, is_dead in _rows()):
+        time.sleep(TICK)
+        family |= set(descendants(command))
+    for number in family:
+        _send(number, signal.SIGKILL)
+    return 0
 
 
 def become_subreaper() -> None:

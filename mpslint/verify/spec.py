@@ -16,7 +16,7 @@ from mpslint.verify.record import from_data, to_json
 
 Task = Literal[
     "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",
-    "image_classification", "speech_seq2seq", "ctc", "reward", "preference",
+    "image_classification", "speech_seq2seq", "ctc", "reward", "preference", "policy",
 ]  # fmt: skip
 Padding = Literal["longest", "max_length", "none"]
 Precision = Literal["no", "fp16", "bf16"]
@@ -145,6 +145,10 @@ class RunSpec:
     """Whether a preference is measured against a model that is not trained: a copy of the model, or the model without its adapters."""
     has_tiled_head: bool = False
     """Whether the trainer makes logits a tile at a time instead of all together."""
+    group_size: int = 1
+    """Samples that the run makes of each row of its data: completions of a prompt."""
+    generated: int = 0
+    """Completions that are generated together before the steps that train on them; 0 where nothing is generated."""
     evaluation: Evaluation | None = None
     empty_cache_steps: int | None = None
     steps: int = 2000

@@ -38,3 +38,52 @@ def test_torch_is_imported_where_only_its_parts_are(imports: str, question: str)
     fixed = fix(f'{imports}device = "cuda" if {question} else "cpu"\nopen(device)\n').text
     assert "torch.backends.mps.is_available()" in fixed
     assert "import torch\n" in fixed.splitlines(keepends=True)
+
+
+ARGUMENTS = "from transformers import Trainer, TrainingArguments\n"
+RUN = """def main():
+    args = TrainingArguments("out", fp16=True)
+    Trainer(model, args, train_dataset=data).train()
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'torch = "2.1"\n' + RUN,
+        "torch: str = VERSIONS['torch']\n" + RUN,
+        "class torch:\n    version = 1\n" + RUN,
+        "def torch():\n    return 1\n" + RUN,
+        "import numpy as torch\n" + RUN,
+        "import torch\n" + RUN.replace("main()", "main(torch)"),
+        "import torch\n" + RUN.replace("main()", "main(*, torch=None)"),
+        "import torch\n" + RUN + "    import torch\n",
+        "import torch\n" + RUN + "    import torch.nn\n    torch.nn.Linear\n",
+        "import torch\n" + RUN + "    from lib import torch\n",
+        "import torch\n" + RUN + "    for torch in range(3):\n        pass\n",
+        "import torch\n" + RUN + "    with open('x') as torch:\n        pass\n",
+        "import torch\n" + RUN + "    if (torch := 1):\n        pass\n",
+        "import torch as t\n" + RUN + "    t = 1\n",
+    ],
+)
+def test_no_fix_is_made_where_the_name_means_something_else(code: str) -> None:
+    """It would raise AttributeError, or UnboundLocalError where the function binds the name later."""
+    code = f"{ARGUMENTS}{code}main()\n"
+
+    assert fix(code, select=["MPS101"]).text == code
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "try:\n    import torch\nexcept ImportError:\n    torch = None\n" + RUN,
+        "torch = None\nimport torch\n" + RUN,
+        "import torch\n" + RUN.replace("    args", "    import torch\n    args"),
+        "import torch\n" + RUN + "def other():\n    torch = 1\n",
+        "import torch\n" + RUN + "def other(torch):\n    import torch\n",
+        "import torch\n" + RUN + "x = dict(torch='2.1')\nx.torch = 1\n",
+    ],
+)
+def test_a_name_that_other_scopes_bind_is_still_the_module(code: str) -> None:
+    """So is one that stands in where the import fails."""
+    assert "fp16=torch.cuda.is_available()" in fix(f"{ARGUMENTS}{code}main()\n", select=["MPS101"]).text

@@ -18,7 +18,7 @@ from mpslint.target.target import default_target
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 LOOP = "for x in loader:\n    x = x.to(device, non_blocking=True)\n    model(x).sum().backward()\n"
-RULES = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS803"))
+RULES = tuple(rule for rule in load_rules() if rule.id in ("MPS501", "MPS502", "MPS503", "MPS803"))
 
 
 def said(text: str) -> list[tuple[str, Severity, str]]:
@@ -39,6 +39,32 @@ CHOICES = [
 def test_a_note_says_what_the_gpu_brings(choice: str) -> None:
     """However the device is chosen: the copy goes wrong on MPS only, which the fix of the choice selects."""
     assert said(f"import torch\n{choice}{LOOP}") == [("MPS503", Severity.WARNING, ""), ("MPS803", Severity.NOTE, "MPS503")]
+
+
+WRITTEN = [
+    ('device = torch.device("cuda")\nmodel = model.to(device)\n', "MPS501"),
+    ('device = "cuda:0"\nmodel = torch.nn.Linear(2, 2).to(device)\n', "MPS501"),
+    (
+        'parser = argparse.ArgumentParser()\nparser.add_argument("--device", default="cuda")\ndevice = parser.parse_args().device\nmodel = model.to(device)\n',
+        "MPS502",
+    ),
+]
+
+
+@pytest.mark.parametrize(("choice", "first"), WRITTEN)
+def test_what_a_cuda_device_hides_is_said_too(choice: str, first: str) -> None:
+    """A device that is written out raises before the copy goes wrong."""
+    found = said(f"import argparse\nimport torch\n{choice}{LOOP}")
+
+    assert {(rule, awaits) for rule, _, awaits in found} == {(first, ""), ("MPS803", first)}
+
+
+def test_what_awaits_several_names_them() -> None:
+    """One of them alone may not be enough."""
+    text = f'import torch\nother = model.to("cuda")\n{CHOICE}{LOOP}'
+    notes = [one for one in check(read("train.py", text.encode()), default_target(), RULES).findings if one.awaits]
+
+    assert [one.message.split(":")[0] for one in notes] == ['Once "mps" is selected (MPS501, MPS503)']
 
 
 def test_the_note_names_what_comes_first_and_changes_nothing() -> None:

@@ -331,3 +331,72 @@ def test_a_line_beside_a_progress_bar_wipes_what_is_left_of_it(monkeypatch: pyte
         assert stream.getvalue().startswith(begins)
         assert stream.getvalue().endswith("\n")
         assert "\x1b[31m name" not in stream.getvalue()
+
+
+FAILING = """
+import traceback
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+
+    def forward(self, given):
+        return self.layer(given)
+
+model = Model()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+for step in range(4):
+    try:
+        model(torch.ones(2, 5))  # at each step: there are looks at the second and the third
+    except RuntimeError:
+        traceback.print_exc()
+    model(torch.ones(2, 4)).mean().backward()
+    optimizer.step()
+model(torch.ones(2, 5))
+"""
+
+
+def test_a_traceback_is_the_one_without_mpslint(tmp_path: Path) -> None:
+    """To the letter, whether the script prints it or Python does; no frame of mpslint, nor of what it has torch do."""
+    watched = run(tmp_path, FAILING, "train.py").stderr
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, check=False).stderr
+
+    assert plain.count("Traceback") == 5
+    assert "".join(line for line in watched.splitlines(keepends=True) if not line.startswith("mpslint: ")) == plain
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+def test_the_command_ends_when_mpslint_is_killed(tmp_path: Path) -> None:
+    """It is asked to end, so that it saves what it may."""
+    code = """
+import os, signal, sys, time
+
+def asked(*_):
+    open("asked", "w").close()
+    sys.exit()
+
+signal.signal(signal.SIGTERM, asked)
+open("started", "w").write(str(os.getpid()))
+time.sleep(300)
+"""
+    (tmp_path / "wait.py").write_text(code)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mpslint", "run", "wait.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    while not ((tmp_path / "started").exists() and (tmp_path / "started").read_text()) and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    while not (tmp_path / "asked").exists():
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_ends_the_watching_not_the_run(tmp_path: Path) -> None:
+    """The table can't be written: one line, and the run's own output and exit code."""
+    done = run(tmp_path, PHASES + "print('trained')\nraise SystemExit(5)\n", "--csv", "/dev/full", "train.py")
+
+    assert (done.returncode, done.stdout) == (5, "trained\n")
+    assert done.stderr.count("the run isn't watched from here on: OSError") == 1

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from mpslint.cli.fix import command
+from mpslint.core.finding import Finding, Related, Severity, Span
+from mpslint.session.agreement import from_one_end
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
 
@@ -65,3 +68,24 @@ def test_a_file_that_is_fixed_alone_keeps_its_device(tmp_path: Path, monkeypatch
 
     assert "together with data.py:3 of the same run" in " ".join(alone.split())
     assert "Would fix 2 findings in 2 files" in both
+
+
+def test_batches_that_another_file_leaves_on_the_cpu_keep_the_run_there(tmp_path: Path) -> None:
+    """On the CPU a copy that nothing keeps does no harm; on MPS the model would raise."""
+    loop = "for x, y in train_loader:\n        x.to(device)\n        model(x).sum().backward()\n"
+    (tmp_path / "loop.py").write_text(f"def fit(model, train_loader, device):\n    {loop}")
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom loop import fit\n\n{CHOICE}model = torch.nn.Linear(2, 2).to(device)\nfit(model, loader, device)\n"
+    )
+
+    assert safeties(tmp_path) == {"train.py": "manual"}
+
+
+def test_a_value_is_reported_from_one_end() -> None:
+    """One run reports it where it is written, another where it is used, and each names the other's place: one of the two is enough."""
+    written = Finding("MPS101", "fp16", Severity.WARNING, "", Span(10, 14), related=(Related(Span(0, 0), "takes it", "trainer.py", 5),))
+    used = Finding("MPS101", "fp16", Severity.WARNING, "", Span(50, 60), related=(Related(Span(0, 0), "is fp16", "config.py", 1),))
+    other = replace(used, rule="MPS102")
+    kept = from_one_end({"/config.py": [written], "/trainer.py": [used, other]}, lambda path, span: f"{path[1:]}:{span.start // 10}")
+
+    assert kept == {"/config.py": [written], "/trainer.py": [other]}

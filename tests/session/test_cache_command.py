@@ -12,14 +12,13 @@ from click.testing import CliRunner
 
 from mpslint.cli import group
 from mpslint.session.cache import cache_folder
+from tests import warm_command
 from tests.session.cached import forget
 
 
-def command(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     """Run the command line."""
-    root = str(Path(__file__).parents[2])
-    env = {**os.environ, "PYTHONPATH": root, **environment}
-    return subprocess.run([sys.executable, "-m", "mpslint", *arguments], cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    return warm_command.mpslint(arguments, cwd, os.environ)
 
 
 def test_the_command_line_keeps_a_cache(project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,7 +1,10 @@
-"""Children of verify are forks of one warm process here; tests marked `cold` start them as users do."""
+"""Children of verify are forks of one warm process here; tests marked `cold` start them as users do.
+
+What a child would do runs in this process too: without torch's compiler, as in the child."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +16,10 @@ from tests.verify import warm
 @pytest.fixture(scope="package", autouse=True)
 def warm_children() -> Iterator[None]:
     """Fork verify's children, where this system can."""
+    if "torch" in sys.modules:
+        from mpslint.verify.child.dynamo import leave_compiler_out
+
+        leave_compiler_out()
     with pytest.MonkeyPatch.context() as patch:
         if warm.CAN:
             patch.setattr(work, "run", warm.run)

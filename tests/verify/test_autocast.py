@@ -103,9 +103,9 @@ def test_operators_give_what_they_give_under_torchs_own_autocast_for_mps() -> No
     assert set(ours.values()) == {torch.bfloat16, torch.float32}
 
 
-def peak(task: str, config: dict[str, Any], shape: tuple[int, ...]) -> int:
+def peak(task: str, config: dict[str, Any], shape: tuple[int, ...], *, checkpoints: bool = False) -> int:
     """Return the peak of a step under bf16 autocast, with the CPU's lists."""
-    spec = RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16")  # type: ignore[arg-type]
+    spec = RunSpec("x", task, Lengths(shape[1]), config=config, precision="bf16", gradient_checkpointing=checkpoints)  # type: ignore[arg-type]
     made = rig.Rig(spec, VerifiedMac(), casts_as="cpu")
     made.micro_batch(shape)
     made.cut()
@@ -124,6 +124,15 @@ def test_the_peak_is_that_of_torchs_own_autocast(
     monkeypatch.setattr(rig, "sees_all", lambda model: False)
 
     assert ours == pytest.approx(peak(task, config, shape), rel=1e-6)
+
+
+def test_checkpointed_layers_are_cast_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """bf16 with gradient checkpointing, as TRL's trainers do by default: torch compares what is computed again with what was."""
+    task, config, shape = CASES[2]
+    ours = peak(task, config, shape, checkpoints=True)
+    monkeypatch.setattr(rig, "sees_all", lambda model: False)
+
+    assert ours == pytest.approx(peak(task, config, shape, checkpoints=True), rel=1e-6)
 
 
 def test_the_lists_are_those_that_this_torch_registers() -> None:

@@ -33,7 +33,7 @@ from mpslint.verify.spec import DataSource, Evaluation, Lengths, RunSpec, Verifi
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 
 TINY = {
-    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4,
+    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4,
     "decoder_start_token_id": 0,
 }  # fmt: skip
 SPEC = RunSpec("tiny", "seq2seq_lm", Lengths(256, 90), config=TINY, target=Lengths(32, 12), train_batch=4)

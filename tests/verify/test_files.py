@@ -40,8 +40,8 @@ from transformers import AutoModelForMultipleChoice, Trainer, TrainingArguments
 Trainer(AutoModelForMultipleChoice.from_pretrained("bert-base-uncased"), TrainingArguments("out"), train_dataset=data).train()
 """
 REWARDED = """\
-from trl import GRPOConfig, GRPOTrainer
-GRPOTrainer("gpt2", args=GRPOConfig("out", fp16=True), reward_funcs=len, train_dataset=data).train()
+from trl import RLOOConfig, RLOOTrainer
+RLOOTrainer("gpt2", args=RLOOConfig("out", fp16=True), reward_funcs=len, train_dataset=data).train()
 """
 OLD = ("--torch", "2.13", "--transformers", "4.57", "--accelerate", "1.10", "--memory", "16GB", "--isolated")
 

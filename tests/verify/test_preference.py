@@ -12,11 +12,13 @@ pytest.importorskip("transformers")
 
 import torch
 
+from mpslint.core.finding import ReadError
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import Target, default_target
 from mpslint.verify.child import preference
 from mpslint.verify.child.batches import train_shapes
+from mpslint.verify.child.emulate import emulate
 from mpslint.verify.child.preference import Preferring, Tiled
 from mpslint.verify.child.rig import Rig
 from mpslint.verify.child.values import train
@@ -39,6 +41,14 @@ from trl import DPOConfig, DPOTrainer
 
 model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B-Instruct")
 trainer = DPOTrainer(model=model, args=DPOConfig("out"{more}), train_dataset=load_dataset("a/b", split="train"))
+"""
+GRPO = """
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+
+trainer = GRPOTrainer(
+    model="Qwen/Qwen2.5-0.5B-Instruct", reward_funcs=len, args=GRPOConfig("out"{more}), train_dataset=load_dataset("a/b", split="train")
+)
 """
 REWARD = """
 from datasets import load_dataset
@@ -123,6 +133,46 @@ def test_a_dpo_run_is_read_off_its_plan(tmp_path: Path, trl: tuple[int, ...], mo
     assert (spec.task, spec.model) == ("preference", "Qwen/Qwen2.5-0.5B-Instruct")
     assert (spec.has_reference, spec.has_tiled_head) == (reference, tiled)
     assert (spec.dropout, spec.learning_rate, spec.source.limit) == (0.0, 1e-6, 1024)
+
+
+def test_a_grpo_run_is_read_off_its_plan(tmp_path: Path) -> None:
+    """Completions of all batches of a step are generated together, and reach their limit; a reference is kept where it weighs."""
+    more = ", gradient_accumulation_steps=2, num_generations=4, max_completion_length=64"
+    found = planned(tmp_path, GRPO.format(more=more))
+    spec = found.spec
+
+    assert (spec.task, spec.group_size, spec.generated, spec.train_batch) == ("policy", 4, 16, 8)
+    assert spec.target == Lengths(64)
+    assert (spec.has_reference, spec.has_tiled_head, spec.precision, spec.gradient_checkpointing) == (False, True, "bf16", True)
+    assert any("all have 64 tokens" in line for line in found.assumptions)
+    assert planned(tmp_path, GRPO.format(more=", beta=0.04, steps_per_generation=4")).spec.generated == 32
+    assert planned(tmp_path, GRPO.format(more=", beta=0.04")).spec.has_reference
+
+
+@pytest.mark.parametrize(
+    ("more", "trl", "said"),
+    [
+        (", use_vllm=True", (1, 16), "GRPOTrainer generates with vLLM"),
+        ("", (0, 29), "GRPOTrainer makes its logits in another way before TRL 1.15"),
+    ],
+)
+def test_a_grpo_run_that_is_not_known_names_the_way_out(tmp_path: Path, more: str, trl: tuple[int, ...], said: str) -> None:
+    """In one line."""
+    with pytest.raises(ReadError, match=said) as raised:
+        planned(tmp_path, GRPO.format(more=more), trl)
+
+    assert "mpslint verify --script" in str(raised.value)
+
+
+def test_a_grpo_run_generates_before_it_trains() -> None:
+    """Nothing of the cache stays; the steps of its data are those of all completions."""
+    spec = replace(PAIRS, task="policy", target=Lengths(4), generated=4, group_size=2, has_tiled_head=True)
+    result = emulate(spec, VerifiedMac(), 3, lambda *_: None)
+
+    assert [step.what for step in result.steps] == ["generate", "train", "train", "train"]
+    assert result.steps[0].peak > result.steps[0].live == result.steps[1].live
+    assert not result.failure
+    assert train(spec, VerifiedMac(), 2, lambda *_: None).moved
 
 
 def test_a_reward_run_is_read_off_its_plan(tmp_path: Path) -> None:

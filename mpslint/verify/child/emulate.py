@@ -28,8 +28,11 @@ Progress = Callable[[int, int, StepRecord], None]
 MOST_EVALUATION_BATCHES = 400
 MOST_PLANNED_SHAPES = 4000
 MOST_STEPS = 3000
+GENERATES_EVERY = 100
+"""A run that generates before it trains does so in its first step here, then in each one so many later."""
 SECONDS_MORE = 40.0
-"""How many steps, and for how long, a run is played on when its graphs may fill the memory before its end."""
+"""How many steps, and for how much processor time (alike on a busy machine), a run is played on when its graphs may fill the memory
+before its end."""
 
 
 @dataclass(slots=True)
@@ -109,7 +112,7 @@ class EmulatedRun:
             planned = self._planned(first, later, records)
         if self._may_run_out(planned, largest, first) and len(order) > steps:
             more = self._play(order, first, later, optimizer, len(order), progress, len(records))
-            self._until_exhausted(more, records, time.perf_counter() + SECONDS_MORE)
+            self._until_exhausted(more, records, time.process_time() + SECONDS_MORE)
         seconds = time.perf_counter() - start
         return self._result(records, largest, planned, first, seconds)
 
@@ -152,7 +155,7 @@ class EmulatedRun:
         try:
             for record in play:
                 records.append(record)
-                if time.perf_counter() > deadline:
+                if time.process_time() > deadline:
                     return
         except OutOfMemoryError as error:
             self.failure = str(error)
@@ -178,6 +181,8 @@ class EmulatedRun:
         evaluation = Evaluator(self) if spec.evaluation is not None else None
         optimizer_keys = optimizer.keys()
         for number, shapes in enumerate(order[done:], start=done + 1):
+            if spec.generated and number % GENERATES_EVERY == 1:
+                yield self.generate(number, (spec.generated, max(shape[1] for shape in shapes)), spec.target.limit if spec.target else 1)
             replay.start_peak()
             new = [0, 0]
             for place, shape in enumerate(shapes):
@@ -215,6 +220,20 @@ class EmulatedRun:
             shapes=shapes,
             blocks=self.model.live,
         )
+
+    def generate(self, number: int, shape: Shape, limit: int, beams: int = 1) -> StepRecord:
+        """Return the record of generating for one batch of prompts, token by token up to the limit."""
+        batch, prompt = shape[:2]
+        shapes = [(batch, prompt, past) for past in range(1, max(2, limit))]
+        family = SegmentFamily(lambda shape: record_token(self.rig, shape, beams), shapes)
+        self.replay.start_peak()
+        new = [0, 0]
+        for shape in shapes:
+            self.replay.play(family.at(shape), "generation")
+            self.see(family.keys_at(shape), new)
+        for label in [label for label in self.replay.held if label.startswith("cache")]:
+            self.replay.drop(label)
+        return self.record(number, "generate", new, f"{batch} x {prompt}, {limit} tokens")
 
     def _empty_cache(self) -> None:
         self.model.empty_cache()
@@ -256,6 +275,8 @@ class EmulatedRun:
         yield from self.remarks
         if first.is_fitted:
             yield f"worked out exactly from {len(first.recorded)} recorded batch shapes"
+        if self.spec.generated:
+            yield f"generates {self.spec.generated} completions together; emulated before every {GENERATES_EVERY}th step, from the first on"
         if self.spec.lora_rank:
             where = ", ".join(self.spec.lora_targets) or "peft's default modules"
             yield f"LoRA of rank {self.spec.lora_rank} on {where}"
@@ -300,23 +321,7 @@ class Evaluator:
         host = play_evaluation(replay, (self.family.at(shape) for shape in self.shapes), kept, self.evaluation.accumulation_steps)
         yield run.record(number, "evaluate", new, f"{len(self.shapes)} batches", host)
         if self.evaluation.generates:
-            yield self.generate(number)
-
-    def generate(self, number: int) -> StepRecord:
-        """Return the record of generating for one evaluation batch, token by token up to the limit."""
-        run, replay, beams = self.run_of, self.run_of.replay, self.evaluation.beams
-        batch, prompt = self.shapes[0][0], self.shapes[0][1]
-        limit = max(2, self.evaluation.generation_limit)
-        shapes = [(batch, prompt, past) for past in range(1, limit)]
-        family = SegmentFamily(lambda shape: record_token(run.rig, shape, beams), shapes)
-        replay.start_peak()
-        new = [0, 0]
-        for shape in shapes:
-            replay.play(family.at(shape), "generation")
-            run.see(family.keys_at(shape), new)
-        for label in [label for label in replay.held if label.startswith("cache")]:
-            replay.drop(label)
-        return run.record(number, "generate", new, f"{batch} x {prompt}, {limit} tokens")
+            yield run.generate(number, self.shapes[0], max(2, self.evaluation.generation_limit), self.evaluation.beams)
 
 
 def shapes_text(shapes: list[Shape]) -> str:

@@ -83,7 +83,7 @@ def record_token(rig: Rig, shape: Shape, beams: int) -> Segment:
         state = _start(rig, batch, prompt, past)
         rig.kept = [(f"cache{place}", tensor) for place, tensor in enumerate(_cached(state["past_key_values"]))]
         rig.cut()
-        outputs = rig.model(**state, use_cache=True)
+        outputs = rig.network(**state, use_cache=True)
         rig.kept = [(f"cache{place}", tensor) for place, tensor in enumerate(_cached(outputs.past_key_values))]
         del state, outputs
     segment = rig.cut()
@@ -100,17 +100,17 @@ def _start(rig: Rig, batch: int, prompt: int, past: int) -> dict[str, Any]:
         return torch.ones((batch, length), dtype=torch.int64, device=rig.device)
 
     if not rig.config.is_encoder_decoder:
-        outputs = rig.model(input_ids=ids(prompt + past), attention_mask=ids(prompt + past), use_cache=True)
+        outputs = rig.network(input_ids=ids(prompt + past), attention_mask=ids(prompt + past), use_cache=True)
         return {
             "input_ids": ids(1),
             "attention_mask": ids(prompt + past + 1),
             "past_key_values": outputs.past_key_values,
         }
-    encoder = rig.model.get_encoder()  # type: ignore[operator]
+    encoder = rig.network.get_encoder()
     sound = rig.spec.task == "speech_seq2seq"
     given = torch.ones((batch, rig.config.num_mel_bins, prompt), device=rig.device) if sound else ids(prompt)
     hidden = encoder(given)
-    first = rig.model(encoder_outputs=hidden, decoder_input_ids=ids(max(past, 1)), use_cache=True)
+    first = rig.network(encoder_outputs=hidden, decoder_input_ids=ids(max(past, 1)), use_cache=True)
     return {"encoder_outputs": hidden, "decoder_input_ids": ids(1), "past_key_values": first.past_key_values}
 
 

@@ -31,7 +31,7 @@ def with_own_lengths(spec: RunSpec) -> tuple[RunSpec, str]:
         spec,
         source=replace(spec.source, observed=tuple(source), origin=origin),
         train_samples=count,
-        steps=math.ceil(-(-count // spec.effective_batch) * spec.epochs) or spec.steps,
+        steps=math.ceil(-(-count * spec.group_size // spec.effective_batch) * spec.epochs) or spec.steps,
     )
     if target and spec.target is not None:
         changed = replace(changed, target=replace(spec.target, observed=tuple(target), origin=origin))

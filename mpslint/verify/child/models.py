@@ -15,7 +15,7 @@ import torch
 from mpslint.core.checkpoints import configuration_of
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.preference import Paired, Preferring
+from mpslint.verify.child.preference import Completing, Paired, Preferring
 from mpslint.verify.spec import Frozen, RunSpec
 
 # Names under which architectures keep their sizes; a reduced copy gets the value, or as much of the original as is
@@ -176,9 +176,10 @@ def _with_loss(model: Any, spec: RunSpec) -> torch.nn.Module:
     """Return the model with the loss of its trainer, where that is not the model's own."""
     if spec.task == "reward":
         return Paired(model)
-    if spec.task == "preference":
+    if spec.task in ("preference", "policy"):
         half = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(spec.precision)
-        return Preferring(model, has_reference=spec.has_reference, is_tiled=spec.has_tiled_head, tile_type=half)
+        kind = Preferring if spec.task == "preference" else Completing
+        return kind(model, has_reference=spec.has_reference, is_tiled=spec.has_tiled_head, tile_type=half)
     return model  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,7 @@
-"""Losses over pairs of answers: TRL's reward model and DPO, around a model of transformers.
+"""Losses over answers: TRL's reward model, DPO and GRPO, around a model of transformers.
 
-The buffers are those of trl/trainer/reward_trainer.py and dpo_trainer.py, 0.24 to 1.16, and of trl/kernels/chunked_logprob.py where the
-logits are made in tiles (from 1.15 on).
+The buffers are those of trl/trainer/reward_trainer.py and dpo_trainer.py, 0.24 to 1.16, of grpo_trainer.py, 1.16, and of
+trl/kernels/chunked_logprob.py where the logits are made in tiles (from 1.15 on).
 """
 
 from __future__ import annotations
@@ -89,6 +89,29 @@ class Preferring(Paired):
             rows = zip(logits, targets, strict=True)
             found = torch.stack([row.log_softmax(-1).gather(-1, words.unsqueeze(-1)).squeeze(-1) for row, words in rows])
         return found.masked_fill(wanted == IGNORED, 0)
+
+
+class Completing(Preferring):
+    """The same for GRPO: what the model answered is as likely as its tokens, and better or worse than the other answers."""
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **completion: torch.Tensor) -> ModelOutput:
+        """Return the loss of GRPO for prompts and their completions; each second answer is the better one."""
+        ids, mask = completion["completion_ids"], completion["completion_mask"]
+        whole, attended = torch.cat([input_ids, ids], dim=1), torch.cat([attention_mask, mask], dim=1)
+        labels = whole.masked_fill(attended == 0, IGNORED)
+        labels[:, : -ids.size(1)] = IGNORED
+        known = None
+        if self.compares:
+            with torch.no_grad(), self._other() as reference:
+                known = self.likely(reference, whole, attended, labels)[:, -ids.size(1) :]
+        found = self.likely(self.model, whole, attended, labels)[:, -ids.size(1) :]
+        ratio = torch.exp(found - found.detach())
+        better = torch.ones(len(ids), 1, device=ids.device)
+        better[::2] = -1.0
+        loss = -torch.min(ratio * better, torch.clamp(ratio, 0.8, 1.2) * better)
+        if known is not None:
+            loss = loss + BETA * (torch.exp(known - found) - (known - found) - 1)
+        return ModelOutput(loss=(loss * mask).sum() / mask.sum())
 
 
 class Tiled(torch.autograd.Function):

@@ -17,7 +17,8 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.batches import Shape, make_batch
 from mpslint.verify.child.models import make_config, make_model
-from mpslint.verify.emulator.autocast import Autocast, CastsAs, sees_all
+from mpslint.verify.child.preference import Paired
+from mpslint.verify.emulator.autocast import Autocast, CastsAs, is_casting, sees_all
 from mpslint.verify.emulator.breakdown import Classes, classify
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -48,6 +49,8 @@ class Rig:
         self.watch = Watch(self.memory, graph_cache(machine.torch), self.coverage.see, keeps_calls=True)
         self.model = make_model(spec, self.config, "meta")
         self.fake = _fake_mode() if spec.precision != "no" and not sees_all(self.model) else None
+        if spec.precision != "no" and self.fake is None:
+            self._cast_again()
         self.watch.device = self.device = "cpu" if self.fake is not None else "meta"
         # torch.Tensor(n) makes a CPU tensor wherever the model is built: wav2vec2's masked_spec_embed.
         replace_tensors(self.model, lambda tensor: tensor.to("meta"))
@@ -84,6 +87,20 @@ class Rig:
         half = HALF[self.spec.precision]
         return Autocast(half, self.casts_as) if self.fake is None else torch.autocast("cpu", dtype=half)
 
+    def _cast_again(self) -> None:
+        """Have checkpointed layers cast when they are computed again, in the backward pass: torch repeats only its own autocast there."""
+        for module in self.model.modules():
+            checkpoint: Any = getattr(module, "_gradient_checkpointing_func", None)
+            if checkpoint is not None:
+                module._gradient_checkpointing_func = functools.partial(self._checkpointed, checkpoint)  # type: ignore[assignment]
+
+    def _checkpointed(self, checkpoint: Callable[..., Any], layer: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        def cast(*given: Any, **named: Any) -> Any:
+            with contextlib.nullcontext() if is_casting() else self.autocast():
+                return layer(*given, **named)
+
+        return checkpoint(cast, *given, **named)
+
     def batch(self, shape: Shape) -> dict[str, torch.Tensor]:
         """Return a batch on the device; its tensors are counted, but making them compiles no graph."""
         with self.fake if self.fake is not None else contextlib.nullcontext():
@@ -114,6 +131,11 @@ class Rig:
         if getattr(outputs, "loss", None) is None:
             raise ReadError(f"{self.spec.model!r} returns no loss for {self.spec.task}")
         return outputs.loss  # type: ignore[no-any-return]
+
+    @property
+    def network(self) -> Any:
+        """The model itself, without the loss of its trainer."""
+        return self.model.model if isinstance(self.model, Paired) else self.model
 
     @functools.cached_property
     def takes_count(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.batches import dimensions, has_targets, is_paired, pad, samples
+from mpslint.verify.child.batches import dimensions, is_paired, pad, samples
 from mpslint.verify.child.installed import resident, versions
 from mpslint.verify.child.models import make_config, make_model, set_dropout
 from mpslint.verify.child.rig import make_optimizer, takes_label_count
@@ -192,7 +192,7 @@ def make_sample(spec: RunSpec, config: Any, lengths: tuple[int, ...], seed: int)
         if name in ("pixel_values", "input_features", "input_values"):
             generator = torch.Generator().manual_seed(seed)
             sample[name] = torch.randn(shape, generator=generator)
-        elif name == "attention_mask":
+        elif name.endswith("_mask"):
             sample[name] = torch.ones((2, *shape) if dims[0] == "P" else shape, dtype=torch.int64)
         elif shape:
             if dims[0] == "P":
@@ -218,7 +218,7 @@ def collate(spec: RunSpec, part: list[Sample]) -> dict[str, torch.Tensor]:
         if first.dim() != 1 or name == "input_features":
             batch[name] = torch.stack(values)
             continue
-        is_target = name == "labels" and has_targets(spec)
+        is_target = "T" in platform_data("models/tasks")[spec.task]["batch"][name]
         limit = spec.target.limit if is_target and spec.target else spec.source.limit
         length = pad(spec, [len(value) for value in values], limit, is_target=is_target)
         filler = IGNORED if name == "labels" else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from mpslint.core.knowledge import platform_data
 
@@ -52,6 +52,11 @@ class Autocast(TorchFunctionMode):
         if type(value) in (list, tuple):
             return type(value)(self._cast(item, wanted) for item in value)
         return value
+
+
+def is_casting() -> bool:
+    """Return whether an Autocast is on."""
+    return any(isinstance(mode, Autocast) for mode in _get_current_function_mode_stack())
 
 
 def sees_all(model: torch.nn.Module) -> bool:

@@ -1,4 +1,4 @@
-# expect: pass; requires sentence_transformers
+# expect: pass; requires sentence_transformers; requires scipy
 """Sentence pairs, with the trainer of sentence-transformers over a model built from its parts."""
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments, losses

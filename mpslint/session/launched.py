@@ -1,0 +1,45 @@
+"""Flags of launch lines that only look like those of a framework: the script in the project builds nothing that takes them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+
+from mpslint.core.finding import Finding, Span
+from mpslint.project.launch import Entry
+from mpslint.project.run import Project
+from mpslint.settings.dialects import load_dialects
+from mpslint.settings.roles import load_roles
+
+OWN_PARSERS = frozenset({"ArgumentParser", "OptionParser", "click", "typer", "fire", "tyro", "absl", "docopt", "getopt"})
+"""Names of which one stands in a script that reads its flags itself, rather than pass them on."""
+
+
+def without_strangers(findings: Sequence[Finding], path: str, project: Project) -> tuple[Finding, ...]:
+    """Return the findings of a file of launch lines, by its absolute path, without those about flags of scripts of their own.
+
+    What a script of the project does with its flags is judged in its runs. By the line alone it is a guess, which counts only where the
+    script, or what it imports, names something that takes the flags of a framework.
+    """
+    strangers = list(_flags_of_strangers(path, project))
+    return tuple(one for one in findings if not any(one.span in span for span in strangers))
+
+
+def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
+    """Yield where the flags stand of each launched script that reads them itself, and names nothing of a framework that takes them."""
+    for number, launch in enumerate(project.launches(path)):
+        files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
+        names = frozenset[str]().union(*(document.code_identifiers for document in files if document is not None))
+        if launch.given and names & OWN_PARSERS and not _takers().search(" ".join(names)):
+            yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
+
+
+@functools.lru_cache(maxsize=1)
+def _takers() -> re.Pattern[str]:
+    """Return a pattern of the names of what stands for a run in some framework: Trainers, their arguments, Accelerators."""
+    roles = load_roles().runs
+    calls = (call for dialect in load_dialects().all for call in dialect.calls if call.role in roles)
+    names = {name.rpartition(".")[2] for call in calls for name in call.names} - {"*"}
+    choices = "|".join(re.escape(name).replace(re.escape("*"), r"\w*") for name in sorted(names))
+    return re.compile(rf"\b(?:{choices})\b")

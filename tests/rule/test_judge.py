@@ -1,0 +1,27 @@
+"""What a rule finds several times in one training run."""
+
+from __future__ import annotations
+
+from mpslint.api import check
+
+BOTH = """from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
+
+model = AutoModelForSeq2SeqLM.from_pretrained("t5-small")
+model.gradient_checkpointing_enable()
+args = Seq2SeqTrainingArguments("out", gradient_checkpointing=True)
+trainer = Seq2SeqTrainer(model, args, train_dataset=data)
+"""
+OTHER = """
+other = AutoModelForSeq2SeqLM.from_pretrained("t5-small")
+trainer = Seq2SeqTrainer(other, Seq2SeqTrainingArguments("out", gradient_checkpointing=True), train_dataset=data)
+"""
+
+
+def test_what_one_run_says_twice_is_one_finding_that_names_both_places() -> None:
+    """The argument comes first, as it can be rewritten; another run is another finding."""
+    one = check(BOTH, select=["MPS801"]).findings
+    two = check(BOTH + OTHER, select=["MPS801"]).findings
+
+    assert [finding.line for finding in one] == [5]
+    assert [place.line for _, place in one[0].related] == [4]
+    assert len(two) == 2
