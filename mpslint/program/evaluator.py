@@ -47,8 +47,7 @@ def evaluate_program(
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
     modules that the program imports of its own project: what the program does not call is then not walked. With `has_premises`
-    functions that nothing calls are taken to be called on the Mac's GPU. `instead` are values, by the id of a constant's node, that count
-    for what is written there.
+    functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
     """
     relevance = Relevance(document, words)
     machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, CALLS, known_roots, relevance)

@@ -94,8 +94,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
-    spec = with_answers(source, spec)
-    return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
+    return PlannedRun(with_answers(source, spec), tuple(source.assumed), tuple(source.unread))
 
 
 def _duration(source: PlanSource, assumed: int) -> tuple[int, float]:
