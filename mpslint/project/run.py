@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
@@ -237,6 +237,17 @@ def run_of(project: Project, entered: Entry) -> Run | None:
                 document if path != entered.launch else _only_command(document, project.launches(path)[entered.number]),
             )
             size += len(document.text)
+    joined, parts = _joined(entry, script, found)
+    if not entered.launch or entered.launch not in parts:
+        return Run(project, script, joined, parts, is_cut=is_cut)
+    launcher = project.document(entered.launch)
+    assert launcher is not None
+    launch = launches_in(launcher, entered.launch, parts[entered.launch].span.start)[entered.number]
+    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given, is_cut)
+
+
+def _joined(entry: Document, script: str, found: Mapping[str, tuple[int, int, Document]]) -> tuple[Document, dict[str, Part]]:
+    """Return one Document of the files of a run (by path: first line, lines, text), started as its script is, and its parts."""
     parts: dict[str, Part] = {}
     texts: list[str] = []
     pythons: list[str] = []
@@ -264,12 +275,7 @@ def run_of(project: Project, entered: Entry) -> Run | None:
         parts=tuple(parts.values()),
         started=parts[script],
     )
-    if not entered.launch or entered.launch not in parts:
-        return Run(project, script, joined, parts, is_cut=is_cut)
-    launcher = project.document(entered.launch)
-    assert launcher is not None
-    launch = launches_in(launcher, entered.launch, parts[entered.launch].span.start)[entered.number]
-    return Run(project, script, joined, parts, entered.launch, launch.command, launch.given, is_cut)
+    return joined, parts
 
 
 def _only_command(document: Document, launch: Launch) -> Document:
