@@ -1,41 +1,20 @@
-"""What several checks need to know: whether autograd is on, and what a piece of code does to a tensor's graph."""
+"""What several checks need to know: whether a program switches autograd off, and what a piece of code does to a tensor's graph."""
 
 from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import Call, Context, Instance, Known, Loop, Symbol, Value
+from mpslint.facts.values import Call, Loop
 from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence
 
-SWITCHES = ("no_grad", "inference_mode", "set_grad_enabled")
-"""Managers and decorators that switch autograd, by the last part of their name."""
 LEAVES_GRAPH = frozenset(
     {"item", "detach", "tolist", "numpy", "data", "float", "int", "len", "detach_", "argmax", "size", "shape", "bool", "str"}
 )
 """Calls and attributes after which a value holds no graph."""
 LEAVES_DEVICE = LEAVES_GRAPH - {"detach", "detach_", "data", "argmax"} | {"cpu"}
 """Calls after which a value is no longer on the device."""
-
-
-def has_gradients(context: Context) -> bool:
-    """Return whether autograd is certainly on: no manager or decorator around a place may have switched it off."""
-    return not any(_may_switch(manager) for manager in context.managers)
-
-
-def _may_switch(manager: Value) -> bool:
-    if isinstance(manager, (Instance, Symbol)):
-        name = manager.name.rsplit(".", 1)[-1]
-        return (name in SWITCHES and not _is_on(manager)) or not manager.name
-    return True
-
-
-def _is_on(manager: Value) -> bool:
-    """Return whether `set_grad_enabled(True)` is meant."""
-    call = manager.call if isinstance(manager, Instance) else None
-    first = call.arguments[0].value if call is not None and call.arguments else None
-    return isinstance(first, Known) and first.value is True
 
 
 def switches_off_for_good(evidence: Evidence) -> bool:

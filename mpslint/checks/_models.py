@@ -7,9 +7,10 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from mpslint.checks._gradients import SWITCHES, last_value
+from mpslint.checks._gradients import last_value
 from mpslint.facts.values import Loop
 from mpslint.program.walk import children, walk
+from mpslint.rule.autograd import SWITCHES
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 

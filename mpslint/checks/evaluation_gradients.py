@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._gradients import SWITCHES, has_gradients, switches_off_for_good
+from mpslint.checks._gradients import switches_off_for_good
 from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
 from mpslint.facts.values import Context, FunctionNode
 from mpslint.program.walk import children
+from mpslint.rule.autograd import SWITCHES, has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence

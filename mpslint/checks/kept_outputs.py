@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._gradients import LEAVES_DEVICE, LEAVES_GRAPH, has_gradients, last_value, names_in, switches_off_for_good, touches
+from mpslint.checks._gradients import LEAVES_DEVICE, LEAVES_GRAPH, last_value, names_in, switches_off_for_good, touches
 from mpslint.checks._models import KEEPS_GRAPH, flows_into_backward, is_frozen, output_of, plain_text
 from mpslint.checks.evaluation_gradients import WANTS_GRADIENTS
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Call, Instance, Items, Loop, Value
 from mpslint.program.walk import walk
+from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mpslint.checks._gradients import LEAVES_DEVICE, has_gradients
+from mpslint.checks._gradients import LEAVES_DEVICE
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import Call, Instance, alternatives_of
 from mpslint.program.walk import walk
+from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._gradients import LEAVES_GRAPH, has_gradients, last_value, names_in, touches
+from mpslint.checks._gradients import LEAVES_GRAPH, last_value, names_in, touches
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Known, Loop
 from mpslint.program.walk import walk
+from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import BACKWARD, called_name, inside

@@ -143,6 +143,10 @@ def _premises(machine: Walker, function: Function) -> dict[str, Value]:
     named = [*given.posonlyargs, *given.args]
     parameters = [*named[: len(named) - len(function.defaults)], *given.kwonlyargs]
     found = {one.arg: said for one in parameters if (said := _said_of(machine, one)) is not None}
+    if found:  # who calls it on a Mac selects another device than one that a Mac lacks
+        defaults = zip(named[len(named) - len(function.defaults) :], function.defaults, strict=True)
+        absent = [one for one, value in defaults if isinstance(value, Known) and machine.platform.is_absent_device(value.value)]
+        found |= {one.arg: said for one in absent if isinstance(said := _said_of(machine, one), str)}
     return {name: _premise(said) for name, said in found.items()}
 
 

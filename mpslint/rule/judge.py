@@ -16,6 +16,7 @@ from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Guard, Known, any_guard
+from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.rule import Condition, Rule
@@ -350,7 +351,9 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         product = combined(condition, factors) if factors else None
         return bool(factors) and product is not None and compare_all((product,), condition.comparisons)
     if subject == "trains":
-        return evidence.trains is (condition.names[0].lower() == "true")
+        context = match.context or (match.call.context if match.call is not None else None)
+        trains = evidence.trains and not (context is not None and lacks_gradients(context))
+        return trains is (condition.names[0].lower() == "true")
     if subject == "chooses_device":
         return evidence.has_device_chooser is (condition.names[0].lower() == "true")
     if subject == "program":
