@@ -27,10 +27,14 @@ def without_strangers(findings: Sequence[Finding], path: str, project: Project) 
 
 
 def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
-    """Yield where the flags stand of each launched script that reads them itself, and names nothing of a framework that takes them."""
+    """Yield where the flags stand of each launched script that reads them itself, and names nothing of a framework that takes them.
+
+    Those that dialects know by their names only are left to every script that is there.
+    """
     for number, launch in enumerate(project.launches(path)):
         files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
         names = frozenset[str]().union(*(document.code_identifiers for document in files if document is not None))
+        yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
         if launch.given and names & OWN_PARSERS and not _takers().search(" ".join(names)):
             yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
 
@@ -43,3 +47,10 @@ def _takers() -> re.Pattern[str]:
     names = {name.rpartition(".")[2] for call in calls for name in call.names} - {"*"}
     choices = "|".join(re.escape(name).replace(re.escape("*"), r"\w*") for name in sorted(names))
     return re.compile(rf"\b(?:{choices})\b")
+
+
+@functools.lru_cache(maxsize=1)
+def _known_by_name() -> frozenset[str]:
+    """Return the flags that dialects read only where the script isn't there to be read itself."""
+    commands = (command for dialect in load_dialects().all for command in dialect.commands if command.where_absent)
+    return frozenset(name for command in commands for name in command.has)

@@ -134,6 +134,8 @@ class CommandPattern:
     lacks: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     """Pieces of which one stands in a word or a value of every such command, for programs that share a name (`train.py`)."""
+    where_absent: bool = False
+    """What a flag does is known by its name only: it counts where the script isn't there to be read."""
 
     @property
     def known_by(self) -> tuple[str, ...]:

@@ -67,11 +67,11 @@ def _find_table(path: Path, name: str, tables: Mapping[str, Table]) -> Table | N
 
 
 def _read_command(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> CommandPattern:
-    own = {"programs", "has", "lacks", "names"}
+    own = {"programs", "has", "lacks", "names", "where_absent"}
     _only(path, data, own | {"role", "table", "sets"})
     call = _read_call(path, dialect, {key: value for key, value in data.items() if key not in own}, tables)
     has, lacks, names = (tuple(data.get(key, ())) for key in ("has", "lacks", "names"))
-    return CommandPattern(Globs(tuple(data["programs"])), has, call, lacks, names)
+    return CommandPattern(Globs(tuple(data["programs"])), has, call, lacks, names, data.get("where_absent", False))
 
 
 def _read_config(path: Path, dialect: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> ConfigPattern:

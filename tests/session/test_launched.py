@@ -45,3 +45,15 @@ def test_flags_of_a_script_with_a_parser_of_its_own_are_its_own(tmp_path: Path) 
 def test_flags_of_trainers_and_of_absent_scripts_count(files: dict[str, str], tmp_path: Path) -> None:
     """Of a script that isn't in the project, such as an example of transformers, the flags are all that is known."""
     assert found(tmp_path, files) == 1
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_flags_known_by_their_name_count_where_the_script_is_absent(is_there: bool, tmp_path: Path) -> None:
+    """A script that is there says itself what its flag does."""
+    (tmp_path / "run.sh").write_text("accelerate launch train_lora.py --enable_xformers_memory_efficient_attention --use_8bit_adam\n")
+    if is_there:
+        (tmp_path / "train_lora.py").write_text("from accelerate import Accelerator\n\nimport argparse\n\naccelerator = Accelerator()\n")
+
+    (result,) = [one for one in check_paths([str(tmp_path)], Options(isolated=True)) if one.path.endswith("run.sh")]
+
+    assert {one.rule for one in result.findings} == (set() if is_there else {"MPS507", "MPS561"})
