@@ -56,7 +56,9 @@ def told_by(thread: Thread) -> frozenset[str]:
     from mpslint.diagnose import diagnose
     from mpslint.diagnose.log import Log
 
-    rules = {one.rule for one in mpslint.check(thread.code, target=thread.target).findings} if thread.code else set()
+    # Some faults are rare, and said only where something else is found, or where they are asked for.
+    asked = [(), *((name,) for name in thread.told if name.startswith("MPS"))] if thread.code else []
+    rules = {one.rule for select in asked for one in mpslint.check(thread.code, target=thread.target, select=select).findings}
     messages = {one.message.id for one in diagnose(Log("pasted", thread.text)).symptoms} if thread.text else set()
     return frozenset(rules | messages)
 

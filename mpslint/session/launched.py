@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from mpslint.core.finding import Finding, Span
 from mpslint.project.launch import Entry
 from mpslint.project.run import Project
-from mpslint.settings.dialects import load_dialects
-from mpslint.settings.roles import load_roles
 
 OWN_PARSERS = frozenset({"ArgumentParser", "OptionParser", "click", "typer", "fire", "tyro", "absl", "docopt", "getopt"})
 """Names of which one stands in a script that reads its flags itself, rather than pass them on."""
@@ -42,6 +40,9 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
 @functools.lru_cache(maxsize=1)
 def _takers() -> re.Pattern[str]:
     """Return a pattern of the names of what stands for a run in some framework: Trainers, their arguments, Accelerators."""
+    from mpslint.settings.dialects import load_dialects  # a file that names no framework loads no dialects
+    from mpslint.settings.roles import load_roles
+
     roles = load_roles().runs
     calls = (call for dialect in load_dialects().all for call in dialect.calls if call.role in roles)
     names = {name.rpartition(".")[2] for call in calls for name in call.names} - {"*"}
@@ -52,5 +53,7 @@ def _takers() -> re.Pattern[str]:
 @functools.lru_cache(maxsize=1)
 def _known_by_name() -> frozenset[str]:
     """Return the flags that dialects read only where the script isn't there to be read itself."""
+    from mpslint.settings.dialects import load_dialects  # as above
+
     commands = (command for dialect in load_dialects().all for command in dialect.commands if command.where_absent)
     return frozenset(name for command in commands for name in command.has)
