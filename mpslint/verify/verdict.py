@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from mpslint.core.knowledge import platform_data
@@ -64,7 +65,7 @@ def check_run(result: RunResult, machine: VerifiedMac, spec: RunSpec | None, hor
     if len(trained) >= 2 and trained[0].live >= 0:
         yield _live(trained, horizon, result)
     if trained and trained[-1].driver >= 0:
-        yield from _driver(trained, result, bounds, machine, horizon)
+        yield from _driver(trained[: max(horizon, 1)], _by_step(result, horizon), bounds, machine, horizon)
     if trained and trained[0].new_graph_keys >= 0:
         yield _graphs(trained, result, machine, horizon)
     if result.largest_peak >= 0:
@@ -201,6 +202,15 @@ def _leak(trend: Trend, horizon: int, kept: Sequence[Kept]) -> str:
 
 def _first_rise(values: Sequence[float]) -> int | None:
     return next((place + 2 for place, (before, after) in enumerate(pairwise(values)) if after > before and place), None)
+
+
+def _by_step(result: RunResult, horizon: int) -> RunResult:
+    """Return a run without what only happens after its last step: more steps are emulated than a short run takes."""
+    trained = [record for record in result.steps if record.what == "train"]
+    if not 0 < horizon < len(trained):
+        return result
+    out_of_memory = result.out_of_memory if result.out_of_memory <= horizon else 0
+    return replace(result, out_of_memory=out_of_memory, driver_peak=max(record.driver for record in trained[:horizon]))
 
 
 def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: MemoryLimits, machine: VerifiedMac, horizon: int) -> Iterator[Check]:

@@ -49,6 +49,16 @@ def test_an_even_run_passes() -> None:
     assert decide("run", list(check_run(run(), MACHINE, SPEC, 2000))).status == "pass"
 
 
+def test_what_comes_after_the_last_step_is_no_fault_of_the_run() -> None:
+    """More steps are emulated than a short run takes (`max_steps=50`): by then memory is full, but the run has ended."""
+    growing = tuple(replace(record, driver=3 * GB + record.step * GB // 10) for record in run(200).steps)
+    full = replace(run(200), steps=growing, driver_peak=23 * GB)
+
+    assert "driver memory" in failed(full, SPEC, 200)
+    assert "driver memory" not in failed(full, SPEC, 50)
+    assert "driver memory" not in failed(replace(full, out_of_memory=120), SPEC, 50)
+
+
 def test_a_run_on_the_cpu_says_nothing_about_mps() -> None:
     """Its script selects another device: 0 bytes on the GPU neither fit nor pass."""
     steps = tuple(StepRecord(number, live=0, peak=0, driver=0, new_graph_keys=0) for number in range(1, 21))
