@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._models import plain_text
+from mpslint.checks._models import computed_from, plain_text
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -29,15 +29,15 @@ GATE = Gate(words=("cuda",), may_find=lambda document, options, target: LOADS in
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each loading of a model that its scope runs and never moves, in a run that moves something else."""
+    """Yield each loading of a model that its scope runs on something that it moves, and never moves itself."""
     whole = evidence.whole or evidence
     if "set_default_" in whole.text:
         return
     for node in whole.nodes_beside(LOADS):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and _is_left(node.value):
-            nodes = list(_scope_of(node, whole))
-            if _moves_inputs(nodes) and _only_runs(node.targets[0].id, nodes, whole):
-                yield Match(whole.span_of(node), {"written": ast.unparse(node)}, node=node)
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_left(node.value):
+            continue
+        if _only_runs(node.targets[0].id, list(_scope_of(node, whole)), whole):
+            yield Match(whole.span_of(node), {"written": ast.unparse(node)}, node=node)
 
 
 def _is_left(value: ast.expr) -> bool:
@@ -59,24 +59,43 @@ def _scope_of(node: ast.AST, evidence: Evidence) -> Iterable[ast.AST]:
         yield from walk(statement)
 
 
-def _moves_inputs(nodes: Iterable[ast.AST]) -> bool:
-    return any(isinstance(node, ast.Call) and called_name(node) == "to" and len(node.args) == 1 and not node.keywords for node in nodes)
+def _moved(nodes: Sequence[ast.AST]) -> set[str]:
+    """Return the names of what is moved, and of what is computed from it: `inputs = inputs.to(device)`, or `inputs.to(device)` alone."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _has_move(node.value) and LOADS not in ast.unparse(node.value):
+            found |= {inner.id for target in node.targets for inner in walk(target) if isinstance(inner, ast.Name)}
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+            found |= {plain_text(node.value.func.value)} if _has_move(node.value) else set()
+    return computed_from(found - {""}, nodes)
 
 
-def _only_runs(name: str, nodes: Iterable[ast.AST], evidence: Evidence) -> bool:
-    """Return whether a model is run, and nothing else gets it that could move it: no `.to()`, no argument, no second name."""
+def _has_move(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Call) and called_name(one) == "to" and len(one.args) == 1 and not one.keywords for one in walk(node))
+
+
+def _meets(call: ast.Call, moved: set[str]) -> bool:
+    """Return whether a call is given something that was moved, by name or in its own arguments."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return any(_has_move(one) or any(isinstance(inner, ast.Name) and inner.id in moved for inner in walk(one)) for one in given)
+
+
+def _only_runs(name: str, nodes: Sequence[ast.AST], evidence: Evidence) -> bool:
+    """Return whether a model is run on what was moved, and nothing gets it that could move it: no `.to()`, no argument, no second name."""
+    moved = _moved(nodes)
     is_run = False
     for node in nodes:
         if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
             continue
         above = evidence.parents.get(node)
+        call = evidence.parents.get(above) if isinstance(above, ast.Attribute) else above
         if isinstance(above, ast.Attribute):
-            is_statement = isinstance(evidence.parents.get(evidence.parents.get(above) or above), ast.Expr)
+            is_statement = isinstance(evidence.parents.get(call or above), ast.Expr)
             if above.attr in ("to", "cuda") or (above.attr in GIVES_ITSELF and not is_statement):
                 return False
-            is_run = is_run or above.attr in RUNS
+            is_run = is_run or (above.attr in RUNS and isinstance(call, ast.Call) and _meets(call, moved))
         elif isinstance(above, ast.Call) and above.func is node:
-            is_run = True
+            is_run = is_run or _meets(above, moved)
         elif not (isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and called_name(above) == "print")):
             return False
     return is_run
