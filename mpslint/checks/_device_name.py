@@ -12,7 +12,7 @@ from mpslint.core.record import record
 from mpslint.program.walk import first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import import_edits
+from mpslint.settings.spell import import_edits, is_read_once, last_variable
 from mpslint.source.document import Kind
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -224,6 +224,10 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
         start = _line_start(_statement_of(first.node, evidence), evidence)
         return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
     last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
+    written = last_variable(evidence, above[above.index(last) :])
+    last = written or last
+    if _is_set_later(evidence.span_of(last).end, first, evidence):
+        return None
     span = evidence.span_of(last)
     if _line_start(last, evidence) != span.start:
         return None
@@ -233,7 +237,17 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     end = document.line_starts[number - 1] + len(document.line_text(number))
     is_last = end >= (cell.span.end if cell is not None else len(document.text))
     gap = newline if is_last or not document.line_text(number + 1).strip() else ""
-    return (Edit(Span(end, end), f"{newline}{gap}{line}"), *import_edits(evidence, "torch", Span(end, end)))
+    added = import_edits(evidence, "torch", Span(end, end))
+    if added and written is not None:  # the import, too, comes after the variable
+        return (Edit(Span(end, end), f"{newline}{gap}import torch{newline}{newline}{line}"),)
+    return (Edit(Span(end, end), f"{newline}{gap}{line}"), *added)
+
+
+def _is_set_later(place: int, first: Match, evidence: Evidence) -> bool:
+    """Return whether a variable that torch would have read at a place is set below it: by a function, or right before the first match."""
+    part = evidence.document.part_at(place).span
+    later = (write for write in evidence.facts.environment if place < write.start < part.end and is_read_once(write))
+    return any(write.start < first.span.start or (write.context is not None and write.context.functions) for write in later)
 
 
 def _imports_torch(statement: ast.stmt) -> bool:

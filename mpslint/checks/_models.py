@@ -161,7 +161,7 @@ def flows_into_backward(name: str, scope: Sequence[ast.stmt], evidence: Evidence
     if not any(word in evidence.text for word in words):
         return False
     nodes = [node for statement in scope for node in walk(statement)]
-    tainted = _computed_from({name}, nodes)
+    tainted = computed_from({name}, nodes)
     if _is_differentiated(tainted, nodes):
         return True
     function = evidence.parents.get(scope[0]) if scope else None
@@ -169,10 +169,10 @@ def flows_into_backward(name: str, scope: Sequence[ast.stmt], evidence: Evidence
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not any(_names(value) & tainted for value in returned):
         return False
     everywhere = [node for statement in evidence.parsed.body for node in walk(statement)]
-    return _is_differentiated(_computed_from({function.name}, everywhere), everywhere)
+    return _is_differentiated(computed_from({function.name}, everywhere), everywhere)
 
 
-def _computed_from(names: set[str], nodes: Sequence[ast.AST]) -> set[str]:
+def computed_from(names: set[str], nodes: Sequence[ast.AST]) -> set[str]:
     """Return names, and those that are assigned from expressions in which one of them stands."""
     found, before = set(names), 0
     while len(found) > before:

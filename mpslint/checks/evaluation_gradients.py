@@ -29,6 +29,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for loop, _, context in evidence.facts.loops:
         if not isinstance(loop, (ast.For, ast.AsyncFor)) or not has_gradients(context) or not context.called:
             continue
+        if isinstance(loop.body[-1], (ast.Break, ast.Return)):
+            continue  # one pass
         source = evidence.text_of(loop)
         if any(word in source for word in WANTS_GRADIENTS):
             continue

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
@@ -30,6 +30,10 @@ IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
 """A test that decides between CUDA and the CPU by a name of the program's own (`n_gpu_use > 0`, `args.cuda`)."""
+OF_A_TENSOR = re.compile(
+    r"^(?!(?:self\.)?(?:self|args|opts?|options|cfg|config|conf|hparams|params|flags)\.is_cuda$).+\.is_cuda$", re.IGNORECASE
+)
+"""A test of where a tensor is (`x.is_cuda`, `next(model.parameters()).is_cuda`): what it decides follows its input."""
 SHOWS = frozenset({"print", "debug", "info", "warning"})
 """Functions, and methods of a logger, that only show what they get."""
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
@@ -89,6 +93,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
         is_flag = is_flag and not any(
             isinstance(part, ast.expr) and _names(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
+        is_flag = is_flag and not OF_A_TENSOR.search(tested)
         if is_flag and not _is_of_autocast(node, evidence) and _is_used(node, evidence):
             span = evidence.span_of(node)
             values = _values(span, node.orelse, evidence)
@@ -150,19 +155,39 @@ def _is_used(node: ast.AST, evidence: Evidence) -> bool:
     while isinstance(parent, ast.Call):
         parent = evidence.parents.get(parent)
     target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    if not isinstance(target, ast.Name) or not evidence.is_program:
+    if not isinstance(target, ast.Name):
         return True
-    named = (n for n in evidence.nodes_beside(target.id) if isinstance(n, ast.Name) and n.id == target.id)
-    loads = (n for n in named if isinstance(n.ctx, ast.Load))
+    body = _body_around(target, evidence)
+    if body is None and not evidence.is_program:
+        return True
+    loads = (
+        n for n in evidence.nodes_beside(target.id, body) if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
+    )
     return any(not _is_shown(load, evidence) for load in loads)
+
+
+def _body_around(target: ast.Name, evidence: Evidence) -> Sequence[ast.stmt] | None:
+    """Return the body of the function whose own a name is; None for a name that others may read: of the module, or of a class."""
+    above = evidence.parents.get(target)
+    while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        above = evidence.parents.get(above)
+    if above is None or isinstance(above, ast.ClassDef):
+        return None
+    shared = (node for statement in above.body for node in walk(statement) if isinstance(node, (ast.Global, ast.Nonlocal)))
+    return None if any(target.id in node.names for node in shared) else above.body
 
 
 def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether an expression is only printed or logged, or stands at the end of a cell."""
     above = evidence.parents.get(node)
-    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp)):
+    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp, ast.BinOp)) or _makes_text(above):
         above = evidence.parents.get(above)
     return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func).rpartition(".")[2] in SHOWS)
+
+
+def _makes_text(node: ast.AST | None) -> TypeGuard[ast.AST]:
+    """Return whether an expression makes a text of what it gets: `str(device)`, `"on {}".format(device)`."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("str", "format")
 
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:

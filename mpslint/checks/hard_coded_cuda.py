@@ -80,7 +80,9 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
             if _places_something(call, table["arguments"]):
                 yield call, matched.pattern.role, found.argument
         elif call.name not in table["without_effect"] and any(name.split(".")[0] in table["roots"] for name in call.names):
-            given = (argument for name, argument in call.keywords.items() if name in table["arguments"] and _is_cuda(argument))
+            dropped = table["dropped"].get(call.name.split(".")[0], ()) if call.name.endswith(".from_pretrained") else ()
+            names = [name for name in table["arguments"] if name not in dropped]
+            given = (argument for name, argument in call.keywords.items() if name in names and _is_cuda(argument))
             first = next(given, None)
             if first is not None and _places_something(call, table["arguments"]):
                 yield call, "other", first

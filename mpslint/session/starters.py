@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,21 +17,44 @@ from mpslint.project.launch import launches_in
 from mpslint.source.document import Document
 from mpslint.source.reader import read
 from mpslint.target.commands import commands
+from mpslint.target.packages import canonical, needs_of, newest_versions
 from mpslint.target.requirement import Requirement
 
 LARGEST_NOTEBOOK = 2_000_000
 """Bytes; a larger one holds pictures."""
+_IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+_NEW_KERNEL = re.compile(r"restart|os\.kill|os\._exit|do_shutdown", re.IGNORECASE)
+"""Words of a notebook that has its reader start the kernel anew, or does so itself."""
 
 
 def installed_in(document: Document, end: int | None = None) -> list[Requirement]:
-    """Return what the install commands in cells or in the lines of a script ask for, the last command first; only those before an `end`."""
+    """Return what the install commands in cells or in the lines of a script ask for, the last command first; only those before an `end`.
+
+    What a kernel has imported stays what it is: a later command has no say on it in the notebook, only for scripts that are started.
+    """
     found: list[Requirement] = []
+    asked: dict[str, int] = {}
     for snippet in document.snippets:
         text = snippet.text if end is None else snippet.text[: max(0, end - snippet.span.start)]
         if "install" in text:
             cell = document.cell_at(snippet.span.start)
-            found = [*commands(text, f"cell {cell.number}" if cell else "the file"), *found]
+            new = list(commands(text, f"cell {cell.number}" if cell else "the file"))
+            if cell is not None and end is None:
+                text = document.text
+                new = [one for one in new if one.name not in asked or not _imports(one.name, text, asked[one.name], cell.span.start)]
+            found = [*new, *found]
+            for one in new:
+                asked.setdefault(one.name, snippet.span.end)
     return found
+
+
+def _imports(package: str, text: str, start: int, end: int) -> bool:
+    """Return whether a part of a notebook imports a package, or one that needs it, and nothing starts the kernel anew after it."""
+    if _NEW_KERNEL.search(text, start):
+        return False
+    newest = newest_versions()
+    imported = {canonical(name) for name in _IMPORT.findall(text, start, end)} & newest.keys()
+    return any(package == name or package in (need.name for need in needs_of(name, newest[name]) if need.is_required) for name in imported)
 
 
 @remembered(maxsize=1024)

@@ -10,6 +10,8 @@ from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, MissingLibraryError, Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
 from mpslint.program.walk import first_line
@@ -21,6 +23,8 @@ from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import UNSPELLABLE, Addition, ConfigAddition, FlagAddition, WrittenSetting, render, spelling_of
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> WrittenSetting | None:
@@ -310,21 +314,39 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSet
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
-    """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already."""
+    """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already.
+
+    It adds torch below the variables that the file sets for it.
+    """
     if _is_imported(evidence, module, place):
         return []
     first = evidence.document.part_at(place.start).span.start
     is_unordered = evidence.document.is_unordered  # then there is one place for an import, whoever needs it
     above = [one for one in evidence.parsed.body if is_unordered or first <= evidence.span_of(one).start <= place.start]
-    imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not above:
         return []
-    statement = imports[0] if imports else above[0 if is_unordered else -1]
+    written = None if is_unordered or module != "torch" else last_variable(evidence, above)
+    below = [] if written is None else above[above.index(written) + 1 :][:1]
+    imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
+    statement = (below or imports or above[: 1 if is_unordered else None][-1:])[0]
     start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
     newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
     before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
     prefix = before.group() if before is not None else ""
-    return [Edit(Span(start, start), f"{prefix}import {module}{newline}")]
+    gap = newline if below and not prefix and not isinstance(statement, (ast.Import, ast.ImportFrom)) else ""
+    return [Edit(Span(start, start), f"{prefix}import {module}{newline}{gap}")]
+
+
+def last_variable(evidence: Evidence, statements: Sequence[ast.stmt]) -> ast.stmt | None:
+    """Return the last of some statements of a module that sets a variable which torch reads only once."""
+    starts = [write.start for write in evidence.facts.environment if is_read_once(write)]
+    spans = ((statement, evidence.span_of(statement)) for statement in reversed(statements) if not isinstance(statement, _DEFINITIONS))
+    return next((statement for statement, span in spans if any(span.start <= start < span.end for start in starts)), None)
+
+
+def is_read_once(write: EnvironmentWrite) -> bool:
+    """Return whether the program sets a variable for itself that torch reads only once."""
+    return write.style in ("python", "magic") and write.name.startswith(tuple(platform_data("environment")["read_once"]))
 
 
 def is_skipped(node: ast.AST) -> bool:

@@ -87,3 +87,36 @@ def test_no_fix_is_made_where_the_name_means_something_else(code: str) -> None:
 def test_a_name_that_other_scopes_bind_is_still_the_module(code: str) -> None:
     """So is one that stands in where the import fails."""
     assert "fp16=torch.cuda.is_available()" in fix(f"{ARGUMENTS}{code}main()\n", select=["MPS101"]).text
+
+
+VARIABLE = 'os.environ["CUDA_VISIBLE_DEVICES"] = "5"\n'
+ON_CUDA = 'model = torch.nn.Linear(2, 2).to("cuda:0")\nx = torch.ones(2).to("cuda:0")\n'
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import os\nimport torch\n" + VARIABLE + ON_CUDA,
+        "import os\n\n" + VARIABLE + "import torch\n" + ON_CUDA,
+        "import torch\nimport os\nif os.name:\n    " + VARIABLE + "\nprint(1)\n" + ON_CUDA,
+        "import os\n" + VARIABLE + "from torch import nn\n" + ON_CUDA.replace("torch.nn", "nn").replace("x = torch.ones(2)", "x = nn.Linear(2, 2)"),
+        "from torch import nn\nimport os\n" + VARIABLE + ON_CUDA.replace("torch.nn", "nn").replace("x = torch.ones(2)", "x = nn.Linear(2, 2)"),
+        "from torch import nn\nimport os\n" + VARIABLE + 'model = nn.Linear(2, 2).to("cuda:0")\n',
+        "import os\nimport torch\n\n\ndef main(gpu):\n    " + VARIABLE.replace('"5"', "gpu") + '    model = torch.nn.Linear(2, 2).to("cuda:0")\n'
+        '    x = torch.ones(2).to("cuda:0")\n    model(x)\n\n\nmain("3")\n',
+    ],
+)  # fmt: skip
+def test_cuda_is_not_asked_for_before_its_variables_are_set(code: str) -> None:
+    """torch reads them once: a question above the line would leave the run on all of the GPUs."""
+    fixed = fix(code).text
+    assert "mps" in fixed
+    assert fixed.index("CUDA_VISIBLE_DEVICES") < fixed.index("is_available")
+    compile(fixed, "fixed", "exec")
+    assert fixed.index("import torch\n") < fixed.index("torch.cuda.is_available")
+
+
+def test_torch_is_not_imported_before_its_variables_are_set() -> None:
+    """The import reads PYTORCH_ENABLE_MPS_FALLBACK."""
+    code = 'import os\nos.environ["PYTORCH_ENABLE_MPS_FALLBACK"] = "1"\nfrom transformers import AutoModel\n'
+    fixed = fix(code + 'model = AutoModel.from_pretrained("gpt2").to("cuda")\n').text
+    assert fixed.index("PYTORCH_ENABLE") < fixed.index("import torch\n") < fixed.index("import AutoModel")

@@ -10,7 +10,8 @@ import pytest
 from mpslint.core.folders import forget_disk
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
-from mpslint.session.starters import pins_of_starters, stamp_of_starters
+from mpslint.session.starters import installed_in, pins_of_starters, stamp_of_starters
+from mpslint.source.reader import read
 
 SCRIPT = "from transformers import Seq2SeqTrainingArguments\n\nargs = Seq2SeqTrainingArguments('out', evaluation_strategy='epoch')\n"
 
@@ -145,3 +146,32 @@ def test_notebooks_that_disagree_settle_nothing(project: Path) -> None:
     (project / "another.ipynb").write_text(notebook("!pip install transformers==5.2.0 torch==2.2.1", "!python scripts/train.py"))
 
     assert [one.name for one in pins_of_starters(str(project / "scripts"))["train.py"]] == ["torch", "torch"]
+
+
+def _source_of(name: str, *cells: str) -> str:
+    """Return where a notebook of these cells gets a version from: the last command that counts."""
+    document = read("lesson.ipynb", notebook(*cells).encode())
+    return next(f"{one.spec} {one.source}".strip() for one in installed_in(document) if one.name == name)
+
+
+USES = "from trl import SFTTrainer"
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("!pip install -U transformers trl", USES, "!pip install transformers==4.41.2"), "cell 1"),
+        (("!pip install transformers trl", "import transformers", "!pip install transformers==4.41.2", USES), "cell 1"),
+        (("!pip install transformers", "import torch", "!pip install transformers==4.41.2", USES), "==4.41.2 cell 3"),
+        (("!pip install transformers", "!pip install transformers==4.41.2", USES), "==4.41.2 cell 2"),
+        (("!pip install transformers", USES, "import os; os.kill(os.getpid(), 9)", "!pip install transformers==4.41.2"), "==4.41.2 cell 4"),
+        (("!pip install transformers", USES, "!pip install transformers==4.41.2  # then restart the runtime"), "==4.41.2 cell 3"),
+        ((USES, "!pip install transformers==4.41.2", USES), "==4.41.2 cell 2"),
+    ],
+)
+def test_a_later_cell_does_not_change_what_is_imported(cells: tuple[str, ...], expected: str) -> None:
+    """The kernel goes on with the version of the cell before; a script that is started then has the later one."""
+    assert _source_of("transformers", *cells) == expected
+    document = read("lesson.ipynb", notebook(*cells).encode())
+    before = installed_in(document, len(document.text))
+    assert next(one.spec for one in before if one.name == "transformers") == "==4.41.2"
