@@ -36,7 +36,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
     Options: `arrays`, the functions of NumPy that return float64 unless told otherwise; `tensors`, those that keep an array's dtype;
-    `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `defaults`, what sets a default dtype.
+    `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what lies
+    beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
@@ -165,6 +166,8 @@ class _Finder:
     def _is_module(self, value: Value) -> bool:
         """Return whether a cast changes the object itself, as it does for modules but not for tensors."""
         if not isinstance(value, Instance):
+            return False
+        if value.cls is None and any(fnmatch.fnmatchcase(value.name, glob) for glob in self.options["outputs"]):
             return False
         bases = value.cls.outside_bases() if value.cls is not None else (value.name,)
         return any(fnmatch.fnmatchcase(base, glob) for base in bases for glob in self.options["modules"])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._loaders import with_workers
-from mpslint.facts.values import Context, Instance, Value, alternatives_of
+from mpslint.facts.values import Call, Context, Function, Instance, Value, alternatives_of
 from mpslint.rule.check import Gate
 from mpslint.rule.comparisons import fits_any
 from mpslint.rule.judge import Match, match_of
@@ -52,17 +53,21 @@ def _started_in(document: Document) -> tuple[set[str], set[str] | None]:
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the loaders with workers that a script goes through outside `if __name__ == "__main__"`.
 
-    Options: `trainers`, methods (globs) that go through the loaders among their arguments.
+    Options: `trainers`, methods (globs) that go through the loaders among their arguments; `makers`, for each of them the method by which
+    an argument of a class of the program makes the loader.
     """
     if evidence.document.kind is not Kind.PYTHON:
         return
+    makers: list[ast.AST] = []
     unguarded = [iterated for _, iterated, context in evidence.facts.loops if _runs_on_import(context)]
     for call in evidence.facts.calls:
         if _runs_on_import(call.context) and fits_any(call.name, tuple(options["trainers"])):
             unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]
+            makers += _makers(call, options["makers"].get(call.method, ""))
     gone_through = {id(one) for value in unguarded for one in _gone_through(value)}
     for call, workers, _ in with_workers(evidence):
-        if call.result is not None and id(call.result) in gone_through:
+        is_made = not call.context.guards and any(function in makers for function in call.context.functions)
+        if is_made or (call.result is not None and id(call.result) in gone_through):
             match = match_of(workers, evidence.plans[-1], evidence)
             if match is not None:
                 yield match
@@ -71,6 +76,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _runs_on_import(context: Context) -> bool:
     """Return whether a place is reached as the script is imported, and by no test that is undecided."""
     return context.called and not context.under_main and not context.guards and not context.in_handler
+
+
+def _makers(call: Call, method: str) -> Iterator[ast.AST]:
+    """Yield the method that makes the loader of a Trainer's call: that of the data it is given, or of the model alone."""
+    data = [*call.arguments[1:], *(argument for name, argument in call.keywords.items() if name != "model")]
+    given = data or [*call.arguments, *call.keywords.values()]
+    one = given[0].value if len(given) == 1 and not call.is_open else None
+    maker = one.cls.lookup(method) if isinstance(one, Instance) and one.cls is not None else None
+    if isinstance(maker, Function):
+        yield maker.node
 
 
 def _gone_through(iterated: Value, depth: int = 5) -> Iterator[Value]:

@@ -24,6 +24,7 @@ class Platform:
     absent_devices: frozenset[str]
     transparent: frozenset[str]
     devices: frozenset[str]
+    core_counts: frozenset[str]
     bags: frozenset[str]
     openers: frozenset[str]
     file_questions: frozenset[str]
