@@ -65,4 +65,4 @@ def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> N
     parent.wait(60)
 
     assert comes_true(lambda: not list(scratch.iterdir()))
-    assert comes_true(lambda: not any(Path(f"/proc/{process}").exists() for process in started))
+    assert comes_true(lambda: not any(map(runs, started))), [process for process in started if runs(process)]
