@@ -169,7 +169,7 @@ def _is_only_device(name: str, node: ast.AST, evidence: Evidence) -> bool:
     for bound in module.bindings.get(name, ()):
         parent = evidence.parents.get(bound)
         is_choice = isinstance(parent, ast.Assign) and id(parent) in module.places and "cuda" in ast.unparse(parent.value)
-        scope = _scope_of(bound, evidence)
+        scope = evidence.above(bound, _SCOPES)
         if not is_choice and (scope is None or _is_inside(node, scope, evidence)):
             return False
     return True
@@ -186,14 +186,6 @@ def _bound_by(node: ast.AST) -> Sequence[str]:
     if isinstance(node, ast.alias):
         return (node.asname or node.name,)
     return (node.name,) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else ()
-
-
-def _scope_of(node: ast.AST, evidence: Evidence) -> ast.AST | None:
-    """Return the function or class that a node is in; None for the module."""
-    parent = evidence.parents.get(node)
-    while parent is not None and not isinstance(parent, _SCOPES):
-        parent = evidence.parents.get(parent)
-    return parent
 
 
 def _is_inside(node: ast.AST, scope: ast.AST, evidence: Evidence) -> bool:
@@ -224,7 +216,7 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
         start = _line_start(_statement_of(first.node, evidence), evidence)
         return None if start is None else (Edit(Span(start, start), f"import torch{newline}{newline}{line}{newline}{newline}"),)
     last = _block_end(above, next((s for s in imports if _imports_torch(s)), imports[0]), evidence)
-    written = last_variable(evidence, above[above.index(last) :])
+    written = last_variable(evidence, above[above.index(last) :], "torch")
     last = written or last
     if _is_set_later(evidence.span_of(last).end, first, evidence):
         return None
@@ -246,7 +238,7 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
 def _is_set_later(place: int, first: Match, evidence: Evidence) -> bool:
     """Return whether a variable that torch would have read at a place is set below it: by a function, or right before the first match."""
     part = evidence.document.part_at(place).span
-    later = (write for write in evidence.facts.environment if place < write.start < part.end and is_read_once(write))
+    later = (write for write in evidence.facts.environment if place < write.start < part.end and is_read_once(write, "torch"))
     return any(write.start < first.span.start or (write.context is not None and write.context.functions) for write in later)
 
 

@@ -75,14 +75,14 @@ class Placed:
 
     def _name_holds(self, name: ast.Name, depth: int) -> bool:
         """Return whether what a name was last given in its function, or was added to it, is on the GPU; of a parameter, what calls give."""
-        scope = self._scope(name)
+        scope = self.evidence.above(name, SCOPES)
         while True:
             given = self._given.get((self._key(scope, name), name.id))
             if given is not None or scope is None:
                 break
             if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and name.id in _parameters(scope):
                 return self._argument_holds(scope, name.id, depth)
-            scope = self._scope(scope)
+            scope = self.evidence.above(scope, SCOPES)
         before = [one for one in given or () if one.lineno <= name.lineno]
         last = next((number for number, one in reversed(list(enumerate(before))) if isinstance(one, ast.Assign)), 0)
         return any(self.holds(one.value, depth - 1) for one in before[last:])
@@ -106,7 +106,7 @@ class Placed:
         for node in (inner for statement in self.evidence.parsed.body for inner in walk(statement)):
             if isinstance(node, (ast.Assign, ast.AugAssign)):
                 for name in _names_given(node):
-                    found.setdefault((self._key(self._scope(node), node), name), []).append(node)
+                    found.setdefault((self._key(self.evidence.above(node, SCOPES), node), name), []).append(node)
         return {key: sorted(nodes, key=lambda node: node.lineno) for key, nodes in found.items()}
 
     def _key(self, scope: ast.AST | None, node: ast.expr | ast.stmt) -> int:
@@ -117,12 +117,6 @@ class Placed:
     def _files(self) -> list[int]:
         """The lines on which the files of a run begin."""
         return sorted(part.first_line for part in self.evidence.document.parts)
-
-    def _scope(self, node: ast.AST) -> ast.AST | None:
-        above = self.evidence.parents.get(node)
-        while above is not None and not isinstance(above, SCOPES):
-            above = self.evidence.parents.get(above)
-        return above
 
 
 def _names_given(node: ast.Assign | ast.AugAssign) -> Iterator[str]:

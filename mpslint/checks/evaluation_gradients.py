@@ -85,9 +85,7 @@ def _evaluated_by_callers(function: FunctionNode, evidence: Evidence) -> set[str
     parameters = [parameter.arg for parameter in function.args.args if parameter.arg not in ("self", "cls")]
     found: set[str] = set()
     for call in calls_of(function, evidence):
-        above = evidence.parents.get(call)
-        while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            above = evidence.parents.get(above)
+        above = evidence.above(call, (ast.FunctionDef, ast.AsyncFunctionDef))
         body = above.body if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body
         evaluated = _in_evaluation_mode(_switches(body, evidence), call.lineno)
         given = [*zip(parameters, call.args, strict=False), *((keyword.arg, keyword.value) for keyword in call.keywords)]

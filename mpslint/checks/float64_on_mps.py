@@ -15,7 +15,8 @@ from mpslint.core.record import record
 from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
-from mpslint.rule.judge import Match, is_certain
+from mpslint.rule.guards import is_certain
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spelling import WrittenSetting

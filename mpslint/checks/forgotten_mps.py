@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
+from mpslint.checks._device_uses import is_used
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
@@ -34,8 +35,6 @@ OF_A_TENSOR = re.compile(
     r"^(?!(?:self\.)?(?:self|args|opts?|options|cfg|config|conf|hparams|params|flags)\.is_cuda$).+\.is_cuda$", re.IGNORECASE
 )
 """A test of where a tensor is (`x.is_cuda`, `next(model.parameters()).is_cuda`): what it decides follows its input."""
-SHOWS = frozenset({"print", "debug", "info", "warning"})
-"""Functions, and methods of a logger, that only show what they get."""
 QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 
@@ -58,7 +57,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if _is_of_autocast(choice.node, evidence):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
-        if cpu is not None and _is_used(choice.node, evidence):
+        if cpu is not None and is_used(choice.node, evidence):
             shown = cpu if isinstance(choice.node, ast.IfExp) else choice.node.test
             span = evidence.span_of(choice.node if isinstance(choice.node, ast.IfExp) else shown)
             values = _values(span, cpu, evidence)
@@ -94,7 +93,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
             isinstance(part, ast.expr) and _names(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
         is_flag = is_flag and not OF_A_TENSOR.search(tested)
-        if is_flag and not _is_of_autocast(node, evidence) and _is_used(node, evidence):
+        if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
             span = evidence.span_of(node)
             values = _values(span, node.orelse, evidence)
             yield Match(span, values, node=node)
@@ -145,49 +144,6 @@ def _asks_in_vain(test: ast.expr) -> bool:
 
 def _is_question(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.is_available")
-
-
-def _is_used(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a program does more with the name of a device than to show it; of a module to import that is not known."""
-    if _is_shown(node, evidence):
-        return False
-    parent = evidence.parents.get(node)
-    while isinstance(parent, ast.Call):
-        parent = evidence.parents.get(parent)
-    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
-    if not isinstance(target, ast.Name):
-        return True
-    body = _body_around(target, evidence)
-    if body is None and not evidence.is_program:
-        return True
-    loads = (
-        n for n in evidence.nodes_beside(target.id, body) if isinstance(n, ast.Name) and n.id == target.id and isinstance(n.ctx, ast.Load)
-    )
-    return any(not _is_shown(load, evidence) for load in loads)
-
-
-def _body_around(target: ast.Name, evidence: Evidence) -> Sequence[ast.stmt] | None:
-    """Return the body of the function whose own a name is; None for a name that others may read: of the module, or of a class."""
-    above = evidence.parents.get(target)
-    while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        above = evidence.parents.get(above)
-    if above is None or isinstance(above, ast.ClassDef):
-        return None
-    shared = (node for statement in above.body for node in walk(statement) if isinstance(node, (ast.Global, ast.Nonlocal)))
-    return None if any(target.id in node.names for node in shared) else above.body
-
-
-def _is_shown(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether an expression is only printed or logged, or stands at the end of a cell."""
-    above = evidence.parents.get(node)
-    while isinstance(above, (ast.FormattedValue, ast.JoinedStr, ast.BoolOp, ast.BinOp)) or _makes_text(above):
-        above = evidence.parents.get(above)
-    return isinstance(above, ast.Expr) or (isinstance(above, ast.Call) and ast.unparse(above.func).rpartition(".")[2] in SHOWS)
-
-
-def _makes_text(node: ast.AST | None) -> TypeGuard[ast.AST]:
-    """Return whether an expression makes a text of what it gets: `str(device)`, `"on {}".format(device)`."""
-    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ("str", "format")
 
 
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:

@@ -14,7 +14,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
-from mpslint.rule.judge import HARMLESS_HANDLERS, Match
+from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spell import import_edits

@@ -52,10 +52,8 @@ def _is_left(value: ast.expr) -> bool:
 
 def _scope_of(node: ast.AST, evidence: Evidence) -> Iterable[ast.AST]:
     """Return the nodes of the function around a node, or of the whole run."""
-    above = evidence.parents.get(node)
-    while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        above = evidence.parents.get(above)
-    for statement in evidence.parsed.body if above is None else above.body:
+    above = evidence.above(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    for statement in above.body if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body:
         yield from walk(statement)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from mpslint.facts.values import Call, Instance, Known
 from mpslint.rule.check import Gate
-from mpslint.rule.judge import Match, is_certain
+from mpslint.rule.guards import is_certain
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 CONVERTS = re.compile(r"\)\s*(?:\.\w+(?:\(\w*\))?\s*)*\.numpy\(\)|\w\.numpy\(\)")

@@ -13,7 +13,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
-from mpslint.rule.judge import HARMLESS_HANDLERS, Match
+from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.source.document import Document

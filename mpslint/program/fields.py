@@ -10,7 +10,6 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 
 _WRAPPERS = ("Optional", "Annotated")
-_ALIASES = ("alias", "validation_alias")
 _NOTHING = CallArguments((), {}, False)
 
 
@@ -75,14 +74,14 @@ def _validators(m: Walker, cls: Class) -> dict[str, list[Function]]:
     return found
 
 
-def aliases_in(body: Sequence[ast.stmt]) -> dict[str, str]:
+def aliases_in(m: Walker, body: Sequence[ast.stmt]) -> dict[str, str]:
     """Return the names of fields by the other name under which they are given (`rate: float = Field(alias="lr")`)."""
     return {
         keyword.value.value: statement.target.id
         for statement in body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(statement.value, ast.Call)
         for keyword in statement.value.keywords
-        if keyword.arg in _ALIASES and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
+        if keyword.arg in m.platform.field_aliases and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
     }
 
 

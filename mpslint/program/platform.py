@@ -43,6 +43,7 @@ class Platform:
     field_makers: frozenset[str]
     validating_classes: frozenset[str]
     validators: frozenset[str]
+    field_aliases: frozenset[str]
     field_validators: frozenset[str]
     environment_classes: frozenset[str]
     after_fields: frozenset[str]

@@ -67,7 +67,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
     cls = Class(node, slots, bases, decorators, tuple(annotated))
     if annotated:
-        cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(node.body)
+        cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
     for value in slots.values():
         if isinstance(value, Function) and value.cls is None:
             value.cls = cls

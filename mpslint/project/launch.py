@@ -84,8 +84,7 @@ def launches_in(document: Document, path: str, offset: int = 0) -> tuple[Launch,
     folder: str | None = ""
     for group in _groups(document, path, offset):
         here = _gone_to(group.folder, folder, path) if group.folder else folder
-        ends: list[tuple[int, str | None]] = []
-        """Where the parentheses end that folders are gone to in, and the folders that count behind them."""
+        ends: list[tuple[int, str | None]] = []  # where each `(cd folder; ...)` ends, and the folder to go back to
         for command in group.commands:
             while ends and command.span.start > ends[-1][0]:
                 here = ends.pop()[1]

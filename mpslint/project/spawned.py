@@ -1,17 +1,16 @@
 """The commands that a Python program starts: `subprocess.run([sys.executable, "train.py", "--fp16"])`, `os.system("python train.py")`.
 
-The text is parsed, and nothing of it followed: a word is known where it is written in the list, or by one assignment of a constant.
+The text is parsed, and nothing of it followed, for it says which runs there are to be followed: a word is known where it is written in the
+list, or by one assignment of a constant.
 """
 
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Any
 
 from mpslint.config.groups import Group
 from mpslint.config.shell import command_of, read_shell
@@ -32,15 +31,10 @@ UNSAID = "$?"
 """What stands in shell text for what is not known."""
 
 
-@functools.lru_cache(maxsize=1)
-def _knowledge() -> Mapping[str, Any]:
-    return dict(platform_data("launchers"))
-
-
 def may_start(text: str) -> bool:
     """Return whether a Python text names a function that starts programs, and a script."""
     return ".py" in text and any(
-        f"{name.partition('.')[0]}" in text and name.rpartition(".")[2] in text for name in _knowledge()["functions"]
+        f"{name.partition('.')[0]}" in text and name.rpartition(".")[2] in text for name in platform_data("launchers")["functions"]
     )
 
 
@@ -105,7 +99,7 @@ class _Program:
             ):
                 self.unsettled.add((id(self._scope(node)), node.id))
         for call in calls:
-            if self._name_of(call.func) in _knowledge()["functions"]:
+            if self._name_of(call.func) in platform_data("launchers")["functions"]:
                 yield from self._started(call)
 
     def _value_of(self, name: ast.Name) -> ast.expr | None:
@@ -162,7 +156,7 @@ class _Program:
             if grows and isinstance(first, (ast.List, ast.Tuple)):
                 yield from self._of_list([*first.elts, ast.Name("")], where)
                 return
-        if isinstance(first, ast.Call) and self._name_of(first.func) in _knowledge()["splitters"] and first.args:
+        if isinstance(first, ast.Call) and self._name_of(first.func) in platform_data("launchers")["splitters"] and first.args:
             first = first.args[0]
         if isinstance(first, ast.BinOp) and isinstance(first.op, ast.Add) and isinstance(first.left, ast.List):
             more = first.right.elts if isinstance(first.right, ast.List) else [ast.Name("")]
@@ -183,7 +177,7 @@ class _Program:
     def _word(self, node: ast.expr) -> Word:
         """Return an element of a list as a word, with where its text stands: in the list, or in the assignment of its name."""
         place = self._place(node)
-        if self._name_of(node) in _knowledge()["interpreters"]:
+        if self._name_of(node) in platform_data("launchers")["interpreters"]:
             return Word("python", "python", place.start, place)
         if isinstance(node, ast.Name) and node in self.above and node.id not in self.changed:
             node = self._value_of(node) or node

@@ -15,10 +15,11 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Context, Guard, Known, any_guard
+from mpslint.facts.values import Call, Context, Known, any_guard
 from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.guards import is_certain, is_guarded, is_off
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -81,11 +82,11 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             match = _at_origin(match)
         if rule.once and seen:
             return
-        if match.span in seen or (rule.unless_guarded is not None and _is_guarded(match.context, rule)):
+        if match.span in seen or (rule.unless_guarded is not None and is_guarded(match.context, rule)):
             continue
         if rule.certain and not is_certain(match.context):
             continue
-        if rule.by_default and match.context is not None and any_guard(match.context.guards, "is off", _is_off):
+        if rule.by_default and match.context is not None and any_guard(match.context.guards, "is off", is_off):
             continue
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
@@ -105,40 +106,6 @@ def _at_origin(match: Match) -> Match:
     if origin is None or (match.setting is not None and not match.setting.is_written):
         return match
     return dataclasses.replace(match, span=origin, related=())
-
-
-def _is_guarded(context: Context | None, rule: Rule) -> bool:
-    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
-
-    For a rule with `by_default` the default of an option decides.
-    """
-    words = rule.unless_guarded
-    if context is None or words is None:
-        return False
-
-    def speaks(guard: Guard) -> bool:
-        return (guard.default is None or not rule.by_default) and words.search(guard.text) is not None
-
-    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
-    return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
-
-
-def _is_off(guard: Guard) -> bool:
-    """Return whether the defaults of the options lead past the places under a test."""
-    return guard.default is not None and guard.default is not guard.taken
-
-
-HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
-"""What an `except` may catch without saving a run that goes wrong."""
-
-
-def is_certain(context: Context | None) -> bool:
-    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
-    if context is None:
-        return True
-    is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return context.called and not is_undecided and not catches and not context.in_handler
 
 
 def _candidates(condition: Condition, evidence: Evidence) -> Iterator[Match]:

@@ -22,6 +22,7 @@ from mpslint.server.open_texts import keep_lines
 from mpslint.server.wire import Input, Wire
 from mpslint.session.configuration import FILES
 from mpslint.session.session import Options
+from mpslint.source.reader import OF_RUNS
 from mpslint.target.pins import pin_file_globs
 
 Arguments = ParamSpec("Arguments")
@@ -29,8 +30,7 @@ Result = TypeVar("Result")
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("*")], save=True)
 """All cells of every notebook: cells that are no Python count where cells are counted."""
-SOURCES = ("*.py", "*.sh", "*.yaml", "*.yml", "*.mk", "*akefile", "launch.json")
-WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs(), *SOURCES])}}}"
+WATCHED = f"**/{{{','.join([*FILES, *pin_file_globs(), *(f'*{ending}' for ending in OF_RUNS)])}}}"
 """What configurations and versions are read from, and what runs read."""
 
 

@@ -24,12 +24,11 @@ from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.core.record import record
 from mpslint.session.view import FileView, from_data, to_data
 from mpslint.source.files import STANDARD_INPUT, FoundFile
+from mpslint.source.reader import OF_RUNS
 
 FOLDER = "findings"
 MOST_ENTRIES = 100_000
 """Entries kept; the oldest go first. A file has one for each Target and set of options that it was checked with."""
-OF_RUNS = (".py", ".ipynb", ".yaml", ".yml", ".json", ".sh", ".bash", ".zsh", ".mk", "akefile")
-"""Files that a run may read."""
 LARGEST_CACHE = 1_000_000_000
 _CACHE_FILE = re.compile(r"(?:findings|reports)-[\w.+-]+\.json")
 

@@ -62,7 +62,7 @@ def _problems_of_the_fix(rule: Rule, example: Example, rules: tuple[Rule, ...]) 
     fixed = fix(read(example.file, example.bad.encode()), target_of(example), rules, unsafe=example.unsafe).data
     if fixed.decode() != example.good:
         lines = (example.good.splitlines(), fixed.decode().splitlines())
-        yield "bad is not mended to good:\n" + "\n".join(difflib.unified_diff(*lines, "good", "bad as mended", n=1, lineterm=""))
+        yield "the fix of bad does not give good:\n" + "\n".join(difflib.unified_diff(*lines, "good", "bad, fixed", n=1, lineterm=""))
     yield from (f"good is reported: {finding.message}" for finding in _found(example.good, example, rule, rules))
     if fix(read(example.file, fixed), target_of(example), rules, unsafe=example.unsafe).data != fixed:
         yield "a second fix changes what the first one wrote"

@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Finding, Span
+from mpslint.core.knowledge import platform_data
 from mpslint.project.launch import Entry
 from mpslint.project.run import Project
-
-OWN_PARSERS = frozenset({"ArgumentParser", "OptionParser", "click", "typer", "fire", "tyro", "absl", "docopt", "getopt"})
-"""Names of which one stands in a script that reads its flags itself, rather than pass them on."""
 
 
 def without_strangers(findings: Sequence[Finding], path: str, project: Project) -> tuple[Finding, ...]:
@@ -29,11 +27,12 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
 
     Those that dialects know by their names only are left to every script that is there.
     """
+    parsers = platform_data("launchers")["parsers"]
     for number, launch in enumerate(project.launches(path)):
         files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
         names = frozenset[str]().union(*(document.code_identifiers for document in files if document is not None))
         yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
-        if launch.given and names & OWN_PARSERS and not _takers().search(" ".join(names)):
+        if launch.given and not names.isdisjoint(parsers) and not _takers().search(" ".join(names)):
             yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))
 
 

@@ -305,7 +305,7 @@ def _end_with_parent() -> None:
 
 
 def _watch(parent: int) -> None:
-    """End this worker when its parent is gone, killed with SIGKILL included: nobody takes its results any more."""
+    """End this worker when its parent has ended, even by SIGKILL: nobody reads its results any more."""
     import time
 
     while os.getppid() == parent:

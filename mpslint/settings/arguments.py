@@ -23,9 +23,9 @@ class ArgumentFact:
     name: str
     exists: VersionRange
     use: str = ""
-    """The argument that takes its place where it is gone."""
+    """The argument to use instead in versions that removed it."""
     before: str = ""
-    """The argument that stood in its place before it came."""
+    """The argument to use instead in versions before it existed."""
     drop: bool = False
     note: str = ""
     rewrite: Mapping[str, str] = field(default_factory=dict)

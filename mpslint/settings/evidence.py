@@ -71,6 +71,13 @@ class Evidence:
         whole = self.whole or self
         return whole.within(whole.document.part_at(place.start))
 
+    def above(self, node: ast.AST, kinds: tuple[type[ast.AST], ...]) -> ast.AST | None:
+        """Return the nearest node around a node that is of one of some kinds; None where there is none."""
+        found = self.parents.get(node)
+        while found is not None and not isinstance(found, kinds):
+            found = self.parents.get(found)
+        return found
+
     @functools.cached_property
     def _scopes(self) -> dict[int, Evidence]:
         return {}

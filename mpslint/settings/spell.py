@@ -316,7 +316,7 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSet
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already.
 
-    It adds torch below the variables that the file sets for it.
+    A package that reads variables only once is imported below those that the file sets for it.
     """
     if _is_imported(evidence, module, place):
         return []
@@ -325,7 +325,7 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     above = [one for one in evidence.parsed.body if is_unordered or first <= evidence.span_of(one).start <= place.start]
     if not above:
         return []
-    written = None if is_unordered or module != "torch" else last_variable(evidence, above)
+    written = None if is_unordered else last_variable(evidence, above, module)
     below = [] if written is None else above[above.index(written) + 1 :][:1]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     statement = (below or imports or above[: 1 if is_unordered else None][-1:])[0]
@@ -337,16 +337,16 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     return [Edit(Span(start, start), f"{prefix}import {module}{newline}{gap}")]
 
 
-def last_variable(evidence: Evidence, statements: Sequence[ast.stmt]) -> ast.stmt | None:
-    """Return the last of some statements of a module that sets a variable which torch reads only once."""
-    starts = [write.start for write in evidence.facts.environment if is_read_once(write)]
+def last_variable(evidence: Evidence, statements: Sequence[ast.stmt], module: str) -> ast.stmt | None:
+    """Return the last of some statements of a module that sets a variable which a package reads only once."""
+    starts = [write.start for write in evidence.facts.environment if is_read_once(write, module)]
     spans = ((statement, evidence.span_of(statement)) for statement in reversed(statements) if not isinstance(statement, _DEFINITIONS))
     return next((statement for statement, span in spans if any(span.start <= start < span.end for start in starts)), None)
 
 
-def is_read_once(write: EnvironmentWrite) -> bool:
-    """Return whether the program sets a variable for itself that torch reads only once."""
-    return write.style in ("python", "magic") and write.name.startswith(tuple(platform_data("environment")["read_once"]))
+def is_read_once(write: EnvironmentWrite, module: str) -> bool:
+    """Return whether the program sets a variable for itself that a package reads only once."""
+    return write.style in ("python", "magic") and write.name.startswith(tuple(platform_data("environment")["read_once"].get(module, ())))
 
 
 def is_skipped(node: ast.AST) -> bool:

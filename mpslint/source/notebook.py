@@ -256,7 +256,7 @@ def _cell_starts(raw: str) -> Iterator[int]:
 def _cells_in(raw: str, position: int) -> list[int] | None:
     """Return where each item of the array `cells` of the object at `position` begins; None where it has no such array.
 
-    The largest part of a notebook is gone through once; of a key that is written twice, the last counts.
+    The object is read once, as it is the largest part of a notebook. Of a key that is written twice, the last counts.
     """
     found: list[int] | None = None
     position = skip_blanks(raw, position + 1)

@@ -28,6 +28,8 @@ _SUFFIXES = {
     ".mk": Kind.MAKEFILE,
 }
 _MAKEFILES = ("makefile", "gnumakefile")
+OF_RUNS = (".py", ".ipynb", ".yaml", ".yml", ".json", ".sh", ".bash", ".zsh", ".mk", "akefile")
+"""How the names of files end that a run may read, or be started by."""
 _DOCKERFILES = re.compile(r"(?:dockerfile|containerfile)(?:[._-].*)?")
 _MAGIC = re.compile(r"^[!%] *[A-Za-z]", re.MULTILINE)
 """A line that only a notebook runs: a script that was exported from one (by Colab, say) may have it."""

@@ -50,7 +50,7 @@ def test_a_wrong_example_is_told(folder: Path) -> None:
     done = run(folder, "rules", "--test", "my_rules")
 
     assert done.returncode == 1
-    assert "TEAM001-large-evaluation-batch.yaml: example 1: bad is not mended to good:" in done.stdout
+    assert "TEAM001-large-evaluation-batch.yaml: example 1: the fix of bad does not give good:" in done.stdout
     assert '+args = TrainingArguments("out", per_device_eval_batch_size=32, eval_strategy="epoch")' in done.stdout
     assert "example 2: ok is reported: Evaluation takes 128 samples at once" in done.stdout
     assert done.stdout.endswith("1 rule, 2 examples: 2 failed.\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from mpslint.core.finding import UsageError
 from mpslint.run import launch
 from mpslint.run.launch import command_line
 from mpslint.run.watcher import Watcher
+from tests import ROOT, comes_true
 
 DIVERGING = """
 import torch
@@ -55,3 +58,28 @@ def test_a_script_runs_under_the_python_that_has_torch(tmp_path: Path, monkeypat
 
     assert here == [sys.executable, "train.py", "--x"]
     assert command_line(["train.py", "--x"]) == [str(tmp_path / "python"), "train.py", "--x"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+def test_the_command_ends_when_mpslint_is_killed(tmp_path: Path) -> None:
+    """It is asked to end, so that it saves what it may."""
+    code = """
+import os, signal, sys, time
+
+def asked(*_):
+    open("asked", "w").close()
+    sys.exit()
+
+signal.signal(signal.SIGTERM, asked)
+open("started", "w").write(str(os.getpid()))
+time.sleep(300)
+"""
+    (tmp_path / "wait.py").write_text(code)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mpslint", "run", "wait.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert comes_true(lambda: (tmp_path / "started").exists() and (tmp_path / "started").read_text())
+    process.kill()
+    process.wait()
+
+    assert comes_true((tmp_path / "asked").exists)

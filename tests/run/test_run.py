@@ -367,32 +367,6 @@ def test_a_traceback_is_the_one_without_mpslint(tmp_path: Path) -> None:
     assert "".join(line for line in watched.splitlines(keepends=True) if not line.startswith("mpslint: ")) == plain
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
-def test_the_command_ends_when_mpslint_is_killed(tmp_path: Path) -> None:
-    """It is asked to end, so that it saves what it may."""
-    code = """
-import os, signal, sys, time
-
-def asked(*_):
-    open("asked", "w").close()
-    sys.exit()
-
-signal.signal(signal.SIGTERM, asked)
-open("started", "w").write(str(os.getpid()))
-time.sleep(300)
-"""
-    (tmp_path / "wait.py").write_text(code)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mpslint", "run", "wait.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
-    while not ((tmp_path / "started").exists() and (tmp_path / "started").read_text()) and process.poll() is None:
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
-    while not (tmp_path / "asked").exists():
-        time.sleep(0.05)
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_ends_the_watching_not_the_run(tmp_path: Path) -> None:
     """The table can't be written: one line, and the run's own output and exit code."""

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from mpslint.verify import process, work
 from mpslint.verify.confinement.room import Room, environment_in
 from mpslint.verify.process import KEPT_OUTPUT, MARK, ChildEnd, ChildLimits, processes, run
+from tests import comes_true
 
 
 def bounded(code: str, folder: Path, **limits: float) -> ChildEnd:
@@ -121,11 +121,6 @@ def test_a_killed_parent_leaves_nothing(tmp_path: Path, number: int) -> None:
     assert comes_true(lambda: not is_left(word))
     if number != signal.SIGINT:  # Python itself turns it into an exception, and the caller of run() cleans up
         assert comes_true(lambda: not scratch.exists())
-
-
-def comes_true(condition: Callable[[], bool]) -> bool:
-    """Wait until a condition holds, as long as a slow machine may need; return whether it does."""
-    return any(condition() or time.sleep(0.1) for _ in range(200))
 
 
 def test_a_handler_that_ignores_signals_is_killed(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class Clock:
             self.norm = gradient_norm(optimizer)
 
     def _counts(self, optimizer: torch.optim.Optimizer) -> bool:
-        """Return whether an optimizer's steps are those of the run: the first one's, and after it is gone or rests, the next one's.
+        """Return whether an optimizer's steps are those of the run: the first one's, and the next one's when that is deleted or rests.
 
         A GAN has two that take turns; a run in two phases makes a new one for the second.
         """

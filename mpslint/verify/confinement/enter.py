@@ -1,7 +1,7 @@
 """`python -I -S enter.py BOUNDS COMMAND...` gives up rights for good, and becomes the command.
 
-BOUNDS is a JSON file (bounds.py). Standard library only: nothing else is loaded before the rights are gone, and nothing from the folder of
-the script. Exits with 126 when a bound cannot be set, without starting the command.
+BOUNDS is a JSON file (bounds.py). Standard library only: until the rights are given up nothing else is loaded, and nothing from the folder
+of the script. Exits with 126 when a bound cannot be set, without starting the command.
 """
 
 from __future__ import annotations

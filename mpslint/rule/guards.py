@@ -1,0 +1,42 @@
+"""How surely a program reaches a place: the tests, loops and handlers around it."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.values import Context, Guard, any_guard
+from mpslint.rule.rule import Rule
+
+
+def is_guarded(context: Context | None, rule: Rule) -> bool:
+    """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
+
+    For a rule with `by_default` the default of an option decides.
+    """
+    words = rule.unless_guarded
+    if context is None or words is None:
+        return False
+
+    def speaks(guard: Guard) -> bool:
+        return (guard.default is None or not rule.by_default) and words.search(guard.text) is not None
+
+    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
+
+
+def is_off(guard: Guard) -> bool:
+    """Return whether the defaults of the options lead past the places under a test."""
+    return guard.default is not None and guard.default is not guard.taken
+
+
+HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExit"])
+"""What an `except` may catch without saving a run that goes wrong."""
+
+
+def is_certain(context: Context | None) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+    if context is None:
+        return True
+    is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
+    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return context.called and not is_undecided and not catches and not context.in_handler
