@@ -18,10 +18,8 @@ from mpslint.target.target import Target
 from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
-from mpslint.verify.plan_source import PlanSource
+from mpslint.verify.plan_source import NeedsCodeError, PlanSource
 from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Task, VerifiedMac, WeightsType
-
-USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ def _refuse(source: PlanSource) -> None:
             name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
             if name is not None and _is_refused(source, call, entry):
                 made = next((part for part in name.split(".") if part[:1].isupper()), name)
-                raise ReadError(f"{made} {entry['why']}, which is not read off a plan; {USE_SCRIPT}")
+                raise NeedsCodeError(f"{made} {entry['why']}, which is not read off a plan")
     bits = source.known("model.bits", int)
     if bits in (4, 8):
         raise ReadError(f"the weights are quantised to {bits} bits by bitsandbytes, which trains nothing on MPS")
@@ -147,7 +145,7 @@ def _model(source: PlanSource) -> tuple[str, Mapping[str, Any] | None]:
     if tokenizer and source.known("model.head"):
         source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
         return beside(as_written(tokenizer, source.evidence), source.evidence), None
-    raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
+    raise NeedsCodeError("which model is trained cannot be read off the code")
 
 
 def _given_name(source: PlanSource) -> str:
@@ -179,7 +177,7 @@ def _task(source: PlanSource) -> Task:
         if head in entry.get("heads", ()):
             return task  # type: ignore[return-value]
     what = f"a model for {head.replace('_', ' ')}" if head else "what the model puts out"
-    raise ReadError(f"{what} is not read off a plan; {USE_SCRIPT}")
+    raise NeedsCodeError(f"{what} is not read off a plan")
 
 
 def _padding(source: PlanSource) -> tuple[Padding, int | None]:
