@@ -256,6 +256,9 @@ class Stage:
             raise ReadError(str(error)) from None
         if isinstance(error, ImportError):
             raise ReadError(f"the code imports what is not installed here: {error}") from None
+        if isinstance(error, FileNotFoundError) and not self.clock.done:
+            what = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else f"a file: {error}"
+            raise ReadError(f"the code reads {what}, which isn't on this machine ({self.line_of(error)})") from None
         offline = type(error).__name__ in (
             "OfflineModeIsEnabled",
             "LocalEntryNotFoundError",
