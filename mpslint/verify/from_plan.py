@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mpslint.core.finding import ReadError
@@ -57,7 +57,8 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         source.assume(said)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
-    steps, epochs = _duration(source, int(assumptions["steps"]))
+    count = data.count if data is not None else 0
+    steps, epochs = _duration(source, int(assumptions["steps"]), is_counted=count > 0)
     spec = RunSpec(
         model=model,
         task=task,
@@ -92,16 +93,20 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
-    return PlannedRun(with_answers(source, spec), tuple(source.assumed), tuple(source.unread))
+    spec = with_answers(source, spec)
+    if count:
+        spec = replace(spec, train_samples=count, steps=spec.steps_over(count))
+    return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
 
 
-def _duration(source: PlanSource, assumed: int) -> tuple[int, float]:
+def _duration(source: PlanSource, assumed: int, *, is_counted: bool) -> tuple[int, float]:
     """Return how many optimizer steps the run takes, and its epochs where these decide."""
     steps = source.known("training.steps", int)
     if steps and steps > 0:
         return int(steps), 0.0
     epochs = float(source.known("training.epochs", (int, float)) or 0)
-    source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
+    if not (is_counted and epochs):
+        source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
     return assumed, epochs
 
 

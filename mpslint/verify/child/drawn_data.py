@@ -74,7 +74,7 @@ def _fill(made: Any, entry: Mapping[str, Any], given: Mapping[str, Any], own: st
 def _fill_folder(made: Any, entry: Mapping[str, Any], given: Mapping[str, Any], own: str) -> str:
     """Give a folder of images drawn ones; return what they are in words."""
     import numpy as np
-    from PIL import Image
+    from PIL import Image  # type: ignore[import-not-found, unused-ignore]
 
     count, classes, sizes = entry["samples"], entry["classes"], entry["sizes"]
     draw = np.random.default_rng(0)
