@@ -11,19 +11,11 @@ from pathlib import Path
 import pytest
 
 from mpslint.verify.keeper import descendants
-from tests import comes_true
+from tests import LONG, comes_true, runs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are POSIX signals")
 
-LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\\n" for number in range(3000))
-
-
-def runs(process: int) -> bool:
-    """Return whether a process is there and has not ended; who takes the exit code of one that has is not our matter."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\n" for number in range(3000))
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
@@ -37,7 +29,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
     assert comes_true(lambda: workers.update(descendants(parent.pid)) or len(workers) >= 2 or parent.poll() is not None)
     assert parent.poll() is None
     parent.send_signal(getattr(signal, name))
-    code = parent.wait(60)
+    code = parent.wait(LONG)
 
     assert code == {"SIGKILL": -9, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}[name]
     assert comes_true(lambda: not any(map(runs, workers))), [worker for worker in workers if runs(worker)]
@@ -57,7 +49,7 @@ def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> N
     # os.walk passes over the folders that verify removes meanwhile; Path.rglob raises
     assert comes_true(lambda: started.update(descendants(parent.pid)) or any("started" in files for _, _, files in os.walk(scratch)))
     parent.send_signal(getattr(signal, name))
-    parent.wait(60)
+    parent.wait(LONG)
 
     assert comes_true(lambda: not list(scratch.iterdir()))
     assert comes_true(lambda: not any(map(runs, started))), [process for process in started if runs(process)]
