@@ -266,7 +266,8 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
         inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
         is_open = flags is None or m.project is None or not m.project.is_told_all()
         if not is_open:
-            result.slots.update({key: Known(value, node) for key, value in _left_unnamed(m, outside).items() if key not in {*given, *slots}})
+            unnamed = {key: Known(value, node) for key, value in _left_unnamed(m, outside).items()}
+            result.slots.update({key: value for key, value in unnamed.items() if key not in given and key not in slots})
         arguments = CallArguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result

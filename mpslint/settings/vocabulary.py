@@ -36,10 +36,8 @@ def load_vocabulary() -> dict[str, SettingKind]:
     path = rules_folder() / "settings.yaml"
     kinds = {}
     for name, data in read_yaml(path).items():
-        unknown = set(data) - {"type", "title", "combine", "words", "beside", "once", "elsewhere", "training"}
+        unknown = set(data) - set(SettingKind.__annotations__)
         if unknown or data.get("type") not in TYPES or data.get("combine", "last") not in COMBINATIONS:
             raise RuleError(f"{path}: {name}: bad entry {data}")
-        words = tuple(data.get("words", ()))
-        rest = (data.get("combine", "last"), words, data.get("beside", ""), data.get("once", False), data.get("elsewhere", ""), data.get("training", False))
-        kinds[name] = SettingKind(name, data["type"], data["title"], *rest)
+        kinds[name] = SettingKind(name, **{**data, "words": tuple(data.get("words", ()))})
     return kinds
