@@ -13,6 +13,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,27 +29,23 @@ def mpslint(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], stdin: str | bytes = ""
 ) -> subprocess.CompletedProcess[bytes]:
     """Run mpslint in a folder, in a process of its own with this environment, and return what it said."""
-    with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as said:
         said.write(stdin if isinstance(stdin, bytes) else stdin.encode())
         said.seek(0)
-        streams = (said, output, errors)
-        with begin(__name__, _job(arguments, cwd, environment), [stream.fileno() for stream in streams]) as line:
-            code = int(line.recv(16))
-        for stream in (output, errors):
-            stream.seek(0)
-        return subprocess.CompletedProcess(list(arguments), code, output.read(), errors.read())
-
-
-def _job(arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> dict[str, Any]:
-    return {"arguments": list(arguments), "cwd": str(cwd), "environment": dict(environment)}
+        started = Started(arguments, cwd, environment, said.fileno())
+    with started.stdin, started.stdout, started.stderr, ThreadPoolExecutor(1) as reader:
+        errors = reader.submit(started.stderr.read)
+        output = started.stdout.read()
+        return subprocess.CompletedProcess(list(arguments), started.wait(), output, errors.result())
 
 
 class Started:
-    """mpslint at work, with pipes to and from it: what tests ask of a Popen."""
+    """mpslint at work, with pipes to and from it, or with an open file to read from: what tests ask of a Popen."""
 
-    def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], said: int | None = None) -> None:
         (stdin, to), (from_out, stdout), (from_error, stderr) = os.pipe(), os.pipe(), os.pipe()
-        self.line = begin(__name__, _job(arguments, cwd, environment), [stdin, stdout, stderr])
+        job = {"arguments": list(arguments), "cwd": str(cwd), "environment": dict(environment)}
+        self.line = begin(__name__, job, [stdin if said is None else said, stdout, stderr])
         for theirs in (stdin, stdout, stderr):
             os.close(theirs)
         self.stdin, self.stdout, self.stderr = os.fdopen(to, "wb"), os.fdopen(from_out, "rb"), os.fdopen(from_error, "rb")

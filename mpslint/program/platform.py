@@ -48,6 +48,7 @@ class Platform:
     environment_classes: frozenset[str]
     after_fields: frozenset[str]
     dataclass_parsers: frozenset[str]
+    parsed_fields: dict[str, dict[str, Any]]
     commands: frozenset[str]
     command_groups: frozenset[str]
     starters: frozenset[str]
