@@ -8,7 +8,6 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -62,10 +61,14 @@ class Needs:
             return []  # what Python runs need not be set apart
         found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells | marked
         may_be = (found >> self.groups | self.open) & ~found
-        wanted = functools.reduce(operator.or_, (bits for bits, _ in self._ways if bits & (found | may_be) == bits), 0) & may_be
+        ways = [bits for bits, _ in self._ways if bits & may_be and bits & (found | may_be) == bits]
         for bit, pieces in self.exact:
-            if wanted & bit and any(map(document.code_holds, pieces)):
+            if not any(bits & bit for bits in ways):
+                continue
+            if any(map(document.code_holds, pieces)):
                 found |= bit
+            else:
+                ways = [bits for bits in ways if not bits & bit]  # nothing else of them need be looked for
         return self._able(found)
 
     def _marked(self, text: str) -> int:
