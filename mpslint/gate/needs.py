@@ -52,10 +52,13 @@ class Needs:
         """The bits of each way in which a rule can come about, with the rule's number."""
         return tuple((bits, number) for number, ways in enumerate(self.of_rules) for bits in ways)
 
-    def met_by(self, document: Document) -> list[int]:
-        """Return the numbers of the rules that have all that they need in a Document."""
+    def met_by(self, document: Document, written: frozenset[str] = frozenset()) -> list[int]:
+        """Return the numbers of the rules that have all that they need in a Document in which some more identifiers were `written`."""
         found = cells = self.cells if document.cells or document.snippets else 0
         marked = self._marked(document.text)
+        if written:
+            more = self._bits(written)
+            marked |= more | more >> self.groups
         found |= self._bits(document.identifiers) | marked | self.open << self.groups
         if not self._able(found | found >> self.groups):
             return []  # what Python runs need not be set apart
@@ -101,14 +104,18 @@ class Needs:
         return found
 
 
-def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[Rule, ...]:
-    """Return the rules that can find something in a Document under a Target."""
+def possible(rules: Sequence[Rule], document: Document, written: frozenset[str] = frozenset()) -> list[Rule]:
+    """Return the rules that have all the words that they need in a Document in which some more identifiers were `written`."""
     rules = tuple(rules)
     is_code = document.kind in (Kind.PYTHON, Kind.NOTEBOOK) and not document.snippets
-    able = [rules[number] for number in _needs(rules, is_code).met_by(document)]
+    return [rules[number] for number in _needs(rules, is_code).met_by(document, written)]
+
+
+def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[Rule, ...]:
+    """Return the rules that can find something in a Document under a Target."""
     return tuple(
         rule
-        for rule in able
+        for rule in possible(rules, document)
         if matching_outcomes(rule, target.versions) and all(_may_hold(condition, document, target) for condition in rule.when)
     )
 

@@ -103,8 +103,6 @@ class Walker:
     """The first object made of each class of the program, by the id of the class."""
     remembered: dict[Any, tuple[Value, object]] = field(default_factory=dict)
     """What calls of the program's functions returned, by function and arguments; and these, so that no id is given to another object."""
-    written: dict[int, frozenset[str]] = field(default_factory=dict)
-    """The names that a loop assigns, by the id of its node."""
     star_modules: list[str] = field(default_factory=list)
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
