@@ -79,7 +79,8 @@ class Walker:
     """How well rules know a qualified name (0 for not at all): what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
-    evaluate_expression: Callable[[Walker, ast.expr], Value]
+    handlers: Mapping[type[ast.expr], Callable[[Walker, Any], Value]]
+    """What evaluates each kind of expression."""
     execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
     read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
@@ -121,8 +122,10 @@ class Walker:
         return self.steps > MOST_STEPS
 
     def value(self, node: ast.expr) -> Value:
-        """Return what an expression is known to be."""
-        return self.evaluate_expression(self, node)
+        """Return what an expression is known to be, and record what it does on the way."""
+        self.steps += 1
+        handler = self.handlers.get(node.__class__)
+        return handler(self, node) if handler is not None else UNKNOWN
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Value:
         """Return the attribute of a value."""

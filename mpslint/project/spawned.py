@@ -41,7 +41,7 @@ def may_start(text: str) -> bool:
 def _starters() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The module of each function that starts programs, and the pattern of its name where it is called or renamed."""
     names = [name.rpartition(".") for name in platform_data("launchers")["functions"]]
-    return tuple((module, re.compile(rf"{last}(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
+    return tuple((module, re.compile(rf"{last}(?<!\w{last})(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
 
 
 def groups_in_python(document: Document, offset: int = 0) -> Iterator[Group]:
