@@ -66,7 +66,7 @@ class Needs:
         may_be = (found >> self.groups | self.open) & ~found
         ways = [bits for bits, _ in self._ways if bits & may_be and bits & (found | may_be) == bits]
         for bit, pieces in self.exact:
-            if not any(bits & bit for bits in ways):
+            if not bit & may_be or not any(bits & bit for bits in ways):
                 continue
             if any(map(document.code_holds, pieces)):
                 found |= bit
