@@ -270,7 +270,8 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
-    call = record_call(m, names, method, receiver, arguments, node, result)
+    called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
+    call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
         handled = commandline.call_method(m, receiver, method, arguments, node)
