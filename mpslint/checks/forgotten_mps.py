@@ -130,7 +130,7 @@ def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
 
 
 def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a choice is for a module without parameters: `next(self.parameters())` gave nothing, which happens to no real model."""
+    """Return whether a choice is for a module without parameters: `next(self.parameters())` gave nothing."""
     handler = evidence.above(node, (ast.ExceptHandler,))
     return isinstance(handler, ast.ExceptHandler) and handler.type is not None and "StopIteration" in ast.unparse(handler.type)
 

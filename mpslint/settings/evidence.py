@@ -113,7 +113,7 @@ class Evidence:
 
     @functools.cached_property
     def has_device_chooser(self) -> bool:
-        """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU wherever it is, or the file configures one."""
+        """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU, or the file configures one."""
         is_chosen = any(m.pattern.role in load_roles().choose_device for m in self.file_plans.matched)
         return is_chosen or any(plan.kind == "config" for plan in self.plans)
 
