@@ -229,22 +229,25 @@ def _after_fixes(
         leading += [rule] if any(values) else []
     if not instead:
         return
+    written = identifiers_of(" ".join(map(str, instead.values())))
+    asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and _may_fail(rule, evidence.target)]
+    if not asked:
+        return
     after = again(instead)
     known = {(one.rule, one.span) for one in found}
     named = ", ".join(rule.id for rule in leading)
-    written = identifiers_of(" ".join(map(str, instead.values())))
-    asked = [
-        rule
-        for rule in possible(rules, evidence.document, written)
-        if not rule.leads_to and any(outcome.severity is not Severity.NOTE for outcome in rule.outcomes)
-    ]
     for finding in (one for other in asked for one in _findings(other, after, shown)):
-        if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
-            continue
+        if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
+            continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)
     after.facts.release()
+
+
+def _may_fail(rule: Rule, target: Target) -> bool:
+    """Return whether a rule can find an error under a Target."""
+    return any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

@@ -9,6 +9,21 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
+LONG = 300
+"""Seconds for which a process may keep a loaded machine waiting before a test gives it up: far more than it takes, far less than for ever."""
+
+
 def comes_true(condition: Callable[[], object]) -> bool:
     """Wait until a condition holds, as long as a slow machine may need; return whether it does."""
-    return any(condition() or time.sleep(0.1) for _ in range(600))
+    until = time.monotonic() + LONG
+    while not (holds := condition()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return bool(holds)
+
+
+def runs(process: int) -> bool:
+    """Return whether a process is there and has not ended; who takes the exit code of one that has is not our matter. Linux only."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -265,6 +265,14 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
         kept = {str(name): value for name, value in slots.items() if name not in keywords}
         inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
         is_open = flags is None or m.project is None or not m.project.is_told_all()
+        if not is_open:
+            unnamed = {key: Known(value, node) for key, value in _left_unnamed(m, outside).items()}
+            result.slots.update({key: value for key, value in unnamed.items() if key not in given and key not in slots})
         arguments = CallArguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result
+
+
+def _left_unnamed(m: Walker, classes: Sequence[str]) -> dict[str, object]:
+    """Return what fields of classes from outside are that a command line does not name."""
+    return {key: value for name in classes for key, value in m.platform.parsed_fields.get(name, {}).items()}

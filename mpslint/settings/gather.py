@@ -18,8 +18,8 @@ from mpslint.settings.batches import given_loaders, of_loader, of_program
 from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
-from mpslint.settings.plan import FilePlans, Matched, TrainingPlan
-from mpslint.settings.roles import load_roles
+from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
+from mpslint.settings.roles import RoleKind, load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
 
@@ -151,7 +151,13 @@ class _Gatherer:
         others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
         loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
-        return self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
+        plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
+        return without_training(plan) if self._only_evaluates(run, declared.kinds[run.pattern.role]) else plan
+
+    def _only_evaluates(self, run: Matched, kind: RoleKind) -> bool:
+        """Return whether the program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
+        called = {call.method for call in self.facts.calls if call.receiver is run.call.result}
+        return not called.isdisjoint(kind.evaluating) and not any(call.method in kind.training for call in self.facts.calls)
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -79,6 +80,12 @@ class TrainingPlan:
         """Return the value of the setting that counts, or None when it is not known or not there."""
         setting = self.get(name)
         return setting.constant if setting is not None and setting.is_known else None
+
+
+def without_training(plan: TrainingPlan) -> TrainingPlan:
+    """Return a run without the settings that count only in training."""
+    kinds = load_vocabulary()
+    return dataclasses.replace(plan, settings={name: said for name, said in plan.settings.items() if not kinds[name].training})
 
 
 @record(frozen=True, eq=False)

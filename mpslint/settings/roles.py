@@ -24,6 +24,8 @@ class RoleKind:
     in_loop: bool = False
     chooses_device: bool = False
     cuts: bool = False
+    training: Sequence[str] = ()
+    evaluating: Sequence[str] = ()
     given_loaders: Sequence[str | int] = ()
     makes_loaders: Sequence[str] = ()
 

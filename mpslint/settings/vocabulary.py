@@ -15,7 +15,8 @@ COMBINATIONS = ("last", "max", "min")
 @record(frozen=True, slots=True)
 class SettingKind:
     """What a canonical setting is: the type of its value, its title, how several values combine, what it is written beside,
-    whether an option of the command line says it for the whole program, and how a fix for the Mac leaves other machines as they are."""
+    whether an option of the command line says it for the whole program, whether it counts only in training, and how a fix for the Mac
+    leaves other machines as they are."""
 
     name: str
     type: str
@@ -26,6 +27,7 @@ class SettingKind:
     once: bool = False
     elsewhere: str = ""
     """Python that is the new value (`{new}`) on a Mac and the old one (`{old}`) elsewhere; '' where the new one does for all."""
+    training: bool = False
 
 
 @functools.lru_cache(maxsize=1)
@@ -34,10 +36,8 @@ def load_vocabulary() -> dict[str, SettingKind]:
     path = rules_folder() / "settings.yaml"
     kinds = {}
     for name, data in read_yaml(path).items():
-        unknown = set(data) - {"type", "title", "combine", "words", "beside", "once", "elsewhere"}
+        unknown = set(data) - set(SettingKind.__annotations__)
         if unknown or data.get("type") not in TYPES or data.get("combine", "last") not in COMBINATIONS:
             raise RuleError(f"{path}: {name}: bad entry {data}")
-        words = tuple(data.get("words", ()))
-        rest = (data.get("combine", "last"), words, data.get("beside", ""), data.get("once", False), data.get("elsewhere", ""))
-        kinds[name] = SettingKind(name, data["type"], data["title"], *rest)
+        kinds[name] = SettingKind(name, **{**data, "words": tuple(data.get("words", ()))})
     return kinds

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from mpslint.cli import group
 from mpslint.core.finding import Finding, Severity, Span
 from mpslint.diagnose import Log, RankedFinding, SourceLine, diagnose, rank_findings
-from tests import warm_command
+from tests import LONG, warm_command
 
 KNOWN = "RuntimeError: Placeholder tensor is empty!"
 UNCERTAIN = "zsh: killed     python train.py"
@@ -105,7 +105,7 @@ def test_nothing_that_is_slow_is_imported(tmp_path: Path) -> None:
     program = f"import sys\nfrom mpslint.cli import group\ngroup(['diagnose', '-m', {KNOWN!r}], standalone_mode=False)\n"
     check = "import atexit, sys\natexit.register(lambda: print(sorted(set(sys.modules) & {'torch', 'libcst', 'nbformat'})))\n"
 
-    result = subprocess.run([sys.executable, "-c", check + program], capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run([sys.executable, "-c", check + program], capture_output=True, text=True, check=False, timeout=LONG)
 
     assert result.stdout.splitlines()[-1] == "[]"
 

@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from mpslint.cli import group
 from mpslint.session.fixing import Outcome
 from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
+from tests import LONG, comes_true
 from tests.notebooks import notebook
 from tests.warm_command import mpslint
 
@@ -248,12 +248,9 @@ def test_ctrl_c_leaves_every_file_whole(folder: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     fixed = "import torch\n" + long.replace("True", "torch.cuda.is_available()")
-    for _ in range(3000):
-        if (folder / names[0]).read_text() == fixed:
-            break
-        time.sleep(0.01)
+    assert comes_true(lambda: (folder / names[0]).read_text() == fixed or process.poll() is not None)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=LONG)
     texts = [(folder / name).read_text() for name in names]
 
     assert "Traceback" not in errors

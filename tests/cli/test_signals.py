@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -10,26 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.session.running import MOST_IN_CHUNK
 from mpslint.verify.keeper import descendants
-from tests import comes_true
+from tests import LONG, comes_true, runs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are POSIX signals")
 
-LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\\n" for number in range(3000))
-
-
-def runs(process: int) -> bool:
-    """Return whether a process is there and has not ended; who takes the exit code of one that has is not our matter."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\n" for number in range(500))
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
 def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
     """check -j 2 leaves no worker, even when it is killed; asked to end, it says so by its exit code."""
-    for number in range(8):
+    for number in range(2 * MOST_IN_CHUNK):  # each worker gets a chunk
         (tmp_path / f"train{number}.py").write_text("import torch\n" + LINES)
     command = [sys.executable, "-m", "mpslint", "check", "-q", "-j", "2", "--no-cache", str(tmp_path)]
     parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -37,10 +31,28 @@ def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
     assert comes_true(lambda: workers.update(descendants(parent.pid)) or len(workers) >= 2 or parent.poll() is not None)
     assert parent.poll() is None
     parent.send_signal(getattr(signal, name))
-    code = parent.wait(60)
+    code = parent.wait(LONG)
 
     assert code == {"SIGKILL": -9, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}[name]
     assert comes_true(lambda: not any(map(runs, workers))), [worker for worker in workers if runs(worker)]
+
+
+AT_A_FORK = """
+import os, signal
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
+from mpslint.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="workers are no forks here")
+def test_a_signal_while_workers_start_is_not_lost(tmp_path: Path) -> None:
+    """Python calls hooks behind a fork, and forgets what a handler raises in one of them."""
+    for number in range(2):
+        (tmp_path / f"train{number}.py").write_text("import torch\nx = torch.ones(2).cuda()\n")
+    command = [sys.executable, "-c", AT_A_FORK, "check", "-q", "-j", "2", "--no-cache", str(tmp_path)]
+
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONG).returncode == 143
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
@@ -57,7 +69,7 @@ def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> N
     # os.walk passes over the folders that verify removes meanwhile; Path.rglob raises
     assert comes_true(lambda: started.update(descendants(parent.pid)) or any("started" in files for _, _, files in os.walk(scratch)))
     parent.send_signal(getattr(signal, name))
-    parent.wait(60)
+    parent.wait(LONG)
 
     assert comes_true(lambda: not list(scratch.iterdir()))
     assert comes_true(lambda: not any(map(runs, started))), [process for process in started if runs(process)]

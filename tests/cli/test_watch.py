@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tests import LONG
+
 pytest.importorskip("watchfiles")
 
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
-LONGEST = 60
-"""Seconds after which a watcher that says nothing is ended, so that the test fails and doesn't hang."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def watcher(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     (tmp_path / "train.py").write_text(BAD)
     command = [sys.executable, "-u", "-m", "mpslint", "check", ".", "--isolated", "--quiet", "--no-cache", "--watch", "--select", "MPS101"]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    guard = threading.Timer(LONGEST, process.kill)
+    guard = threading.Timer(LONG, process.kill)
     guard.start()
     yield process
     guard.cancel()
@@ -66,14 +66,14 @@ def test_a_change_is_checked_and_control_c_ends_it(watcher: subprocess.Popen[str
         assert "MPS101" not in after
 
     os.kill(watcher.pid, signal.SIGINT)
-    assert watcher.wait(LONGEST) == 130
+    assert watcher.wait(LONG) == 130
 
 
 @pytest.mark.parametrize(("path", "words"), [("-", "standard input does not change"), ("gone.py", "no such file or folder")])
 def test_what_cannot_be_watched_is_said(path: str, words: str, tmp_path: Path) -> None:
     """In one line, with exit code 2."""
     command = [sys.executable, "-m", "mpslint", "check", path, "--watch"]
-    done = subprocess.run(command, cwd=tmp_path, input="", capture_output=True, text=True, timeout=LONGEST)
+    done = subprocess.run(command, cwd=tmp_path, input="", capture_output=True, text=True, timeout=LONG)
 
     assert done.returncode == 2
     assert words in done.stderr

@@ -119,10 +119,10 @@ def test_scripts_for_a_queue_run_elsewhere(head: str) -> None:
 )  # fmt: skip
 def test_no_text_hangs(junk: str) -> None:
     """Unclosed quotes and variables that hold each other twice are read in linear time."""
-    started = time.perf_counter()
+    started = time.process_time()
     read_shell(junk)
 
-    assert time.perf_counter() - started < 8
+    assert time.process_time() - started < 8
 
 
 def written(text: str, name: str, value: Any, file: str = "run.sh") -> str | None:

@@ -137,14 +137,14 @@ PROBLEMS = [
 @pytest.mark.parametrize(("text", "said"), PROBLEMS, ids=[text[:12] for text, _ in PROBLEMS])
 def test_what_cannot_be_read_is_one_line(text: str, said: str) -> None:
     """Broken, cyclic, deep and endless files end soon, with one line that says why."""
-    started = time.perf_counter()
+    started = time.process_time()
     config = read_yaml_source(text)
 
     assert said in config.problem
     assert "\n" not in config.problem
     assert config.mappings == ()
     assert 0 <= config.problem_at <= len(text)
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
 
 
 def test_a_bomb_of_aliases_is_read_in_passing() -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import LONG
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "try"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -42,7 +44,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
         time.sleep(0.5)
     yield f"{address}/lab/tree/nb.ipynb"
     process.terminate()
-    process.wait(30)
+    process.wait(LONG)
 
 
 def answers(address: str) -> bool:

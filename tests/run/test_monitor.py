@@ -58,14 +58,14 @@ def test_even_memory_and_far_limits_are_silent(growth: int, limit: int) -> None:
 
 
 def test_a_step_costs_less_than_a_hundredth_of_100_ms(tmp_path: Path) -> None:
-    """Reading at every tenth step, over 500 steps: far under 1 ms each."""
+    """Reading at every tenth step, over 500 steps: far under 1 ms of the processor each."""
     monitor = Monitor(tmp_path / "m.csv", every=10, read=reader(0))
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(500):
         monitor.step()
     monitor.close()
 
-    assert (time.perf_counter() - start) / 500 < 0.001
+    assert (time.process_time() - start) / 500 < 0.001
 
 
 @pytest.mark.filterwarnings("ignore:MPS isn't available")

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -21,6 +20,8 @@ from mpslint.session.runs import FilesTogether
 from mpslint.session.session import FileResult, Options, files_of
 from mpslint.source.files import FoundFile
 from mpslint.source.notebook import NotebookText
+from mpslint.verify.keeper import descendants
+from tests import LONG, comes_true, runs
 from tests.notebooks import notebook
 
 ROOT = Path(__file__).parents[2]
@@ -120,29 +121,46 @@ def test_the_collector_is_left_as_it_was(many: list[FoundFile]) -> None:
     assert gc.isenabled()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str) -> None:
+BEGUN = """
+from mpslint.cli import main
+from mpslint.session import running
+
+began = running.BEGINS
+
+def begin(*arguments):
+    results = began(*arguments)
+    open("begun", "w").close()
+    return results
+
+running.BEGINS = begin
+main()
+"""
+"""The command line, which leaves a file when it begins to check."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which processes are left")
+@pytest.mark.parametrize(("jobs", "begins", "processes"), [("1", "_one_by_one", 0), ("2", "_started", 2)])
+def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str, begins: str, processes: int) -> None:
     """Ctrl-C reaches every process of the terminal's group: no traceback, no process left, and not the exit code of findings."""
     for number in range(60):
         (tmp_path / f"{number}.py").write_text(BAD + "def f(x):\n    return x.cuda()\n" * 1500)
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MPSLINT_CACHE_DIR": str(tmp_path / "cache")}
-    line = [sys.executable, "-m", "mpslint", "check", ".", "--isolated", "--jobs", jobs]
+    line = [sys.executable, "-c", BEGUN.replace("BEGINS", begins), "check", ".", "--isolated", "--jobs", jobs]
 
     def hear() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has its background jobs ignore it
 
     pipe = subprocess.PIPE
     process = subprocess.Popen(line, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=hear)
-    time.sleep(3)
-    assert process.poll() is None
+    assert comes_true(lambda: (tmp_path / "begun").exists() or process.poll() is not None)
+    started = set(descendants(process.pid))
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=LONG)
 
     assert errors == "mpslint: interrupted\n"
     assert process.returncode == 130
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    assert len(started) == processes
+    assert comes_true(lambda: not any(map(runs, started)))
 
 
 def test_no_hash_decides(tmp_path: Path) -> None:

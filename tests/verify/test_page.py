@@ -22,6 +22,7 @@ from mpslint.verify.page import as_page
 from mpslint.verify.reading import FileReading
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
+from tests import LONG
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 FLAGS = (
@@ -113,7 +114,7 @@ def opened(folder: Path, width: int, *more: str) -> list[str]:
         "--allow-file-access-from-files",
         "--dump-dom",
     ]
-    shown = subprocess.run([*command, (folder / "frame.html").as_uri()], capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = subprocess.run([*command, (folder / "frame.html").as_uri()], capture_output=True, text=True, timeout=LONG, check=True).stdout
     found = re.search(r"<title>RESULT\|(.*?)</title>", shown)
     assert found, shown[:500]
     return found.group(1).split("|")

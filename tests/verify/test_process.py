@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,18 +13,17 @@ import pytest
 from mpslint.verify import process, work
 from mpslint.verify.confinement.room import Room, environment_in
 from mpslint.verify.process import KEPT_OUTPUT, MARK, ChildEnd, ChildLimits, processes, run
-from tests import comes_true
+from tests import LONG, comes_true
 
 
 def bounded(code: str, folder: Path, **limits: float) -> ChildEnd:
     """Run Python code within limits."""
-    bounds = ChildLimits(**{"seconds": 60.0, **limits})  # type: ignore[arg-type]
+    bounds = ChildLimits(**{"seconds": LONG, **limits})  # type: ignore[arg-type]
     return run([sys.executable, "-c", code], folder, dict(os.environ), bounds)
 
 
 def is_left(word: str) -> bool:
     """Return whether a process with this word on its command line is running."""
-    time.sleep(0.2)
     listed = subprocess.run(["ps", "-axwwo", "stat=,command="], capture_output=True, text=True, check=False).stdout
     return any(word in line and not line.startswith("Z") for line in listed.splitlines())
 
@@ -35,7 +33,6 @@ def test_a_loop_for_ever_is_ended(tmp_path: Path) -> None:
     ended = bounded("import time\nwhile True: time.sleep(0.1)  # forever-mark", tmp_path, seconds=1)
 
     assert "longer than 1 seconds" in ended.stopped
-    assert ended.seconds < 15
     assert not is_left("forever-mark")
 
 
@@ -43,11 +40,11 @@ def test_children_and_daemons_are_ended(tmp_path: Path) -> None:
     """Children, grandchildren and processes that left the session go with the run."""
     code = (
         "import os, subprocess, sys, time\n"
-        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)  # child-mark'])\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)  # child-mark'])\n"
         "if os.fork() == 0:\n"
         "    os.setsid()\n"
         "    if os.fork() == 0:\n"
-        "        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(60)  # daemon-mark'])\n"
+        "        os.execv(sys.executable, [sys.executable, '-c', 'import time; time.sleep(1000)  # daemon-mark'])\n"
         "    os._exit(0)\n"
         "time.sleep(0.5)\n"
     )
@@ -63,7 +60,7 @@ ESCAPED = (
     "if os.fork() == 0:\n"
     "    os.setsid()\n"
     "    if os.fork() == 0:\n"
-    "        command = 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)  # WORD'\n"
+    "        command = 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(1000)  # WORD'\n"
     "        os.execve(sys.executable, [sys.executable, '-c', command], {})\n"
     "    os._exit(0)\n"
     "time.sleep(0.5)\n"
@@ -77,27 +74,28 @@ def test_a_daemon_without_our_mark_is_ended(tmp_path: Path) -> None:
     ended = bounded(ESCAPED.replace("WORD", "escaped-mark"), tmp_path)
 
     assert ended.code == 0
-    assert ended.seconds < 30
     assert not is_left("escaped-mark")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to a child subreaper")
 def test_a_daemon_does_not_outlast_the_time(tmp_path: Path) -> None:
     """The time limit holds where an escaped daemon holds the output's pipe."""
-    ended = bounded(ESCAPED.replace("WORD", "outlasting-mark") + "time.sleep(60)", tmp_path, seconds=2)
+    ended = bounded(ESCAPED.replace("WORD", "outlasting-mark") + "time.sleep(1000)", tmp_path, seconds=2)
 
     assert "longer than 2 seconds" in ended.stopped
-    assert ended.seconds < 30
     assert not is_left("outlasting-mark")
 
 
 def test_a_kept_pipe_does_not_keep_the_run(tmp_path: Path) -> None:
     """Even with the keeper killed, so that a process holds the output for ever, the run returns."""
-    code = "import os, signal, time\nos.kill(os.getppid(), signal.SIGKILL)\nos.execve('/bin/sleep', ['sleep', '20.0625'], {})"
+    code = (
+        "import os, signal\nopen('holder', 'w').write(str(os.getpid()))\nos.kill(os.getppid(), signal.SIGKILL)\n"
+        "os.execve('/bin/sleep', ['sleep', '1000'], {})"
+    )
     ended = bounded(code, tmp_path, seconds=3)
+    os.kill(int((tmp_path / "holder").read_text()), signal.SIGKILL)  # it still holds the output; nobody else ends it
 
     assert ended.code == -9
-    assert ended.seconds < 15
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -109,14 +107,14 @@ def test_a_killed_parent_leaves_nothing(tmp_path: Path, number: int) -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", (
             "import os, sys; from pathlib import Path; from mpslint.verify.process import ChildLimits, run\n"
-            f"code = 'open(\\'started\\', \\'w\\'); import time; time.sleep(60)  # {word}'\n"
+            f"code = 'open(\\'started\\', \\'w\\'); import time; time.sleep(1000)  # {word}'\n"
             f"run([sys.executable, '-c', code], Path({str(tmp_path)!r}), dict(os.environ), ChildLimits(), scratch=[Path({str(scratch)!r})])"
         )],
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert comes_true((tmp_path / "started").exists)
     parent.send_signal(number)
-    parent.wait(20)
+    parent.wait(LONG)
 
     assert comes_true(lambda: not is_left(word))
     if number != signal.SIGINT:  # Python itself turns it into an exception, and the caller of run() cleans up
@@ -125,7 +123,7 @@ def test_a_killed_parent_leaves_nothing(tmp_path: Path, number: int) -> None:
 
 def test_a_handler_that_ignores_signals_is_killed(tmp_path: Path) -> None:
     """A process that ignores being asked is killed."""
-    code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)  # stubborn-mark"
+    code = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(1000)  # stubborn-mark"
     ended = bounded(code, tmp_path, seconds=1)
 
     assert ended.code == -9
@@ -134,7 +132,7 @@ def test_a_handler_that_ignores_signals_is_killed(tmp_path: Path) -> None:
 
 def test_memory_is_bounded(tmp_path: Path) -> None:
     """A run that takes too much memory is stopped."""
-    ended = bounded("import time\nkept = b'x' * 600_000_000\ntime.sleep(30)", tmp_path, memory=300 * 2**20)
+    ended = bounded("import time\nkept = b'x' * 600_000_000\ntime.sleep(1000)", tmp_path, memory=300 * 2**20)
 
     assert "GiB of memory" in ended.stopped
 
@@ -197,7 +195,7 @@ def test_the_disk_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(process, "MOST_FILES", 50)
     for number in range(100):
         (tmp_path / f"before{number}").write_text("x")
-    line = [sys.executable, "-c", f"import time\n{code}\ntime.sleep(60)"]
-    ended = process.run(line, tmp_path, dict(os.environ), ChildLimits(seconds=60, **limits), scratch=[tmp_path])
+    line = [sys.executable, "-c", f"import time\n{code}\ntime.sleep(1000)"]
+    ended = process.run(line, tmp_path, dict(os.environ), ChildLimits(seconds=LONG, **limits), scratch=[tmp_path])
 
     assert said in ended.stopped
