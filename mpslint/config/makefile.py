@@ -174,5 +174,5 @@ def _variables(shell: Shell, assigned: list[_Assigned]) -> dict[str, Variable]:
                 value = Variable(text, (*old.words, *value.words), old.weak or value.weak)
             elif one.sign == "?" and old is not None:
                 value = old
-            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value
+            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value.bounded()
     return {name: one if len(one.words) != 1 or one.text is None else replace(one, words=()) for name, one in found.items()}

@@ -32,7 +32,7 @@ _NOT_KNOWN = re.compile(r"\$[\w@*#?!({\[-]|`|\{\{|\{\w+\}")
 CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
 MOST_WORDS = 500
-"""Of a variable; beyond that it is not known. Variables that hold each other twice over grow without bound."""
+"""Of a variable; beyond that it is not known."""
 _BRACED = re.compile(rf"(?<!\$)\{{({_NAME})\}}")
 """How the `!` lines of a notebook write a variable of Python, beside `$NAME`."""
 _PRINTED = re.compile(r"\x00?\$\((?:shell )?([^()`]*)\)|`([^`]*)`")
@@ -72,6 +72,10 @@ class Variable:
     weak: bool = False
     span: Span | None = None
     """Where its whole text stands, where it stands in one piece."""
+
+    def bounded(self) -> Variable:
+        """Return it, or one that is not known where it is longer than any that is meant: variables that hold each other twice over grow."""
+        return UNSET if len(self.text or "") > LONGEST_TEXT or len(self.words) > MOST_WORDS else self
 
 
 UNSET = Variable(None)
@@ -150,8 +154,7 @@ class Shell:
         """Note a variable. One that a branch sets again is no longer known after it."""
         if self.is_skipped:
             return
-        if len(variable.text or "") > LONGEST_TEXT or len(variable.words) > MOST_WORDS:
-            variable = UNSET
+        variable = variable.bounded()
         if self.depth and name in self.variables and not is_append:
             self.variables[name] = UNSET
         else:
@@ -259,11 +262,12 @@ class Shell:
         inner = raw[len(quote) : len(raw) - len(quote)]
         if quote == "'" and "$" in inner:
             return Variable(text)  # the words of `$NAME` are those of the text as it is, which is seldom meant
-        words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner else ()
+        is_flag = inner.startswith("--")
+        words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner or is_flag else ()
         span = Span(start + len(quote), start + len(quote) + len(inner)) if text == inner else self.origin(raw, start)
         if word.place != word.span:
             span, words = None, ()
-        return Variable(text, words if len(words) != 1 or text is None else (), weak, span)
+        return Variable(text, words if len(words) != 1 or text is None or is_flag else (), weak, span)
 
     def unquoted(self, raw: str, start: int, is_weak: bool) -> Variable:
         """Return the variable that a text without quotes around it makes, which begins at an index of the whole text."""

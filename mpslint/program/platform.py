@@ -27,6 +27,8 @@ class Platform:
     core_counts: frozenset[str]
     bags: frozenset[str]
     openers: frozenset[str]
+    finders: frozenset[str]
+    absent_modules: frozenset[str]
     file_questions: frozenset[str]
     config_readers: frozenset[str]
     section_readers: frozenset[str]
