@@ -6,18 +6,18 @@ import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
-SAMPLES = sorted(path for path in (ROOT / "samples").iterdir() if path.suffix in (".py", ".sh"))
+from tests import ROOT, warm_command
+from tests.warm_command import Started
+
+SAMPLES = sorted(path.name for path in (ROOT / "samples").iterdir() if path.suffix in (".py", ".sh"))
 FP16 = 'from transformers import TrainingArguments\nargs = TrainingArguments("out", fp16=True)\n'
 EVERYWHERE = {"start": {"line": 0, "character": 0}, "end": {"line": 100_000, "character": 0}}
 CODE, MARKUP = 2, 1
-SERVER = (sys.executable, "-m", "mpslint", "server")
 PATIENCE = 120
 """Seconds after which nothing more is expected to come; on a loaded machine a check takes long."""
 ABLE = {
@@ -31,14 +31,19 @@ ABLE = {
 
 
 class Editor:
-    """One session. `said` holds every notification that came, in order; `diagnostics` the latest of each address."""
+    """One session, with a fork of a warm server, or with what a command line starts.
 
-    def __init__(self, folder: Path, *options: str, able: dict[str, Any] | None = None, line: Sequence[str] = SERVER) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-        self.process = subprocess.Popen(
-            [*line, *options],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environment,
-        )  # fmt: skip
+    `said` holds every notification that came, in order; `diagnostics` the latest of each address.
+    """
+
+    def __init__(self, folder: Path, *options: str, able: dict[str, Any] | None = None, line: Sequence[str] = ()) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        pipe = subprocess.PIPE
+        self.process: subprocess.Popen[bytes] | Started = (
+            subprocess.Popen([*line, *options], stdin=pipe, stdout=pipe, stderr=pipe, cwd=folder, env=environment)
+            if line
+            else Started(["server", *options], folder, environment)
+        )
         self.came: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.said: list[dict[str, Any]] = []
         self.diagnostics: dict[str, list[dict[str, Any]]] = {}
@@ -184,14 +189,14 @@ def offset_of(text: str, position: dict[str, int]) -> int:
     return start
 
 
-def mpslint(*arguments: str, folder: Path = ROOT) -> str:
+def mpslint(*arguments: str, folder: Path) -> str:
     """Return what a command prints."""
-    return subprocess.run([sys.executable, "-m", "mpslint", *arguments], cwd=folder, capture_output=True, text=True).stdout
+    return warm_command.mpslint(arguments, folder, os.environ).stdout.decode()
 
 
 def checked(path: Path) -> list[dict[str, Any]]:
     """Return the findings that `mpslint check` reports of a file, in JSON."""
-    return list(json.loads(mpslint("check", str(path), "--format", "json"))["files"][0]["findings"])
+    return list(json.loads(mpslint("check", str(path), "--format", "json", folder=path.parent))["files"][0]["findings"])
 
 
 def cells_of(path: Path) -> list[tuple[int, str, str]]:

@@ -63,9 +63,9 @@ def _undecided(m: Walker, node: ast.If) -> bool:
         return True
     m.store.merge_nested(going_on)
     if first_leaves or all(leaves for leaves, _ in others):
-        _guard_rest(m, Guard(node.test, not first_leaves))
+        guard_rest(m, Guard(node.test, not first_leaves))
     elif _last_else_leaves(node.orelse):
-        _guard_rest(m, Guard(node.test, True))
+        guard_rest(m, Guard(node.test, True))
     return False
 
 
@@ -120,7 +120,7 @@ def _last_else_leaves(orelse: Sequence[ast.stmt]) -> bool:
     return is_chain and bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
 
 
-def _guard_rest(m: Walker, guard: Guard) -> None:
+def guard_rest(m: Walker, guard: Guard) -> None:
     """The statements after an `if` that left run under its other answer (`execute` puts the context back at its end)."""
     m.context = m.context.changed(guards=(*m.context.guards, guard))
 
@@ -142,7 +142,7 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
         default_writes = m.store.undo()
     if leaves and not other_leaves:
         m.store.redo(writes)
-        _guard_rest(m, Guard(node.test, not answer, answer))
+        guard_rest(m, Guard(node.test, not answer, answer))
         return False
     m.store.redo(default_writes)
     return leaves

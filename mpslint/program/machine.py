@@ -11,7 +11,23 @@ from typing import Any, Protocol
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
-from mpslint.facts.values import UNKNOWN, Argument, Class, Context, Frame, Function, Guard, Instance, Known, Module, Names, Symbol, Value
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Class,
+    Context,
+    DictEntry,
+    Frame,
+    Function,
+    Guard,
+    Instance,
+    Known,
+    Module,
+    Names,
+    Symbol,
+    Value,
+)
+from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.arguments import CallArguments
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
@@ -158,6 +174,12 @@ class Walker:
         """Give a name a value in the current frame, or in the module's where it was declared global."""
         frame = self.root if name in self.frame.declared_global else self.frame
         self.store.write(frame.slots, name, value)
+
+    def write_entry(self, mapping: DictValue, key: Any, entry: DictEntry) -> None:
+        """Write an entry of a dict, and the attribute that it is in an object's `__dict__`."""
+        self.store.write(mapping.slots, key, entry)
+        if mapping.owner is not None:
+            self.store.write(mapping.owner.slots, key, entry.value)
 
     @property
     def root(self) -> Frame:

@@ -36,6 +36,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 MOST_NAMED = 3
 """Entries that a line about their runs names."""
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 POLL_SECONDS = 0.25
 """How often whoever waits for other processes is told that time has passed."""
 
@@ -276,8 +277,9 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
     try:
         if not is_copied:
             os.chdir(sys.prefix)
-        pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here,))
-        return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
+        with _signals_later():
+            pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here,))
+            return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
     except (OSError, ImportError, RuntimeError):
         for child in multiprocessing.active_children():
             if child not in before:
@@ -286,6 +288,19 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
     finally:
         if not is_copied:
             os.chdir(here)
+
+
+@contextlib.contextmanager
+def _signals_later() -> Iterator[None]:
+    """Have signals wait: what a handler raises while Python calls its own hooks behind a fork is printed and forgotten."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(folder: str) -> None:
@@ -298,9 +313,10 @@ def _end_with_parent() -> None:
     """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end."""
     import threading
 
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
 
 

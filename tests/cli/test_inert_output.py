@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
+from tests.warm_command import mpslint
 
 EVIL = "e\x1b]0;pwned\x07\x1b[31m\u202e\u2028\x9b[bold]x[/]"
 NAME = f"{EVIL}\n::error file=x::pwned ##[error]x.py"
@@ -40,11 +40,8 @@ def hostile(tmp_path: Path) -> Path:
 
 def printed(folder: Path, arguments: list[str], more: Mapping[str, str]) -> tuple[str, int]:
     """Return all that a command prints, as text, and its exit code."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": str(Path(__file__).parents[2]), **more}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "mpslint", *(argument.replace("/", "") for argument in arguments)],
-        cwd=folder, env=environment, capture_output=True, check=False,
-    )  # fmt: skip
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONWARNINGS": "error", **more}
+    done = mpslint([argument.replace("/", "") for argument in arguments], folder, environment)
     return (done.stdout + b"\n" + done.stderr).decode("utf-8", "surrogateescape"), done.returncode
 
 

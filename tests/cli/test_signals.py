@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -10,18 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.session.running import MOST_IN_CHUNK
 from mpslint.verify.keeper import descendants
 from tests import LONG, comes_true, runs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these are POSIX signals")
 
-LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\n" for number in range(3000))
+LINES = "".join(f"x{number} = torch.zeros({number}).cuda()\n" for number in range(500))
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP", "SIGINT"])
 def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
     """check -j 2 leaves no worker, even when it is killed; asked to end, it says so by its exit code."""
-    for number in range(8):
+    for number in range(2 * MOST_IN_CHUNK):  # each worker gets a chunk
         (tmp_path / f"train{number}.py").write_text("import torch\n" + LINES)
     command = [sys.executable, "-m", "mpslint", "check", "-q", "-j", "2", "--no-cache", str(tmp_path)]
     parent = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -33,6 +35,24 @@ def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
 
     assert code == {"SIGKILL": -9, "SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}[name]
     assert comes_true(lambda: not any(map(runs, workers))), [worker for worker in workers if runs(worker)]
+
+
+AT_A_FORK = """
+import os, signal
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
+from mpslint.cli import main
+main()
+"""
+
+
+@pytest.mark.skipif(multiprocessing.get_start_method() != "fork", reason="workers are no forks here")
+def test_a_signal_while_workers_start_is_not_lost(tmp_path: Path) -> None:
+    """Python calls hooks behind a fork, and forgets what a handler raises in one of them."""
+    for number in range(2):
+        (tmp_path / f"train{number}.py").write_text("import torch\nx = torch.ones(2).cuda()\n")
+    command = [sys.executable, "-c", AT_A_FORK, "check", "-q", "-j", "2", "--no-cache", str(tmp_path)]
+
+    assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONG).returncode == 143
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])

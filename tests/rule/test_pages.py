@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mpslint.rule.reader import COMPARISONS, SUBJECTS, rule_keys
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -32,7 +33,8 @@ def folder(tmp_path: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run mpslint in a folder."""
-    return subprocess.run([sys.executable, "-m", "mpslint", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    done = mpslint(arguments, folder, os.environ)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_the_rule_of_the_page_passes_its_own_examples(folder: Path) -> None:

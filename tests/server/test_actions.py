@@ -9,18 +9,13 @@ import pytest
 
 pytest.importorskip("pygls", reason="the server needs pygls (the extra lsp)")
 
-from tests.language_client import EVERYWHERE, FP16, ROOT, SAMPLES, Editor, cells_of, checked, edited, mpslint, only
+from tests.language_client import EVERYWHERE, FP16, SAMPLES, Editor, cells_of, checked, edited, mpslint, only
 
 
-@pytest.fixture(autouse=True)
-def _own_project(tmp_path: Path) -> None:
-    """The folder of a test is the root of a project: no pins that lie above it count."""
-    (tmp_path / "setup.py").touch()
-
-
-@pytest.mark.parametrize("path", [path for path in SAMPLES if checked(path)], ids=lambda path: path.name)
-def test_fix_all_writes_what_fix_apply_writes(path: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SAMPLES)
+def test_fix_all_writes_what_fix_apply_writes(name: str, samples: Path, tmp_path: Path) -> None:
     """Byte for byte, for an editor that asks for edits late and for one that cannot."""
+    path = samples / name
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     text = path.read_text(encoding="utf-8")
@@ -42,9 +37,9 @@ def test_fix_all_writes_what_fix_apply_writes(path: Path, tmp_path: Path) -> Non
         assert edited(text, early[0]["edit"]["changes"][copy.as_uri()]) == written
 
 
-def test_fix_all_of_a_notebook_edits_the_cells(tmp_path: Path) -> None:
+def test_fix_all_of_a_notebook_edits_the_cells(samples: Path, tmp_path: Path) -> None:
     """Asked for in any cell it is the whole notebook; each cell gets its own edits, and its text is that of the file that fix writes."""
-    path = ROOT / "samples" / "summarization.ipynb"
+    path = samples / "summarization.ipynb"
     copy = tmp_path / path.name
     shutil.copy(path, copy)
     with Editor(tmp_path) as editor:
@@ -57,12 +52,12 @@ def test_fix_all_of_a_notebook_edits_the_cells(tmp_path: Path) -> None:
     assert len(action["edit"]["documentChanges"]) > 1
 
 
-def test_a_quick_fix_writes_what_fix_writes_for_its_rule(tmp_path: Path) -> None:
+def test_a_quick_fix_writes_what_fix_writes_for_its_rule(samples: Path, tmp_path: Path) -> None:
     """Safe ones are preferred, and say what they write; at another place there are none."""
-    path = ROOT / "samples" / "pegasus_finetune.py"
+    path = samples / "pegasus_finetune.py"
     copy = tmp_path / path.name
     shutil.copy(path, copy)
-    with Editor(ROOT) as editor:
+    with Editor(samples.parent) as editor:
         found = only(editor.open(path.as_uri(), path.read_text(encoding="utf-8")), "MPS101")
         actions = editor.actions(path.as_uri(), found["range"], ["quickfix"])
         (fix,) = (one for one in actions if one.get("isPreferred"))
@@ -75,11 +70,11 @@ def test_a_quick_fix_writes_what_fix_writes_for_its_rule(tmp_path: Path) -> None
     assert fix["diagnostics"] == [found]
 
 
-def test_an_unsafe_fix_says_so_and_is_not_preferred(tmp_path: Path) -> None:
+def test_an_unsafe_fix_says_so_and_is_not_preferred(samples: Path) -> None:
     """And advice for people is no action."""
-    path = ROOT / "samples" / "pegasus_finetune.py"
+    path = samples / "pegasus_finetune.py"
     findings = {one["rule"]: one for one in checked(path)}
-    with Editor(ROOT) as editor:
+    with Editor(samples.parent) as editor:
         diagnostics = editor.open(path.as_uri(), path.read_text(encoding="utf-8"))
         titles = {one["code"]: editor.actions(path.as_uri(), one["range"], ["quickfix"]) for one in diagnostics}
 

@@ -12,16 +12,11 @@ import pytest
 
 pytest.importorskip("pygls", reason="the server needs pygls (the extra lsp)")
 
-from tests.language_client import CODE, EVERYWHERE, FP16, MARKUP, ROOT, SAMPLES, Editor, cells_of, checked, only
+from tests import ROOT
+from tests.language_client import CODE, EVERYWHERE, FP16, MARKUP, SAMPLES, Editor, cells_of, checked, only
 
-NOTEBOOKS = sorted((ROOT / "samples").glob("*.ipynb"))
+NOTEBOOKS = sorted(path.name for path in (ROOT / "samples").glob("*.ipynb"))
 SEVERITIES = {"error": 1, "warning": 2, "note": 3}
-
-
-@pytest.fixture(autouse=True)
-def _own_project(tmp_path: Path) -> None:
-    """The folder of a test is the root of a project: no pins that lie above it count."""
-    (tmp_path / "setup.py").touch()
 
 
 def shown(diagnostics: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -40,21 +35,23 @@ def expected(findings: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return sorted((one["rule"], SEVERITIES[one["severity"]], one["message"], *place) for one, place in zip(findings, places, strict=True))
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
-def test_a_script_has_the_diagnostics_that_check_reports(path: Path) -> None:
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_script_has_the_diagnostics_that_check_reports(name: str, samples: Path) -> None:
     """The same rules, severities, messages and places."""
-    with Editor(ROOT) as editor:
+    path = samples / name
+    with Editor(samples.parent) as editor:
         diagnostics = editor.open(path.as_uri(), path.read_text(encoding="utf-8"), "python" if path.suffix == ".py" else "shellscript")
 
     assert shown(diagnostics) == expected(checked(path))
     assert all(one["source"] == "mpslint" and "tags" not in one for one in diagnostics)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_a_notebook_has_its_diagnostics_in_the_cells_they_belong_to(path: Path) -> None:
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_has_its_diagnostics_in_the_cells_they_belong_to(name: str, samples: Path) -> None:
     """One check over all cells; each finding at the line and column of its own cell."""
+    path = samples / name
     findings = checked(path)
-    with Editor(ROOT) as editor:
+    with Editor(samples.parent) as editor:
         cells = editor.open_notebook(path.as_uri(), cells_of(path))
         for uri in [cells[number - 1] for number in sorted({one["place"]["cell"] for one in findings})]:
             if uri not in editor.diagnostics:
@@ -64,11 +61,11 @@ def test_a_notebook_has_its_diagnostics_in_the_cells_they_belong_to(path: Path) 
     assert found == {uri: expected(of) for n, uri in enumerate(cells, 1) if (of := [one for one in findings if one["place"]["cell"] == n])}
 
 
-def test_a_notebook_opened_as_text_has_its_diagnostics_in_the_json() -> None:
+def test_a_notebook_opened_as_text_has_its_diagnostics_in_the_json(samples: Path) -> None:
     """An editor that knows no notebooks shows the file; places and fixes are those of the file."""
-    path = ROOT / "samples" / "summarization.ipynb"
+    path = samples / "summarization.ipynb"
     text = path.read_text(encoding="utf-8")
-    with Editor(ROOT) as editor:
+    with Editor(samples.parent) as editor:
         diagnostics = editor.open(path.as_uri(), text, "json")
         (action,) = editor.actions(path.as_uri(), EVERYWHERE, ["source.fixAll"])
         editor.apply(action["edit"])
@@ -306,7 +303,7 @@ def test_a_text_in_its_own_encoding_is_read_as_the_editor_shows_it(tmp_path: Pat
 
 def test_an_editor_is_told_what_the_server_can_do(tmp_path: Path) -> None:
     """Incremental changes, saves, notebooks with all their cells, and actions whose edits may be asked for later."""
-    with Editor(tmp_path) as editor:
+    with Editor(tmp_path, line=(sys.executable, "-m", "mpslint", "server")) as editor:
         able = editor.server["capabilities"]
 
     assert (able["textDocumentSync"]["change"], able["textDocumentSync"]["openClose"], bool(able["textDocumentSync"]["save"])) == (

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import pytest
 
 pytest.importorskip("pygls")
 
-ROOT = Path(__file__).parents[2]
+from tests.warm_command import mpslint
 
 
 def frame(**message: Any) -> bytes:
@@ -31,9 +29,7 @@ DOCUMENT = {"textDocument": {"uri": "file:///nowhere/x.py"}}
 
 def told(folder: Path, *said: bytes) -> tuple[int, dict[Any, Any], str]:
     """Return the exit code of a server, its answers by their numbers, and what it printed beside, once it was told something."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-m", "mpslint", "server"]
-    done = subprocess.run(line, input=b"".join(said), capture_output=True, cwd=folder, env=environment, timeout=120, check=False)
+    done = mpslint(["server"], folder, os.environ, b"".join(said))
     messages = [json.loads(part.partition(b"\r\n\r\n")[2]) for part in done.stdout.split(b"Content-Length: ")[1:]]
     return done.returncode, {m.get("id"): m for m in messages if "method" not in m}, done.stderr.decode()
 

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from mpslint.session.session import Options, check_file
 from mpslint.source.files import FoundFile, find_files
 from mpslint.source.reader import kind_of, read
 from mpslint.target.target import default_target
+from tests.warm_command import mpslint
 
 HEAD = "import torch\nfrom transformers import TrainingArguments\nargs = TrainingArguments('o', fp16=True)\n"
 KEYS = "base_model: x\nfp16: true\n"
@@ -214,9 +214,8 @@ def test_mutilated_programs_are_checked_and_fixed(text: str, chance: random.Rand
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the command line."""
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    line = [sys.executable, "-m", "mpslint", *arguments]
-    return subprocess.run(line, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = mpslint(arguments, cwd, os.environ)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

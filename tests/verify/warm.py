@@ -7,15 +7,10 @@ not. What watches over a process tree (the keeper, memory, disk) is left to test
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import functools
 import json
 import os
 import select
 import signal
-import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,12 +23,11 @@ from mpslint.verify import process
 from mpslint.verify.confinement import enter
 from mpslint.verify.process import KEPT_OUTPUT, ChildEnd, ChildLimits
 from mpslint.verify.work import OFFLINE
+from tests.warm import TICK, begin, serve
 
-ROOT = Path(__file__).parents[2]
 CAN = sys.platform == "linux"
 """Whether a process that has imported torch may fork here."""
 CHILD = "mpslint.verify.child"
-TICK = 0.02
 
 
 def run(
@@ -58,9 +52,7 @@ def run(
         "bounds": command[entered[0] + 1] if entered else None,
     }
     start, stopped, code = time.monotonic(), "", -int(signal.SIGKILL)
-    with socket.socket(socket.AF_UNIX) as line, tempfile.TemporaryFile() as output:
-        line.connect(_server())
-        socket.send_fds(line, [json.dumps(job).encode() + b"\n"], [output.fileno(), *descriptors])
+    with tempfile.TemporaryFile() as output, begin(__name__, job, [output.fileno(), *descriptors]) as line:
         while not stopped and not select.select([line], [], [], TICK)[0]:
             if time.monotonic() - start > limits.seconds:
                 stopped = f"it ran longer than {limits.seconds:.0f} seconds"
@@ -72,22 +64,9 @@ def run(
         return ChildEnd(code, stopped, output.read()[-KEPT_OUTPUT:].decode("utf-8", "replace"), time.monotonic() - start)
 
 
-@functools.cache
-def _server() -> str:
-    """Return the address of the warm process, which ends with this one."""
-    address = str(Path(tempfile.mkdtemp(prefix="warm-")) / "socket")
-    environment = {**os.environ, **OFFLINE}
-    server = subprocess.Popen(
-        [sys.executable, "-m", __name__, address], cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    atexit.register(server.communicate)
-    assert server.stdout is not None
-    assert server.stdout.readline() == b"ready\n"
-    return address
-
-
 def _warm_up() -> None:
     """Import what most runs need, and have torch import what it needs for its first steps."""
+    os.environ.update(OFFLINE)
     import torch
 
     from mpslint.verify.child.dynamo import leave_compiler_out
@@ -109,53 +88,10 @@ def _warm_up() -> None:
         torch.optim.AdamW(layer.parameters()).step()
 
 
-def _serve(address: str) -> None:
-    """Give each job that comes to a fork, until the standard input ends."""
-    _warm_up()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
-        listener.listen()
-        print("ready", flush=True)
-        while True:
-            ready = select.select([listener, sys.stdin], [], [])[0]
-            with contextlib.suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            if sys.stdin in ready:
-                os.unlink(address)
-                os.rmdir(os.path.dirname(address))
-                return
-            line, _ = listener.accept()
-            if not os.fork():
-                listener.close()
-                _keep(line)
-            line.close()
-
-
-def _keep(line: socket.socket) -> NoReturn:
-    """Start a job, and end it when whoever asked for it is gone; answer with its exit code."""
-    text, descriptors, _, _ = socket.recv_fds(line, 2**20, 64)
-    while not text.endswith(b"\n"):
-        text += line.recv(2**20)
-    number = os.fork()
-    if not number:
-        line.close()
-        _do(json.loads(text), descriptors)
-    while not (ended := os.waitpid(number, os.WNOHANG))[0]:
-        if select.select([line], [], [], TICK)[0]:
-            os.killpg(number, signal.SIGKILL)
-            ended = os.waitpid(number, 0)
-            break
-    with line:
-        line.send(str(os.waitstatus_to_exitcode(ended[1])).encode())
-    os._exit(0)
-
-
 def _do(job: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
     """Be the child of a job."""
     from mpslint.verify.child import __main__ as child
 
-    os.setsid()
     output, *results = descriptors
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(output, 1)
@@ -180,4 +116,5 @@ def _do(job: Mapping[str, Any], descriptors: Sequence[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _warm_up()
+    serve(sys.argv[1], _do)
