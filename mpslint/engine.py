@@ -232,8 +232,8 @@ def _after_fixes(
     known = {(one.rule, one.span) for one in found}
     named = ", ".join(rule.id for rule in leading)
     for finding in (one for other in rules if not other.leads_to for one in _findings(other, after, shown)):
-        if (finding.rule, finding.span) in known or finding.severity is Severity.NOTE:
-            continue
+        if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
+            continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)

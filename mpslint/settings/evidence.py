@@ -113,8 +113,9 @@ class Evidence:
 
     @functools.cached_property
     def has_device_chooser(self) -> bool:
-        """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU wherever it is."""
-        return any(m.pattern.role in load_roles().choose_device for m in self.file_plans.matched)
+        """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU, or the file configures one."""
+        is_chosen = any(m.pattern.role in load_roles().choose_device for m in self.file_plans.matched)
+        return is_chosen or any(plan.kind == "config" for plan in self.plans)
 
     def runs_on(self, device: str) -> bool:
         """Return whether something of the program is put on a device (`mps`)."""
