@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -144,6 +145,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return _bag(m, name, arguments, node)
     if name in platform.section_readers:
         return m.made(Instance(name))
+    if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
+        return Known(None, node, source=name)
     if name in platform.file_questions:
         return config_files.is_there(m, arguments.first(), node)
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:

@@ -28,6 +28,8 @@ class Platform:
     cores: frozenset[int]
     bags: frozenset[str]
     openers: frozenset[str]
+    finders: frozenset[str]
+    absent_modules: frozenset[str]
     file_questions: frozenset[str]
     config_readers: frozenset[str]
     section_readers: frozenset[str]
