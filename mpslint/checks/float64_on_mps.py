@@ -12,7 +12,7 @@ from typing import Any
 from mpslint.checks._placed import Placed
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Unknown, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain
@@ -36,9 +36,9 @@ GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64"), ways=_way
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
-    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise; `tensors`, those that keep an array's dtype;
-    `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what lies
-    beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
+    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise, by the position of their dtype; `tensors`, those
+    that keep an array's dtype; `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what
+    lies beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
@@ -119,6 +119,10 @@ class _Finder:
         """Return the dtype that a call asks for, '' where it asks for none or is not known."""
         if call.method == "float":
             return "float32"
+        if call.method == "type" and (call.arguments or call.keywords):
+            return "float64" if self._is_wide(_first(call) or call.keywords.get("dtype")) else "other"
+        if call.method == "to" and (first := _first(call)) is not None and isinstance(first.value, (Unknown, Instance)):
+            return "other"  # `x.to(dtype)`, `x.to(y)`: it may be a dtype, or a tensor that has one
         for setting in found.settings if found is not None else ():
             if setting.name == WEIGHTS and setting.is_known:
                 return str(setting.constant)
@@ -131,10 +135,13 @@ class _Finder:
         """Return the cast to float64 that a call is chained to: `x.double().to("mps")`."""
         func = call.node.func
         inner = func.value if isinstance(func, ast.Attribute) else None
-        matched = self.by_node.get(id(inner))
-        if matched is None or self._dtype_of(matched.call, matched) != "float64":
-            return None
-        return matched.call
+        inner_call = self._calls.get(id(inner))
+        return inner_call if inner_call is not None and self._dtype_of(inner_call, self.by_node.get(id(inner))) == "float64" else None
+
+    @functools.cached_property
+    def _calls(self) -> Mapping[int, Call]:
+        """The calls of the file, by the id of their node."""
+        return {id(call.node): call for call in self.evidence.facts.calls}
 
     def _made_of_array(self, call: Call) -> Call | None:
         """Return the call that made the tensor of a float64 array: `torch.from_numpy(np.random.rand(3)).to("mps")`."""
@@ -160,9 +167,15 @@ class _Finder:
         value = argument.value if argument is not None else None
         while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
             value = value.owner  # a part of an array has its dtype
-        if not isinstance(value, Instance) or value.call is None or "dtype" in value.call.keywords:
+        if (
+            not isinstance(value, Instance)
+            or value.call is None
+            or "dtype" in value.call.keywords
+            or value.name not in self.options["arrays"]
+        ):
             return False
-        return any(fnmatch.fnmatchcase(value.name, glob) for glob in self.options["arrays"])
+        position = self.options["arrays"][value.name]
+        return position is None or len(value.call.arguments) <= position
 
     def _is_module(self, value: Value) -> bool:
         """Return whether a cast changes the object itself, as it does for modules but not for tensors."""

@@ -87,6 +87,8 @@ class Mapping:
     """Key -> Entry."""
     origin: ast.AST | None = None
     is_open: bool = False
+    owner: Instance | None = None
+    """The object whose `__dict__` it is: its entries are the object's attributes."""
 
 
 @record(eq=False, slots=True)
@@ -168,6 +170,8 @@ class Class:
     """The classes that make objects of the dicts which some of the fields are given."""
     aliases: dict[str, str] = field(default_factory=dict)
     """The names of fields by the other name under which they are given."""
+    validators: dict[str, list[Function]] = field(default_factory=dict)
+    """The functions through which annotations send what some of the fields are given."""
 
     def outside_bases(self, depth: int = DEEPEST_CLASS) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""

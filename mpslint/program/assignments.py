@@ -85,7 +85,7 @@ def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast
         environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
-            m.store.write(receiver.slots, index.value, DictEntry(value, value_node))
+            m.write_entry(receiver, index.value, DictEntry(value, value_node))
         else:
             receiver.is_open = True
     elif isinstance(receiver, Items):

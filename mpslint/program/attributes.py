@@ -97,7 +97,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if base.call is not None and name in base.call.inherited:
         return base.call.inherited[name].value
     if name == "__dict__":
-        return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, is_open=True)
+        return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, True, base)
     if base.fallback:
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
+import math
 
 from mpslint.facts.facts import Accumulation
-from mpslint.facts.joined import join
-from mpslint.facts.values import UNKNOWN, Bound, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.facts.joined import join, join_all
+from mpslint.facts.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Symbol,
+    Value,
+    alternatives_of,
+    weakened,
+)
 from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
@@ -42,6 +58,8 @@ STRING_METHODS = frozenset(
         "zfill",
     ]
 )
+MOST_CHOICES = 16
+"""Combinations of arguments that are each one of a few values, for which the result is worked out."""
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 
 
@@ -58,10 +76,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _getattr(m, values, node)
     if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
         return _hasattr(m, values[0], values[1], node)
-    if name == "setattr" and len(values) == 3 and isinstance(values[1], Known) and isinstance(values[1].value, str):
-        if isinstance(values[0], Instance):
-            m.store.write(values[0].slots, values[1].value, values[2])
-        return Known(None, node)
+    if name in ("setattr", "object.__setattr__") and len(values) == 3:
+        return _setattr(m, values[0], values[1], values[2], node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
@@ -94,6 +110,15 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     return None
 
 
+def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call) -> Value:
+    """Write an attribute whose name is a value; where it is one of several names, each may have kept what it was."""
+    names = [one.value for one in alternatives_of(name) if isinstance(one, Known) and isinstance(one.value, str)]
+    for one in names if isinstance(owner, Instance) else ():
+        old = m.attribute(owner, one, node)
+        m.store.write(owner.slots, one, value if len(names) == 1 else join(old, value))  # type: ignore[union-attr]
+    return Known(None, node)
+
+
 def _super(m: Walker) -> Value:
     """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
     own = m.frame.slots.get("self")
@@ -113,6 +138,11 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
         return values[0]
     if not values and not arguments.keywords and name != "len":
         return UNKNOWN if name in ("min", "max", "sum", "abs", "round", "repr") else Known(getattr(builtins, name)(), node)
+    if name in ("min", "max") and len(values) == 1 and isinstance(values[0], Items) and not values[0].open and values[0].slots:
+        values = values[0].values()
+    choices = [alternatives_of(value) for value in values]
+    if any(isinstance(value, OneOf) for value in values) and math.prod(map(len, choices)) <= MOST_CHOICES:
+        return join_all([_pure(name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
     if arguments.is_open or arguments.keywords or not all(isinstance(value, Known) for value in values):
         return UNKNOWN
     constants = [value.value for value in values if isinstance(value, Known)]
@@ -230,10 +260,10 @@ def _mapping_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgu
         for other in others:
             if isinstance(other, Mapping):
                 for key, entry in other.slots.items():
-                    m.store.write(receiver.slots, key, entry)
+                    m.write_entry(receiver, key, entry)
             _forget(m, receiver, other)
         for key, argument in arguments.keywords.items():
-            m.store.write(receiver.slots, key, DictEntry(argument.value, argument.node))
+            m.write_entry(receiver, key, DictEntry(argument.value, argument.node))
         if arguments.is_open:
             _forget(m, receiver, UNKNOWN)
         return Known(None, node)
@@ -253,7 +283,7 @@ def _forget(m: Walker, receiver: Mapping, other: Value) -> None:
     written = other.slots if isinstance(other, Mapping) else {}
     for key, entry in list(receiver.slots.items()):
         if key not in written:
-            m.store.write(receiver.slots, key, DictEntry(weakened(entry.value), entry.node))
+            m.write_entry(receiver, key, DictEntry(weakened(entry.value), entry.node))
     receiver.is_open = True
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Function, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.program import validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 
@@ -43,46 +44,42 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     """
     makers = _makers(cls.bases, cls.decorators)
     names = cls.all_fields()
+    if takes_dicts(m, cls):
+        arguments = validators.with_checked_entries(m, cls, arguments, node)
     if (arguments.is_open and has_fields(m, cls)) or makers & m.platform.environment_classes:
         for name in names:
             if (default := cls.lookup(name)) is not None:
                 m.store.write(instance.slots, name, weakened(default))
     aliases = cls.all_aliases()
     given = {**dict(zip(names, arguments.positional, strict=False)), **{aliases.get(k, k): v for k, v in arguments.keywords.items()}}
-    validators = _validators(m, cls) if takes_dicts(m, cls) else {}
-    for name, argument in given.items():
-        value = _filled(m, cls, name, argument.value)
-        for validator in (*validators.get(name, ()), *validators.get("*", ())):
-            value = m.calls.call_function(m, validator, [cls, value], {}, True, node)
+    held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items()}
+    for name, value in (validators.check_fields(m, cls, held, node) if takes_dicts(m, cls) else held).items():
         m.store.write(instance.slots, name, value)
     if has_fields(m, cls):
         for name in m.platform.after_fields:
             if isinstance(method := cls.lookup(name), Function):
                 m.calls.call_function(m, method, [instance], {}, True, node)
-
-
-def _validators(m: Walker, cls: Class) -> dict[str, list[Function]]:
-    """Return the methods through which what a field is given passes (`@field_validator("device")`), by the name of the field."""
-    found: dict[str, list[Function]] = {}
-    for base in reversed([base for base in cls.bases if isinstance(base, Class)]):
-        found.update(_validators(m, base))
-    for function in (value for value in cls.slots.values() if isinstance(value, Function)):
-        calls = [one.call for one in function.decorators if isinstance(one, Instance) and one.name in m.platform.field_validators]
-        for argument in (argument for call in calls if call is not None for argument in call.arguments):
-            if isinstance(argument.value, Known):
-                found.setdefault(str(argument.value.value), []).append(function)
-    return found
+    if takes_dicts(m, cls):
+        validators.check_whole(m, instance, cls, node)
 
 
 def aliases_in(m: Walker, body: Sequence[ast.stmt]) -> dict[str, str]:
     """Return the names of fields by the other name under which they are given (`rate: float = Field(alias="lr")`)."""
     return {
-        keyword.value.value: statement.target.id
+        alias: statement.target.id
         for statement in body
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(statement.value, ast.Call)
         for keyword in statement.value.keywords
-        if keyword.arg in m.platform.field_aliases and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
+        if keyword.arg in m.platform.field_aliases
+        for alias in _names_of(m, keyword.value)
     }
+
+
+def _names_of(m: Walker, node: ast.expr) -> list[str]:
+    """Return the names that an alias says: one, or several of which each will do (`AliasChoices("FP16", "half")`)."""
+    is_choice = isinstance(node, ast.Call) and getattr(m.value(node.func), "name", "") in m.platform.alias_choices
+    given = node.args if isinstance(node, ast.Call) and is_choice else [node]
+    return [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
 
 
 def nested_in(m: Walker, body: Sequence[ast.stmt], bases: Sequence[Value], decorators: Sequence[Value]) -> dict[str, Class]:

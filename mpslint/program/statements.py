@@ -8,10 +8,10 @@ from typing import Any
 
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Module, Symbol, Value
-from mpslint.program import fields
+from mpslint.facts.values import UNKNOWN, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
+from mpslint.program import fields, validators
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
-from mpslint.program.flow import ENDS, for_loop, if_statement, match_statement, try_statement, while_loop, with_statement
+from mpslint.program.flow import ENDS, for_loop, guard_rest, if_statement, match_statement, try_statement, while_loop, with_statement
 from mpslint.program.machine import Loader, Walker
 
 
@@ -68,6 +68,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     cls = Class(node, slots, bases, decorators, tuple(annotated))
     if annotated:
         cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
+        cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}
     for value in slots.values():
         if isinstance(value, Function) and value.cls is None:
             value.cls = cls
@@ -98,6 +99,8 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
+    if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
+        guard_rest(m, Guard(node.test, True, answer))
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)
 
 
