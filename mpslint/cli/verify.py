@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--html", type=_NEW_FILE, help="Also write a page with the curves.")
 @click.option("--csv", "table", type=_NEW_FILE, help="Also write the steps as CSV.")
 @click.option("--strict", is_flag=True, help="Exit 1 when the verdict is inconclusive.")
-@click.option("--yes", is_flag=True, help="Run the script without asking.")
+@click.option("--yes", is_flag=True, help="Run the file's code without asking.")
 @click.option("--allow-read", type=click.Path(exists=True, path_type=Path), multiple=True, help="Let the script read this. Repeatable.")
 @click.option("--pass-env", metavar="NAME", multiple=True, help="Pass this environment variable to the script. Repeatable.")
 @click.option("--no-cache", is_flag=True, help="Work everything out again.")
@@ -67,8 +68,8 @@ def command(**values: Any) -> None:
     if not work.has_torch():
         complain("mpslint: verify needs torch and transformers: pip install 'mpslint[verify]'")
         sys.exit(EXIT_UNREADABLE)
-    if values["script"]:
-        _ask(values["script"], allowed=values["yes"])
+    if values["script"] and not _may_run(str(values["script"]), allowed=values["yes"]):
+        raise UsageError(f"{values['script']} would be run, on a copy and shortened; pass --yes to allow it")
     from mpslint.report.console import console
     from mpslint.verify.command import Request, carry_out
     from mpslint.verify.files import AskedFiles
@@ -79,14 +80,17 @@ def command(**values: Any) -> None:
     asked = AskedFiles(paths, session, values["plan"], values["unsafe"], values["matrix"])
     names = ("specs", "script", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
     more = ("allow_read", "pass_env")
-    request = Request(asked, arguments=arguments if values["script"] else (), **{name: values[name] for name in names + more})
+    may_run = functools.partial(_may_run, allowed=values["yes"])
+    request = Request(
+        asked, may_run=may_run, arguments=arguments if values["script"] else (), **{name: values[name] for name in names + more}
+    )
     sys.exit(carry_out(request, console()))
 
 
-def _ask(script: Path, *, allowed: bool) -> None:
-    """Ask before foreign code is run, and say first how far it is confined; where nobody can answer, say how to allow it."""
+def _may_run(script: str, *, allowed: bool) -> bool:
+    """Return whether foreign code may be run, and say first how far it is confined; where nobody can answer, it may not."""
     if not allowed and not sys.stdin.isatty():
-        raise UsageError(f"{script} would be run, on a copy and shortened; pass --yes to allow it")
+        return False
     from mpslint.verify.confinement.choice import confinement, unconfined
     from mpslint.verify.confinement.probe import ALL, IN_WORDS
 
@@ -98,5 +102,4 @@ def _ask(script: Path, *, allowed: bool) -> None:
         complain(f"mpslint: {chosen.name} confines the script only in part. It can {open_ways}.")
     elif not allowed:
         complain(f"{chosen.name} confines the script: no network, no writes outside its copy, no access to your other files.")
-    if not allowed:
-        click.confirm(f"Run a shortened copy of {script} in a process of its own?", abort=True)
+    return allowed or click.confirm(f"Run a shortened copy of {script} in a process of its own?", err=True)

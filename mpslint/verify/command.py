@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from mpslint.verify.files import AskedFiles, files, has_run, known_forecast, mac
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
+from mpslint.verify.own_code import OwnCode
 from mpslint.verify.page import as_page
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
@@ -54,6 +55,8 @@ class Request:
     memory_limit: float = 8.0
     allow_read: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
+    may_run: Callable[[str], bool] = lambda path: False
+    """Whether the code of a file may be run that no plan describes."""
 
     def machine(self, known: VerifiedMac) -> VerifiedMac:
         """Return the Mac that the verdict is about: what a spec says of it, and what the command line says instead."""
@@ -75,6 +78,18 @@ class Request:
             steps=self.steps or SPEC_STEPS,
             limits=self.limits,
             use_cache=not self.no_cache,
+        )
+
+    def script_options(self, machine: VerifiedMac, arguments: tuple[str, ...]) -> ScriptOptions:
+        """Return how a file's own code is run."""
+        return ScriptOptions(
+            machine,
+            self.backend,
+            self.steps or SCRIPT_STEPS,
+            arguments,
+            self.limits,
+            readable=tuple(path.absolute() for path in self.allow_read),
+            passed=self.pass_env,
         )
 
     @property
@@ -115,20 +130,12 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
         if not found.is_named and not has_run(found, request.asked):
             continue
         with Live(sys.stderr) as live:
-            report = verify_file(found, request.asked, request.options(VerifiedMac()), live.progress)
+            own = OwnCode(live.aside(request.may_run), request.script_options(VerifiedMac(), request.asked.session.started))
+            report = verify_file(found, request.asked, request.options(VerifiedMac()), live.progress, own)
         yield report
     if request.script is not None:
         machine, said = machine_for(request.script, request.asked.session)
-        options = ScriptOptions(
-            machine,
-            request.backend,
-            request.steps or SCRIPT_STEPS,
-            request.arguments,
-            request.limits,
-            said,
-            readable=tuple(path.absolute() for path in request.allow_read),
-            passed=request.pass_env,
-        )
+        options = dataclasses.replace(request.script_options(machine, request.arguments), assumptions=said)
         with Live(sys.stderr) as live:
             report = verify_script(request.script, options, live.progress)
         yield report

@@ -24,7 +24,9 @@ from mpslint.verify.estimate import estimate_spec, largest_batch
 from mpslint.verify.from_plan import PlannedRun, machine_of
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
+from mpslint.verify.own_code import REWRITTEN, WRITTEN, OwnCode, verify_own_code
 from mpslint.verify.own_waits import own_waits
+from mpslint.verify.plan_source import NeedsCodeError
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
@@ -32,8 +34,6 @@ from mpslint.verify.step_work import work_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import VerifyOptions, verify_specs
 from mpslint.verify.work import Progress
-
-WRITTEN, REWRITTEN = "as written", "as rewritten"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,19 @@ class AskedFiles:
     plan: int | None = None
     unsafe: bool = False
     matrix: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unplanned:
+    """Why a run cannot be read off its plan; `short` is set where its own code can be run instead."""
+
+    why: str
+    short: str = ""
+
+    @property
+    def needs_code(self) -> bool:
+        """Whether running the code itself shows what the plan doesn't."""
+        return bool(self.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +91,52 @@ def read_file_within(found: FoundFile, asked: AskedFiles) -> Fixed:
 
     Raises ReadError, FixError, UsageError.
     """
+    return read_files_within(found, asked)[found.path]
+
+
+def read_files_within(found: FoundFile, asked: AskedFiles) -> dict[str, Fixed]:
+    """Return the same of each file that is rewritten together with a file, by path. Raises the same, for that file."""
     session = replace(asked.session, with_plans=True)
     of_run = files_of_runs([replace(found, is_named=True)], session)
     units = units_of(graph_of(of_run, session), list(enumerate(of_run)))
     own = next(unit for unit in units if unit.files[0][0] == 0)
-    outcome = next(one for index, one in fix_unit(own, session, asked.unsafe) if index == 0)
+    outcomes = dict(fix_unit(own, session, asked.unsafe))
+    outcome = outcomes[0]
     if isinstance(outcome, MpslintError):
         raise outcome
-    return outcome
+    return {of_run[index].path: one for index, one in outcomes.items() if not isinstance(one, MpslintError)}
 
 
-def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
-    """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError."""
+def verify_file(
+    found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None, own: OwnCode | None = None
+) -> VerifyReport:
+    """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError.
+
+    Where no plan describes the run, the file's own code is run in its place, if `own` may do that.
+    """
     start = time.monotonic()
     try:
-        fixed = read_file_within(found, asked)
+        rewritten = read_files_within(found, asked)
+        fixed = rewritten[found.path]
         runs = runs_of(fixed.before)
-        index = choose(runs, asked.plan, found.path)
+        index, before = _chosen(runs, asked.plan, found.path)
     except ReadError as error:
-        return VerifyReport(
-            found.path, options.machine, problem=str(error).removeprefix(f"{found.path}: "), seconds=time.monotonic() - start
-        )
+        return VerifyReport(found.path, options.machine, problem=_told(error, found.path), seconds=time.monotonic() - start)
     machine, said = machine_of(fixed.before.target)
     options = replace(options, machine=machine)
-    before = _read(runs[index], WRITTEN, found.path)
+    if isinstance(before, Unplanned) and before.needs_code and own is not None and own.may_run(found.path):
+        reading = reading_of(fixed, runs, index, [*said, f"{before.short}: its own code was run, cut short"])
+        report = verify_own_code(found.path, reading, own.on(machine, rewritten), progress)
+        return replace(report, seconds=time.monotonic() - start)
+    if not runs:
+        return VerifyReport(
+            found.path, machine, problem=before.why if isinstance(before, Unplanned) else "", seconds=time.monotonic() - start
+        )
     after = _rewritten(fixed, index, found.path)
     assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
     reading = reading_of(fixed, runs, index, assumptions)
-    if isinstance(before, str) and not isinstance(after, PlannedRun):
-        return _unread(found.path, machine, reading, before, time.monotonic() - start)
+    if isinstance(before, Unplanned) and not isinstance(after, PlannedRun):
+        return _unread(found.path, machine, reading, before.why, time.monotonic() - start)
     report = _run(before, after, options, progress, matrix=asked.matrix)
     if any(run.has_own_lengths for run in report.runs):
         unread = {line for one in (before, after) if isinstance(one, PlannedRun) for line in one.unread}
@@ -158,24 +188,38 @@ def largest_batch_of(found: FoundFile, asked: AskedFiles) -> tuple[int, int]:
     return largest_batch(spec, machine), machine.memory_gb
 
 
-def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | str:
+def _chosen(runs: Sequence[TrainingRun], number: int | None, path: str) -> tuple[int, PlannedRun | Unplanned]:
+    """Return which run of a file is meant, and that run to verify. Raises UsageError."""
+    try:
+        index = choose(runs, number, path)
+    except NeedsCodeError as error:
+        return 0, Unplanned(_told(error, path), error.why.removeprefix(f"{path}: "))
+    return index, _read(runs[index], WRITTEN, path)
+
+
+def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | Unplanned:
     """Return a run to verify, or why it cannot be read off its plan."""
     try:
         return spec_of(run, name)
     except ReadError as error:
-        return str(error).replace("--script FILE", f"--script {path}")
+        return Unplanned(_told(error, path), error.why if isinstance(error, NeedsCodeError) else "")
 
 
-def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | str | None:
+def _told(error: ReadError, path: str) -> str:
+    """Return why a file was not run, without its own name in front and with it in what to call."""
+    return str(error).removeprefix(f"{path}: ").replace("--script FILE", f"--script {path}")
+
+
+def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | Unplanned | None:
     """Return the same run of the rewritten file; None where nothing is rewritten."""
     if not fixed.is_changed:
         return None
     runs = runs_of(fixed.after)
-    return _read(runs[index], REWRITTEN, path) if index < len(runs) else "the rewritten file has no such run"
+    return _read(runs[index], REWRITTEN, path) if index < len(runs) else Unplanned("the rewritten file has no such run")
 
 
 def _run(
-    before: PlannedRun | str, after: PlannedRun | str | None, options: VerifyOptions, progress: Progress | None, *, matrix: bool
+    before: PlannedRun | Unplanned, after: PlannedRun | Unplanned | None, options: VerifyOptions, progress: Progress | None, *, matrix: bool
 ) -> VerifyReport:
     specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
     if matrix:
@@ -189,16 +233,16 @@ def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, sec
     return VerifyReport(path, machine, verdicts=(verdict,), problem=why, reading=reading, seconds=seconds)
 
 
-def _explained(report: VerifyReport, before: PlannedRun | str, after: PlannedRun | str | None) -> VerifyReport:
+def _explained(report: VerifyReport, before: PlannedRun | Unplanned, after: PlannedRun | Unplanned | None) -> VerifyReport:
     """Return the report with the findings that predicted its checks, and a verdict for a run that could not be read."""
     assert report.reading is not None
     findings: dict[str, tuple[ShownFinding, ...]] = {WRITTEN: report.reading.findings, REWRITTEN: report.reading.left}
     verdicts = [decide(one.name, with_findings(one.checks, findings.get(one.name, ()))) for one in report.verdicts]
     for name, one in ((WRITTEN, before), (REWRITTEN, after)):
-        if isinstance(one, str):
+        if isinstance(one, Unplanned):
             checks = with_findings((), findings[name])
-            verdict = decide(name, checks) if checks else Verdict(name, "not run", one)
-            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one))
+            verdict = decide(name, checks) if checks else Verdict(name, "not run", one.why)
+            verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one.why))
     return replace(report, verdicts=tuple(verdicts))
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as Mapped
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 from mpslint.facts.values import Call, Instance, Items, Known, Mapping, Value, alternatives_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
+from mpslint.verify.literal_rows import makes_rows, rows_of
 from mpslint.verify.spec import DataSource
 
 FILES = ("csv", "json", "parquet", "text")
 DEPTH = 12
+KEEPING = {"shuffle", "with_format", "rename_column", "rename_columns", "remove_columns", "flatten_indices", "cast_column"}
+"""Methods of a data set that neither add nor drop rows."""
 
 
 def data_of(plan: TrainingPlan, evidence: Evidence, model: str, own: Sequence[str] = ()) -> tuple[DataSource | None, str]:
@@ -24,64 +30,98 @@ def data_of(plan: TrainingPlan, evidence: Evidence, model: str, own: Sequence[st
     source, said = _place(plan, evidence)
     if source is None:
         return None, said
-    kind, path, split, name = source
     column, prefix = _column(plan.calls.get("tokenizer", ()), evidence)
+    path = source.path
     if not column and not own:
         return None, f"which column of {path} is tokenised is not known"
+    if not column and "map" in source.steps:
+        return None, f"what map() makes of {path} is not known before it runs"
     target, _ = _column(plan.calls.get("target_tokenizer", ()), evidence)
     named = plan.constant("tokenizer.name")
     tokenizer = as_written(named, evidence) if isinstance(named, str) else model
     place = beside(tokenizer, evidence)
-    return DataSource(kind, path, column, target, split, name, prefix, place, columns=() if column else tuple(own)), ""  # type: ignore[arg-type]
+    columns = () if column else tuple(own)
+    count = len(next(iter(source.rows.values()), ())) if set(source.steps) <= KEEPING else 0
+    return DataSource(
+        source.kind, path, column, target, source.split, source.name, prefix, place, rows=source.rows, count=count, columns=columns
+    ), ""
 
 
-def _place(plan: TrainingPlan, evidence: Evidence) -> tuple[tuple[str, str, str, str] | None, str]:
-    """Return (kind, path, split, configuration) of the training set where it is on this machine, or why it is not."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a training set is on this machine, and the methods that are called on it before it is trained on."""
+
+    kind: Literal["files", "disk", "cache", "rows"]
+    path: str
+    split: str = "train"
+    name: str = ""
+    rows: Mapped[str, Any] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+
+
+def _place(plan: TrainingPlan, evidence: Evidence) -> tuple[_Place | None, str]:
+    """Return where the training set is on this machine, or why it is not."""
     said = "the data set is not named in the code"
-    for call in _loads(plan, evidence):
+    for call, steps in _loads(plan, evidence):
+        if makes_rows(call):
+            made = ".".join(call.name.split(".")[-2:])
+            rows = rows_of(call, evidence)
+            if rows:
+                return _Place("rows", made, rows=rows, steps=steps), ""
+            said = f"the rows of {made} are not known before it runs"
+            continue
         first = _text(call.arguments[0].value) if call.arguments else _text_of(call, "path")
         split = _text_of(call, "split").partition("[")[0] or "train"
         if not first:
             continue
         if call.name.endswith("load_from_disk"):
             if Path(beside(first, evidence)).is_dir():
-                return ("disk", beside(first, evidence), split, ""), ""
+                return _Place("disk", beside(first, evidence), split, steps=steps), ""
             said = f"the data set {first} is not on this machine"
         elif first in FILES:
             path = beside(_file(call), evidence)
             if Path(path).is_file():
-                return ("files", path, split, ""), ""
+                return _Place("files", path, split, steps=steps), ""
             said = f"the data file {path or 'that is loaded'} is not on this machine"
         elif _is_cached(first):
             name = _text(call.arguments[1].value) if len(call.arguments) > 1 else _text_of(call, "name")
-            return ("cache", first, split, name), ""
+            return _Place("cache", first, split, name, steps=steps), ""
         else:
             said = f"the data set {first} is not in this machine's cache"
     return None, said
 
 
-def _loads(plan: TrainingPlan, evidence: Evidence) -> Iterator[Call]:
-    """Yield the calls that load a run's training set: those behind what the Trainer is given, else all of the program."""
+def _loads(plan: TrainingPlan, evidence: Evidence) -> Iterator[tuple[Call, tuple[str, ...]]]:
+    """Yield the calls that load a run's training set, with the methods called on it afterwards: those behind what the Trainer is given,
+    else all of the program."""
     given = [call.keywords["train_dataset"].value for call in plan.calls.get("trainer", ()) if "train_dataset" in call.keywords]
-    found = [call for value in given for call in _behind(value, DEPTH)]
-    yield from found or (call for call in evidence.facts.calls if _is_load(call))
+    found = [one for value in given for one in _behind(value, DEPTH)]
+    others = [call for call in evidence.facts.calls if _is_load(call)]
+    # Of several sets that the code writes, only the trainer says which is trained on.
+    yield from found or ((call, ()) for call in others if not makes_rows(call) or len(others) == 1)
 
 
-def _behind(value: Value, depth: int) -> Iterator[Call]:
+def _behind(value: Value, depth: int, steps: tuple[str, ...] = ()) -> Iterator[tuple[Call, tuple[str, ...]]]:
     """Yield the loading calls that a data set came from, through what was done to it."""
     for one in alternatives_of(value):
         if not isinstance(one, Instance) or depth <= 0:
             continue
         if one.call is not None and _is_load(one.call):
-            yield one.call
-        elif one.owner is not None:
-            yield from _behind(one.owner, depth - 1)
-        elif one.call is not None and one.call.receiver is not None:
-            yield from _behind(one.call.receiver, depth - 1)
+            yield one.call, steps
+            continue
+        called = (one.call.name.rpartition(".")[2],) if one.call is not None else ()
+        before = one.owner or (one.call.receiver if one.call is not None else None)
+        if before is not None:
+            yield from _behind(before, depth - 1, (*called, *steps))
 
 
 def _is_load(call: Call) -> bool:
-    return call.name in ("datasets.load_dataset", "datasets.load_from_disk", "datasets.load.load_dataset", "datasets.load.load_from_disk")
+    return makes_rows(call) or call.name in (
+        "datasets.load_dataset",
+        "datasets.load_from_disk",
+        "datasets.load.load_dataset",
+        "datasets.load.load_from_disk",
+    )
 
 
 def _text(value: Value | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mpslint.core.finding import ReadError
@@ -18,10 +18,8 @@ from mpslint.target.target import Target
 from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
-from mpslint.verify.plan_source import PlanSource
+from mpslint.verify.plan_source import NeedsCodeError, PlanSource
 from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Task, VerifiedMac, WeightsType
-
-USE_SCRIPT = "let its own code run: mpslint verify --script FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,8 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         source.assume(said)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
-    steps, epochs = _duration(source, int(assumptions["steps"]))
+    count = data.count if data is not None else 0
+    steps, epochs = _duration(source, int(assumptions["steps"]), is_counted=count > 0)
     spec = RunSpec(
         model=model,
         task=task,
@@ -94,16 +93,20 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
-    return PlannedRun(with_answers(source, spec), tuple(source.assumed), tuple(source.unread))
+    spec = with_answers(source, spec)
+    if count:
+        spec = replace(spec, train_samples=count, steps=spec.steps_over(count))
+    return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
 
 
-def _duration(source: PlanSource, assumed: int) -> tuple[int, float]:
+def _duration(source: PlanSource, assumed: int, *, is_counted: bool) -> tuple[int, float]:
     """Return how many optimizer steps the run takes, and its epochs where these decide."""
     steps = source.known("training.steps", int)
     if steps and steps > 0:
         return int(steps), 0.0
     epochs = float(source.known("training.epochs", (int, float)) or 0)
-    source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
+    if not (is_counted and epochs):
+        source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
     return assumed, epochs
 
 
@@ -114,7 +117,7 @@ def _refuse(source: PlanSource) -> None:
             name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
             if name is not None and _is_refused(source, call, entry):
                 made = next((part for part in name.split(".") if part[:1].isupper()), name)
-                raise ReadError(f"{made} {entry['why']}, which is not read off a plan; {USE_SCRIPT}")
+                raise NeedsCodeError(f"{made} {entry['why']}, which is not read off a plan")
     bits = source.known("model.bits", int)
     if bits in (4, 8):
         raise ReadError(f"the weights are quantised to {bits} bits by bitsandbytes, which trains nothing on MPS")
@@ -147,7 +150,7 @@ def _model(source: PlanSource) -> tuple[str, Mapping[str, Any] | None]:
     if tokenizer and source.known("model.head"):
         source.assume(f"which model is trained is not known: {tokenizer}, as its tokenizer")
         return beside(as_written(tokenizer, source.evidence), source.evidence), None
-    raise ReadError(f"which model is trained cannot be read off the code; {USE_SCRIPT}")
+    raise NeedsCodeError("which model is trained cannot be read off the code")
 
 
 def _given_name(source: PlanSource) -> str:
@@ -179,7 +182,7 @@ def _task(source: PlanSource) -> Task:
         if head in entry.get("heads", ()):
             return task  # type: ignore[return-value]
     what = f"a model for {head.replace('_', ' ')}" if head else "what the model puts out"
-    raise ReadError(f"{what} is not read off a plan; {USE_SCRIPT}")
+    raise NeedsCodeError(f"{what} is not read off a plan")
 
 
 def _padding(source: PlanSource) -> tuple[Padding, int | None]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.core.finding import ReadError
 from mpslint.facts.values import Call, is_weak
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
+
+
+class NeedsCodeError(ReadError):
+    """A run that no plan describes, though its own code may be run."""
+
+    def __init__(self, why: str, file: str = "FILE") -> None:
+        super().__init__(f"{why}; let its own code run: mpslint verify --script {file}")
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Silent where nobody watches."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -38,6 +38,18 @@ class Live:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._progress.stop()
+
+    def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Return a question that is asked while this view is not drawn."""
+
+        def asked(path: str) -> bool:
+            self._progress.stop()
+            try:
+                return ask(path)
+            finally:
+                self._progress.start()
+
+        return asked
 
     def progress(self, name: str, data: Mapping[str, Any]) -> None:
         """Show how far one job is."""

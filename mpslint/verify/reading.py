@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mpslint.core.finding import Finding, ReadError, Safety, Severity, UsageError
+from mpslint.core.finding import Finding, Safety, Severity, UsageError
 from mpslint.core.knowledge import platform_data
 from mpslint.engine import Checked
 from mpslint.rewrite.apply import Fixed
@@ -17,6 +17,7 @@ from mpslint.source.document import Document, Place
 from mpslint.verify.from_plan import PlannedRun, planned
 from mpslint.verify.outcome import Backing as Backing
 from mpslint.verify.outcome import Check
+from mpslint.verify.plan_source import NeedsCodeError
 
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
@@ -66,10 +67,10 @@ def runs_of(checked: Checked) -> list[TrainingRun]:
 def choose(runs: Sequence[TrainingRun], number: int | None, path: str) -> int:
     """Return the index of the run that is meant: the one numbered, else the first Trainer or loop.
 
-    Raises ReadError when a file has none, UsageError when it has fewer than `number`.
+    Raises NeedsCodeError when a file has none, UsageError when it has fewer than `number`.
     """
     if not runs:
-        raise ReadError(f"{path}: no training run that mpslint can read; let its own code run: mpslint verify --script {path}")
+        raise NeedsCodeError(f"{path}: no training run that mpslint can read", path)
     if number is not None:
         if number > len(runs):
             raise UsageError(f"{path}: has {len(runs)} training run{'s' if len(runs) > 1 else ''}, so there is no --plan {number}")
@@ -85,11 +86,11 @@ def spec_of(run: TrainingRun, name: str) -> PlannedRun:
 
 
 def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumptions: Iterable[str]) -> FileReading:
-    """Return what a file says, as a report shows it."""
+    """Return what a file says, as a report shows it; of a file without a run that can be read, too."""
     document = fixed.before.document
     count = f"; run {index + 1} of {len(runs)} (--plan N takes another)" if len(runs) > 1 else ""
     return FileReading(
-        f"{runs[index].title}{count}",
+        f"{runs[index].title}{count}" if runs else "its own code",
         target_line(fixed.before.target, document),
         tuple(dict.fromkeys(assumptions)),
         tuple(findings_in(document, fixed.before.findings)),

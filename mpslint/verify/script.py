@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -76,6 +76,10 @@ class ScriptOptions:
     """What the script may read beside its own folder."""
     passed: tuple[str, ...] = ()
     """Names of variables of the environment that it gets."""
+    name: str = "as written"
+    """What reports call the run."""
+    rewritten: Mapping[Path, bytes] = field(default_factory=dict)
+    """What files of the run hold instead of what they hold on disk."""
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
@@ -98,6 +102,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
         for device in devices:
             room = _room(path, Path(scratch) / device, device, options)
             copied = copy_beside(path, room.folder / "copy")
+            rewrite(path.parent, copied.parent, options.rewritten)
             answer = _explained(_run(path, copied, room, device, options, progress), room, options)
             if answer.problem:
                 problems.append(answer)
@@ -119,7 +124,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     if not results:
         return VerifyReport(str(path), options.machine, problem=_explain(problems), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
-    verdict = decide("as written", checks)
+    verdict = decide(options.name, checks)
     problem = f"{verdict.reason} ({place})" if (place := results[-1].failure_line) else verdict.reason
     return VerifyReport(
         str(path),
@@ -221,6 +226,16 @@ def copy_beside(path: Path, folder: Path) -> Path:
     if not copied.is_file():
         shutil.copyfile(path, copied)
     return copied
+
+
+def rewrite(folder: Path, copy: Path, rewritten: Mapping[Path, bytes]) -> None:
+    """Write what is rewritten of the files in a folder into its copy; files outside of the folder stay as they are."""
+    root = folder.resolve()
+    for path, data in rewritten.items():
+        if path.resolve().is_relative_to(root):
+            target = copy / path.resolve().relative_to(root)
+            target.unlink(missing_ok=True)
+            target.write_bytes(data)
 
 
 def _files(folder: Path) -> Iterator[Path]:

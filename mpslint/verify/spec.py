@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,12 +50,12 @@ class DataSource:
     """The user's own data set where it is local: its lengths are taken instead of assumed ones.
 
     `kind` says how it is opened: `files` (csv, json, jsonl, parquet, text), `disk` (save_to_disk),
-    or `cache` (the Hugging Face cache).
+    `cache` (the Hugging Face cache), or `rows`, which the code itself writes.
     """
 
-    kind: Literal["files", "disk", "cache"]
+    kind: Literal["files", "disk", "cache", "rows"]
     path: str
-    """A file, a folder, or the name of a data set."""
+    """A file, a folder, or the name of a data set; of rows, the call that makes them."""
     column: str
     target_column: str = ""
     split: str = "train"
@@ -65,6 +66,10 @@ class DataSource:
     tokenizer: str = ""
     """A folder or checkpoint; empty is the run's model."""
     most: int = 2000
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    """The columns that the code writes."""
+    count: int = 0
+    """How many samples the run trains on, where the code says that."""
     columns: tuple[str, ...] = ()
     """Where the trainer tokenises by itself: the columns that it may read; several that it joins have a + between."""
 
@@ -166,6 +171,10 @@ class RunSpec:
     def effective_batch(self) -> int:
         """Samples that go into one optimizer step."""
         return self.train_batch * self.accumulation
+
+    def steps_over(self, samples: int) -> int:
+        """Return the optimizer steps of the run's epochs over so many samples; those that are stated where epochs don't decide."""
+        return math.ceil(-(-samples * self.group_size // self.effective_batch) * self.epochs) or self.steps
 
     def digest(self) -> str:
         """Return a short name for exactly this run, equal for equal specs."""

@@ -200,6 +200,7 @@ def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:
         ("import socket\nsocket.create_connection(('127.0.0.1', 9))", "does not use the network"),
         ("import os\nos.environ['OF_THE_USER']", "--pass-env OF_THE_USER passes it"),
         ("open('/etc/issue')", "--allow-read /etc/issue allows it"),
+        ("open('data/of_theirs.csv')", "reads 'data/of_theirs.csv', which isn't on this machine (train.py:1)"),
         ("import subprocess\nsubprocess.run(['pip', 'install', 'x'])", "does not run 'pip install x'"),
         ("def broken(:", "does not parse"),
         ("while True: pass", "4 seconds"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ def with_own_lengths(spec: RunSpec) -> tuple[RunSpec, str]:
         spec,
         source=replace(spec.source, observed=tuple(source), origin=origin),
         train_samples=count,
-        steps=math.ceil(-(-count * spec.group_size // spec.effective_batch) * spec.epochs) or spec.steps,
+        steps=spec.steps_over(count),
     )
     if target and spec.target is not None:
         changed = replace(changed, target=replace(spec.target, observed=tuple(target), origin=origin))
@@ -42,6 +41,8 @@ def open_data(data: DataSource) -> Any:
     """Return the rows of a local data set, as a `datasets.Dataset`."""
     import datasets  # type: ignore[import-untyped]
 
+    if data.kind == "rows":
+        return datasets.Dataset.from_dict(dict(data.rows))
     if data.kind == "disk":
         rows = datasets.load_from_disk(data.path)
         return rows[data.split] if isinstance(rows, datasets.DatasetDict) else rows

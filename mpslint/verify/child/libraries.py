@@ -9,6 +9,7 @@ from typing import Any
 
 from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.drawn_data import drawn_sets, untrained_where_missing
 from mpslint.verify.child.torch_patches import Report, Shortened
 
 
@@ -39,6 +40,8 @@ def library_changes(
         "pytorch_lightning.trainer.trainer": lightning,
         "huggingface_hub": no_login,
         "datasets": lambda module: transformed_in_scratch(module, shortened),
+        "torchvision.models._api": untrained_where_missing(shortened),
+        **drawn_sets(shortened),
     }
     if is_emulated:
         found["transformers.generation.utils"] = generation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import platform
 from types import ModuleType
@@ -12,7 +13,7 @@ from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.torch_patches import Shortened
 
 FLAGS: dict[str, Any] = {
-    "logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
+    "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
     "num_sanity_val_steps": 0,
     "profiler": None, "fast_dev_run": False,
 }  # fmt: skip
@@ -31,7 +32,7 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         given = inspect.signature(init).bind(self, *args, **kwargs).arguments
         given.pop("self", None)
         given.pop("args", None)
-        changed = dict(FLAGS)
+        changed = {**FLAGS, "logger": _silent_logger(module) if given.get("logger") is not False else False}
         changed["max_steps"] = clock.steps
         changed["limit_train_batches"] = max(4, -(-clock.steps // 2))
         for name in ("limit_val_batches", "limit_test_batches", "limit_predict_batches"):
@@ -51,6 +52,14 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
         init(self, **{**given, **changed})
 
     trainer.__init__ = short_init
+
+
+def _silent_logger(module: ModuleType) -> Any:
+    """Return Lightning's own logger that takes everything and writes nothing: code may log images with the logger's own methods."""
+    try:
+        return importlib.import_module(f"{module.__name__.partition('.trainer')[0]}.loggers.logger").DummyLogger()
+    except (ImportError, AttributeError):
+        return False
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -47,6 +47,7 @@ from mpslint.verify.child.torch_patches import (
     note_checkpoints,
     note_precision,
     on_empty_cache,
+    overwrite_where_swap_fails,
     pretend_mps,
     serve_default_device,
     short_loaders,
@@ -110,6 +111,7 @@ class Stage:
             pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
+            overwrite_where_swap_fails()
             no_checks_of_values()
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended)
@@ -256,6 +258,9 @@ class Stage:
             raise ReadError(str(error)) from None
         if isinstance(error, ImportError):
             raise ReadError(f"the code imports what is not installed here: {error}") from None
+        if isinstance(error, FileNotFoundError) and not self.clock.done:
+            what = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else f"a file: {error}"
+            raise ReadError(f"the code reads {what}, which isn't on this machine ({self.line_of(error)})") from None
         offline = type(error).__name__ in (
             "OfflineModeIsEnabled",
             "LocalEntryNotFoundError",

@@ -131,6 +131,29 @@ def no_checks_of_values() -> None:
     torch.distributions.Distribution.set_default_validate_args(False)
 
 
+def overwrite_where_swap_fails() -> None:
+    """Let a module be moved whose weights a living graph refers to: torch swaps tensors of different kinds only where nothing does."""
+    module: Any = torch.nn.Module
+    original = module._apply
+
+    @functools.wraps(original)
+    def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except RuntimeError as error:
+            if "Couldn't swap" not in str(error):
+                raise
+        torch.__future__.set_swap_module_params_on_conversion(False)
+        torch.__future__.set_overwrite_module_params_on_conversion(True)
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            torch.__future__.set_overwrite_module_params_on_conversion(False)
+            torch.__future__.set_swap_module_params_on_conversion(True)
+
+    module._apply = apply
+
+
 def no_pinning() -> None:
     """Let `tensor.pin_memory()` copy without pinning: there is no accelerator to pin for."""
     tensor: Any = torch.Tensor
