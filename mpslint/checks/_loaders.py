@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
-from mpslint.program.platform import load_platform
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
@@ -19,18 +18,10 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
             continue
         arguments = bound_arguments(matched.call, matched.pattern)
         workers = next((setting for setting in matched.settings if setting.name == "loader.workers"), None)
-        if workers is None or not _starts_some(workers):
+        if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
             continue
         if "multiprocessing_context" not in arguments and not _forks(evidence):
             yield matched.call, workers, arguments
-
-
-def _starts_some(workers: Setting) -> bool:
-    """Return whether a number of workers is above 0: it is known, or it is that of the processor's cores."""
-    if workers.constants:
-        return all(isinstance(n, int) and n > 0 for n in workers.constants)
-    given = workers.argument.value if workers.argument is not None else None
-    return isinstance(given, Instance) and given.name in load_platform().core_counts
 
 
 def _forks(evidence: Evidence) -> bool:

@@ -1,4 +1,4 @@
-"""A Lightning accelerator that is the CPU because there is no CUDA: `accelerator="gpu" if torch.cuda.is_available() else "cpu"`."""
+"""A setting that is the CPU because there is no CUDA: `accelerator="gpu" if torch.cuda.is_available() else "cpu"`, or a device map."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import WrittenSetting, quote_of
 
-ACCELERATOR = "device.accelerator"
-
-ROLES = ("lightning_trainer", "fabric")
-GATE = Gate(words=("accelerator",), roles=ROLES)
+GATE = Gate(names=lambda options: [options["word"]])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each choice between CUDA and the CPU that decides the accelerator of a Trainer or a Fabric, once."""
+    """Yield each choice between CUDA and the CPU that decides a setting, once. Options: `setting`, and the `word` that says it."""
     platform = load_platform()
     choices = {id(c.node): c for c in evidence.facts.choices if c.source in platform.cuda_questions | platform.devices}
     seen: set[int] = set()
-    for setting in (s for m in evidence.file_plans.matched if m.pattern.role in ROLES for s in m.settings):
+    for setting in (s for m in evidence.file_plans.matched for s in m.settings if s.name == options["setting"]):
         node = _decided_by(setting, evidence)
         while node is not None and id(node) not in choices:
             node = evidence.parents.get(node)
@@ -39,8 +36,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:
-    """Return the `"cpu"` that an accelerator came out as."""
-    if setting.name != ACCELERATOR or not setting.is_known or setting.constant != "cpu":
+    """Return the `"cpu"` that a setting came out as."""
+    if not setting.is_known or setting.constant != "cpu":
         return None
     node = origin_of(setting.value)
     return evidence.parents.get(node) if node is not None else None

@@ -54,7 +54,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue
-        if _is_of_autocast(choice.node, evidence):
+        if _is_of_autocast(choice.node, evidence) or _is_of_no_parameters(choice.node, evidence):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is not None and is_used(choice.node, evidence):
@@ -127,6 +127,12 @@ def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
     parent = evidence.parents.get(node)
     call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
+
+
+def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice is for a module without parameters: `next(self.parameters())` gave nothing."""
+    handler = evidence.above(node, (ast.ExceptHandler,))
+    return isinstance(handler, ast.ExceptHandler) and handler.type is not None and "StopIteration" in ast.unparse(handler.type)
 
 
 def _statement_above(node: ast.AST | None, evidence: Evidence) -> ast.stmt | None:

@@ -64,18 +64,28 @@ def _of_debugger(text: str, offset: int) -> Iterator[Group]:
     for root in read_yaml_source(plain).mappings:
         listed = root.get("configurations")
         for one in listed.node.items if listed is not None and isinstance(listed.node, ConfigSequence) else ():
-            if not isinstance(one, ConfigMapping) or _text(one, "type", plain) not in keys["types"]:
+            if (
+                not isinstance(one, ConfigMapping)
+                or _text(one, "type", plain) not in keys["types"]
+                or _text(one, "request", plain) == keys["attaching"]
+            ):
                 continue
-            program, module = _word(one, keys["program"], shell), _word(one, keys["module"], shell)
+            of_mac = one.mapping(keys["of_mac"])
+            program, module = (_word(_having(key, of_mac, one), key, shell) for key in (keys["program"], keys["module"]))
             started = program or module
             if started is None:
                 continue
             first = Word("python", "python", started.start, started.place)
             flag = [Word("-m", "-m", started.start, started.place)] if program is None else []
-            words = one.get(keys["words"])
+            words = _having(keys["words"], of_mac, one).get(keys["words"])
             command = command_of([first, *flag, started, *(_words(words.node, shell) if words is not None else ())], shell)
             if command is not None:
-                yield Group((command,), OWN_FOLDERS.sub("", _text(one, keys["folder"], plain)))
+                yield Group((command,), OWN_FOLDERS.sub("", _text(_having(keys["folder"], of_mac, one), keys["folder"], plain)))
+
+
+def _having(key: str, of_mac: ConfigMapping | None, mapping: ConfigMapping) -> ConfigMapping:
+    """Return where a configuration says something for a Mac: in the part for it, else in the whole."""
+    return of_mac if of_mac is not None and of_mac.get(key) is not None else mapping
 
 
 def _text(mapping: ConfigMapping, key: str, text: str) -> str:

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mpslint.config.shell import ShellFacts, follow, of_one_line
+from mpslint.config.shell import ShellFacts, follow, of_one_line, of_system
+from mpslint.config.shell_branches import all_of, any_of, opposite
 from mpslint.config.shell_words import UNSET, Shell, Variable
 from mpslint.core.record import record
 from mpslint.facts.facts import EnvironmentWrite
@@ -28,7 +29,8 @@ _EXPORT = re.compile(rf"[ ]*export[ \t]+({_NAME}(?:[ \t]+{_NAME})*)[ \t]*\r?\n?"
 _DEFINED = re.compile(rf"[ ]*define[ \t]+({_NAME})")
 _MARKS = re.compile(r"\t[ \t]*[-@+]*")
 """The beginning of a line of a recipe, with what make itself takes of it."""
-_OPENS, _CLOSES = ("ifeq", "ifneq", "ifdef", "ifndef"), "endif"
+_OPENS, _ELSE, _CLOSES = ("ifeq", "ifneq", "ifdef", "ifndef"), "else", "endif"
+_COMPARED = re.compile(r"\((.*),([^,]*)\)|([\"'])(.*?)\3[ \t]+([\"'])(.*?)\5", re.DOTALL)
 
 
 @record(frozen=True, slots=True)
@@ -41,6 +43,15 @@ class _Assigned:
     sign: str
     depth: int
     is_exported: bool
+
+
+@record(frozen=True, slots=True)
+class _Condition:
+    """A part of an `ifeq`, up to the next `else`."""
+
+    holds: bool | None
+    was_read: bool | None = False
+    """Whether a part before is read."""
 
 
 def read_makefile(text: str, offset: int = 0) -> ShellFacts:
@@ -58,7 +69,7 @@ def recipes_in(text: str, offset: int = 0) -> tuple[list[EnvironmentWrite], list
     converted = _as_shell(text)
     shell = Shell(converted, offset)
     shell.uses = Counter(re.findall(rf"\$\{{({_NAME})\}}", converted))
-    recipes, assigned, named = _parts(converted)
+    recipes, assigned, named = _parts(converted, shell)
     shell.variables = _variables(shell, assigned)
     exported = []
     for one in assigned:
@@ -77,29 +88,45 @@ def _as_shell(text: str) -> str:
     def written(match: re.Match[str]) -> str:
         if match[1]:
             return f"${{{match[1]}}}"
-        return "_$(" if match[0] == "$$(" else "$?"  # what the shell puts in there is not known
+        return "\x00$(" if match[0] == "$$(" else "$?"  # what the shell puts in there is not known
 
     return _QUOTED.sub(lambda match: match[0].replace("'", '"'), _REFERENCE.sub(written, text))
 
 
-def _parts(text: str) -> tuple[list[tuple[int, int]], list[_Assigned], set[str]]:
-    """Return the lines of recipes, without the marks before them, what is assigned, and what is exported by its name."""
+def _parts(text: str, shell: Shell) -> tuple[list[tuple[int, int]], list[_Assigned], set[str]]:
+    """Return the lines of recipes, without the marks before them, what is assigned, and what is exported by its name.
+
+    What a Mac doesn't read for a condition (`ifeq ($(shell uname),Linux)`) is left out.
+    """
     recipes: list[tuple[int, int]] = []
     assigned: list[_Assigned] = []
     exported: set[str] = set()
-    depth, is_definition = 0, False
+    open_conditions: list[_Condition] = []
+    is_definition = False
     for start, end in _logical_lines(text):
         line = text[start:end]
-        word = line.split(None, 1)[0] if line.strip() else ""
+        word = re.split(r"[\s(]", line.lstrip(" "), maxsplit=1)[0]
+        is_read = all_of(one.holds for one in open_conditions)
+        depth = sum(one.holds is None for one in open_conditions)
         if is_definition:
-            is_definition = word != "endef"
+            is_definition = line.split()[:1] != ["endef"]
         elif (match := _DEFINED.match(line)) is not None:
             assigned.append(_Assigned(match[1], "$?", start, "", depth, False))
             is_definition = True
+        elif word in _OPENS:
+            open_conditions.append(_Condition(_holds(line, shell, assigned)))
+        elif word == _ELSE and open_conditions:
+            last = open_conditions.pop()
+            was_read = any_of((last.was_read, last.holds))
+            rest = line.split(_ELSE, 1)[1].strip()
+            holds = _holds(rest, shell, assigned) if rest else True
+            open_conditions.append(_Condition(all_of((opposite(was_read), holds)), was_read))
+        elif word == _CLOSES:
+            del open_conditions[-1:]
+        elif is_read is False:
+            continue
         elif (marks := _MARKS.match(line)) is not None:
             recipes.append((start + marks.end(), end))
-        elif word in _OPENS or word == _CLOSES:
-            depth += 1 if word in _OPENS else -1 if depth else 0
         elif (match := _ASSIGNMENT.fullmatch(line)) is not None:
             raw = "$?" if match[3] == "!" else match[4]
             assigned.append(_Assigned(match[2], raw, start + match.start(4), match[3] or "", depth, bool(match[1])))
@@ -108,6 +135,18 @@ def _parts(text: str) -> tuple[list[tuple[int, int]], list[_Assigned], set[str]]
         elif (match := _EXPORT.fullmatch(line)) is not None:
             exported.update(match[1].split())
     return recipes, assigned, exported
+
+
+def _holds(condition: str, shell: Shell, assigned: list[_Assigned]) -> bool | None:
+    """Return whether a condition holds on a Mac; None where that isn't certain."""
+    word, _, rest = condition.replace("(", " (", 1).strip().partition(" ")
+    shell.variables = {**of_system(), **_variables(shell, assigned)}
+    match = _COMPARED.match(rest.strip())
+    if match is None or word not in ("ifeq", "ifneq"):
+        return None
+    sides = (match[1], match[2]) if match[1] is not None else (match[4], match[6])
+    (left, left_weak), (right, right_weak) = (shell.value(side.strip()) for side in sides)
+    return None if left is None or right is None or left_weak or right_weak else (left == right) is (word == "ifeq")
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
@@ -135,5 +174,5 @@ def _variables(shell: Shell, assigned: list[_Assigned]) -> dict[str, Variable]:
                 value = Variable(text, (*old.words, *value.words), old.weak or value.weak)
             elif one.sign == "?" and old is not None:
                 value = old
-            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value
+            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value.bounded()
     return {name: one if len(one.words) != 1 or one.text is None else replace(one, words=()) for name, one in found.items()}

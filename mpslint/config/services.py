@@ -12,6 +12,13 @@ from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, Confi
 from mpslint.facts.facts import EnvironmentWrite
 
 _MAC = re.compile(r"\bmac(?:os|-)|\bmps\b|apple|darwin", re.IGNORECASE)
+_OTHER = re.compile(r"ubuntu|linux|windows", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"(?P<no>!)?\s*(?:startsWith|contains|endsWith)\(\s*(?P<where>[\w.-]+)\s*,\s*'(?P<part>[^']*)'\s*\)"
+    r"|(?P<subject>[\w.-]+)\s*(?P<sign>[=!]=)\s*'(?P<text>[^']*)'"
+)
+"""A condition of a step that compares with a text."""
+_OF_RUNNER = re.compile(r"\b(?:os|runner|platform|image|runs-on)\b", re.IGNORECASE)
 _PAIR = re.compile(r"([\"']?)([A-Za-z_]\w*)=(.*?)\1", re.DOTALL)
 
 
@@ -49,7 +56,7 @@ def _workflow(text: str, root: ConfigMapping, jobs: ConfigMapping) -> Iterator[C
     for job in on_mac:
         steps = job.get("steps")
         for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
-            found = step.mapping("env") if isinstance(step, ConfigMapping) else None
+            found = step.mapping("env") if isinstance(step, ConfigMapping) and _may_run(text, step) else None
             if found is not None:
                 yield found
 
@@ -63,9 +70,29 @@ def workflow_steps(text: str) -> Iterator[tuple[Span, str]]:
         for job in _mappings(jobs) if jobs is not None else ():
             steps = job.get("steps") if _MAC.search(text, job.span.start, job.span.end) else None
             for step in steps.node.items if steps is not None and isinstance(steps.node, ConfigSequence) else ():
-                run = step.get("run") if isinstance(step, ConfigMapping) else None
+                run = step.get("run") if isinstance(step, ConfigMapping) and _may_run(text, step) else None
                 if run is not None and isinstance(run.node, ConfigScalar):
                     yield _body(text, run.node), _folder(text, step)
+
+
+def _may_run(text: str, step: ConfigMapping) -> bool:
+    """Return whether a Mac may run a step: its `if:` asks for no other system, whatever else it asks for."""
+    entry = step.get("if")
+    condition = text[entry.node.span.start : entry.node.span.end] if entry is not None else ""
+    return any(all(map(_may_hold, choice.split("&&"))) for choice in condition.split("||"))
+
+
+def _may_hold(part: str) -> bool:
+    """Return whether one comparison of a condition may hold on a Mac."""
+    match = _CONDITION.search(part)
+    if match is None or not _OF_RUNNER.search(match["where"] or match["subject"]):
+        return True
+    is_wanted = match["sign"] == "==" if match["sign"] else not match["no"]
+    compared = match["text"] or match["part"] or ""
+    if _OTHER.search(compared):
+        return not is_wanted
+    is_system = _MAC.search(compared) and (match["sign"] is None or match["subject"] == "runner.os")
+    return is_wanted if is_system else True
 
 
 def _body(text: str, node: ConfigScalar) -> Span:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 
+from mpslint.config.shell_branches import Branches
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Variable, Word
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, EnvironmentWrite, Flag, Given
 from mpslint.facts.values import UNKNOWN, Known, Value
@@ -59,10 +61,16 @@ def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[
 
 def follow(shell: Shell, style: str = "shell") -> ShellFacts:
     """Return what a shell text does, with the variables that it has before."""
-    reader = _ShellReader(shell, style)
+    shell.variables = {**of_system(), **shell.variables}
+    reader, branches = _ShellReader(shell, style), Branches(shell)
     for words in shell.commands():
-        reader.read(shell.follow(words))
+        reader.read(shell.noted(branches.command(words)))
     return reader.facts
+
+
+def of_system() -> dict[str, Variable]:
+    """Return the variables that a shell on a Mac has before any script."""
+    return {name: Variable(text) for name, text in platform_data("shell")["variables"].items()}
 
 
 def command_of(words: Sequence[Word], shell: Shell) -> Command | None:

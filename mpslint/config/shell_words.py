@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field, replace
 
 from mpslint.config.shell_arithmetic import ARITHMETIC, computed
 from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 
 _TOKEN = re.compile(
@@ -31,11 +32,11 @@ _NOT_KNOWN = re.compile(r"\$[\w@*#?!({\[-]|`|\{\{|\{\w+\}")
 CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
 MOST_WORDS = 500
-"""Of a variable; beyond that it is not known. Variables that hold each other twice over grow without bound."""
+"""Of a variable; beyond that it is not known."""
 _BRACED = re.compile(rf"(?<!\$)\{{({_NAME})\}}")
 """How the `!` lines of a notebook write a variable of Python, beside `$NAME`."""
-OPENERS = frozenset({"if", "for", "while", "until", "case", "select", "{"})
-CLOSERS = frozenset({"fi", "done", "esac", "}"})
+_PRINTED = re.compile(r"\x00?\$\((?:shell )?([^()`]*)\)|`([^`]*)`")
+"""A command whose output is put in; make writes `$(shell ...)`, and its `$$(...)` stands as NUL and `$(...)`."""
 
 
 @record(frozen=True, slots=True)
@@ -72,6 +73,10 @@ class Variable:
     span: Span | None = None
     """Where its whole text stands, where it stands in one piece."""
 
+    def bounded(self) -> Variable:
+        """Return it, or one that is not known where it is longer than any that is meant: variables that hold each other twice over grow."""
+        return UNSET if len(self.text or "") > LONGEST_TEXT or len(self.words) > MOST_WORDS else self
+
 
 UNSET = Variable(None)
 
@@ -84,7 +89,11 @@ class Shell:
     offset: int = 0
     variables: dict[str, Variable] = field(default_factory=dict)
     depth: int = 0
-    """How many `if`, loops and functions are open."""
+    """How many blocks are open of which it isn't certain that they run."""
+    is_skipped: bool = False
+    """What is read doesn't run on a Mac."""
+    ending: str = ""
+    """What ends the command that was yielded last."""
     uses: Counter[str] | None = None
     takes_braces: bool = False
     """Whether `{NAME}` stands for a variable, too."""
@@ -98,6 +107,7 @@ class Shell:
             kind, raw, start = token.lastgroup, token.group(), token.start()
             position = token.end()
             if kind == "end":
+                self.ending = raw.strip("\r\n")
                 yield words
                 words = []
                 if here and "\n" in raw:
@@ -113,6 +123,7 @@ class Shell:
                 position = self._array(raw, position)
             elif kind == "word" or (kind == "comment" and words and self.text[start - 1] not in " \t\n"):
                 words += self.expand(raw, start)
+        self.ending = ""
         yield words
 
     def words(self) -> Iterator[Word]:
@@ -141,8 +152,9 @@ class Shell:
 
     def assign(self, name: str, variable: Variable, is_append: bool = False) -> None:
         """Note a variable. One that a branch sets again is no longer known after it."""
-        if len(variable.text or "") > LONGEST_TEXT or len(variable.words) > MOST_WORDS:
-            variable = UNSET
+        if self.is_skipped:
+            return
+        variable = variable.bounded()
         if self.depth and name in self.variables and not is_append:
             self.variables[name] = UNSET
         else:
@@ -189,6 +201,7 @@ class Shell:
             return text, False
         pieces: list[str] = []
         position, weak = 0, False
+        text = _PRINTED.sub(_printed, text)
         if "$((" in text:
             computed_text, weak = self._computed(text)
             if computed_text is None:
@@ -249,11 +262,12 @@ class Shell:
         inner = raw[len(quote) : len(raw) - len(quote)]
         if quote == "'" and "$" in inner:
             return Variable(text)  # the words of `$NAME` are those of the text as it is, which is seldom meant
-        words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner else ()
+        is_flag = inner.startswith("--")
+        words = tuple(self._split(inner, start + len(quote))) if quote or "$" in inner or is_flag else ()
         span = Span(start + len(quote), start + len(quote) + len(inner)) if text == inner else self.origin(raw, start)
         if word.place != word.span:
             span, words = None, ()
-        return Variable(text, words if len(words) != 1 or text is None else (), weak, span)
+        return Variable(text, words if len(words) != 1 or text is None or is_flag else (), weak, span)
 
     def unquoted(self, raw: str, start: int, is_weak: bool) -> Variable:
         """Return the variable that a text without quotes around it makes, which begins at an index of the whole text."""
@@ -281,17 +295,8 @@ class Shell:
             text, _ = self.value(match[2])
             self.variables[match[1]] = Variable(text, weak=True, span=Span(start, start + len(match[2])) if text == match[2] else None)
 
-    def follow(self, words: Sequence[Word]) -> list[Word]:
-        """Return a command without the words that open and close blocks, which are counted, and with loop variables forgotten."""
-        rest = list(words)
-        while rest and rest[0].raw in OPENERS | CLOSERS | {"then", "do", "else", "elif", "function", "!", "time"}:
-            word = rest.pop(0)
-            self.depth += (word.raw in OPENERS) - (word.raw in CLOSERS and self.depth > 0)
-            if word.raw in ("for", "select") and rest:
-                self.variables[rest[0].raw] = UNSET
-                return []
-            if word.raw in ("case", "function"):
-                return []
+    def noted(self, rest: list[Word]) -> list[Word]:
+        """Return a command; nothing for one that only says what variables are, which is noted."""
         if rest and rest[0].raw == ":":  # `: ${BATCH:=16}` gives a variable that is not set a value
             for word in rest[1:]:
                 self._default(word)
@@ -300,3 +305,13 @@ class Shell:
             self.variables.update({word.raw: UNSET for word in rest[1:]})
             return []
         return rest
+
+
+def _printed(match: re.Match[str]) -> str:
+    """Return what a command prints on a Mac, or the command as it is written."""
+    words = (match[1] if match[1] is not None else match[2]).replace("2>/dev/null", "").split()
+    data = platform_data("shell")
+    if words[-1:] and words[-1] in data["missing"] and words[0] in ("command", "which"):
+        return ""
+    found: str = data["outputs"].get(" ".join(words), match[0])
+    return found

@@ -106,7 +106,7 @@ class _ConditionReader:
             yield frozenset(self.of_roles(load_roles().choose_device))
         elif subject == "role":
             yield frozenset(self.of_roles(names))
-        elif subject == "runs_on":
+        elif subject == "runs_on" and self.is_code:
             yield frozenset([*self._of_devices(names, lambda value: value in names), *self.of_roles(load_roles().choose_device)])
         elif subject == "mentions" and all(map(_PIECES.fullmatch, names)):
             yield frozenset([*pieces_of(piece for name in names for piece in name.split("|")), ANYWHERE])

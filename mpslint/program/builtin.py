@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
+import math
 
 from mpslint.facts.facts import Accumulation
-from mpslint.facts.joined import join
-from mpslint.facts.values import UNKNOWN, Bound, Class, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, alternatives_of, weakened
+from mpslint.facts.joined import join, join_all
+from mpslint.facts.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Symbol,
+    Value,
+    alternatives_of,
+    weakened,
+)
 from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
@@ -42,6 +58,8 @@ STRING_METHODS = frozenset(
         "zfill",
     ]
 )
+MOST_CHOICES = 16
+"""Combinations of arguments that are each one of a few values, for which the result is worked out."""
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 
 
@@ -120,6 +138,11 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
         return values[0]
     if not values and not arguments.keywords and name != "len":
         return UNKNOWN if name in ("min", "max", "sum", "abs", "round", "repr") else Known(getattr(builtins, name)(), node)
+    if name in ("min", "max") and len(values) == 1 and isinstance(values[0], Items) and not values[0].open and values[0].slots:
+        values = values[0].values()
+    choices = [alternatives_of(value) for value in values]
+    if any(isinstance(value, OneOf) for value in values) and math.prod(map(len, choices)) <= MOST_CHOICES:
+        return join_all([_pure(name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
     if arguments.is_open or arguments.keywords or not all(isinstance(value, Known) for value in values):
         return UNKNOWN
     constants = [value.value for value in values if isinstance(value, Known)]

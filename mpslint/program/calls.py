@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -125,6 +126,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     name, platform = callee.name, m.platform
     if name in platform.results:
         return Known(platform.results[name], node, source=name)
+    if name in platform.core_counts:
+        return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
     if name in platform.transparent and arguments.positional:
         value = arguments.positional[0].value
         if name in platform.devices:
@@ -142,6 +145,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return _bag(m, name, arguments, node)
     if name in platform.section_readers:
         return m.made(Instance(name))
+    if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
+        return Known(None, node, source=name)
     if name in platform.file_questions:
         return config_files.is_there(m, arguments.first(), node)
     if name in platform.openers and (file := config_files.opened(m, name, arguments, node)) is not None:
@@ -190,6 +195,18 @@ def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
     if arguments.is_open or (isinstance(first, Mapping) and first.is_open) or (first is not None and not isinstance(first, Mapping)):
         bag.fallback = "another file"
     return bag
+
+
+def _kept_parameters(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return what a method keeps of the parameters of the function that calls it: all, those that it names, or those of an object."""
+    first = arguments.first() if arguments.positional else None
+    if isinstance(first, Instance):
+        return first
+    if isinstance(first, Mapping):
+        return _bag(m, "", CallArguments((Argument(first, None),), {}, False), node)
+    named = {value.value for value in _values(arguments) if isinstance(value, Known)}
+    given = {name: Argument(value, None) for name, value in m.frame.slots.items() if name != "self" and (not named or name in named)}
+    return _bag(m, "", CallArguments((), given, True), node)
 
 
 def _entry_of_bag(bag: Instance, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -243,6 +260,8 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     special = environment.call_outside(m, names, arguments, node)
     if special is not None:
         return special
+    if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
+        receiver.slots[m.platform.parameter_keepers[method]] = _kept_parameters(m, arguments, node)
     if method in ("get", "pop") and isinstance(receiver, Instance) and receiver.name in m.platform.bags:
         found = _entry_of_bag(receiver, arguments, node)
         if found is not None:
@@ -254,7 +273,8 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
-    call = record_call(m, names, method, receiver, arguments, node, result)
+    called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
+    call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
         handled = commandline.call_method(m, receiver, method, arguments, node)

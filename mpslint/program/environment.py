@@ -57,8 +57,6 @@ def call_os(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> V
         if values and all(isinstance(value, Known) and isinstance(value.value, str) for value in values):
             return Known("/".join(value.value for value in values if isinstance(value, Known)), node)
         return UNKNOWN
-    if name == "os.sched_getaffinity":
-        return UNKNOWN
     return None
 
 

@@ -190,7 +190,8 @@ def _loop(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[
 
 def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """Return the names that a loop's body assigns, those in nested functions left out."""
-    if id(node) not in m.written:
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "assigned_in" not in known:
         below = children if ":=" in m.relevance.document.code else _assigning
         found: set[str] = set()
         stack: list[ast.AST] = list(node.body)
@@ -200,8 +201,9 @@ def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozens
                 found.add(inner.id)
             elif not isinstance(inner, SCOPES):
                 stack += below(inner)
-        m.written[id(node)] = frozenset(found)
-    return m.written[id(node)]
+        known["assigned_in"] = frozenset(found)
+    assigned: frozenset[str] = known["assigned_in"]
+    return assigned
 
 
 def _assigning(node: ast.AST) -> list[ast.AST]:
@@ -284,10 +286,15 @@ def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:
 
 
 def match_statement(m: Walker, node: Any) -> bool:
-    """Walk every case of a `match`, as if the others were not there."""
-    m.value(node.subject)
-    paths = []
+    """Walk the case of a `match` that the Target takes, or every one that it may take, as if the others were not there."""
+    subject = m.value(node.subject)
+    paths: list[Any] = [{}]
     for case in node.cases:
+        fits = _fits(case, subject)
+        if fits is False:
+            continue
+        if fits and len(paths) == 1:
+            return m.execute_block(m, case.body)
         m.store.begin()
         try:
             for inner in walk(case.pattern):
@@ -299,6 +306,18 @@ def match_statement(m: Walker, node: Any) -> bool:
         finally:
             writes = m.store.undo()
         if not leaves:
-            paths.append(writes)
-    m.store.merge(*paths, {})
+            paths.insert(-1, writes)
+    m.store.merge(*paths)
     return False
+
+
+def _fits(case: Any, subject: Value) -> bool | None:
+    """Return whether a case of a `match` is taken; None where that isn't certain."""
+    if not isinstance(subject, Known) or subject.weak or case.guard is not None:
+        return None
+    if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.pattern.name is None:
+        return True
+    patterns: list[Any] = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+    if all(isinstance(one, ast.MatchValue) and isinstance(one.value, ast.Constant) for one in patterns):
+        return any(one.value.value == subject.value for one in patterns)
+    return None

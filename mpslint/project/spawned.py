@@ -7,8 +7,8 @@ list, or by one assignment of a constant.
 from __future__ import annotations
 
 import ast
+import functools
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
@@ -19,6 +19,7 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.source.document import Document
+from mpslint.source.unreached import parsed, unreached_lines
 
 LARGEST = 200_000
 """Characters of a program that is parsed for what it starts."""
@@ -32,23 +33,24 @@ UNSAID = "$?"
 
 
 def may_start(text: str) -> bool:
-    """Return whether a Python text names a function that starts programs, and a script."""
-    return ".py" in text and any(
-        f"{name.partition('.')[0]}" in text and name.rpartition(".")[2] in text for name in platform_data("launchers")["functions"]
-    )
+    """Return whether a Python text calls, or renames, a function that starts programs, and names a script."""
+    return ".py" in text and any(module in text and function.search(text) is not None for module, function in _starters())
+
+
+@functools.cache
+def _starters() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The module of each function that starts programs, and the pattern of its name where it is called or renamed."""
+    names = [name.rpartition(".") for name in platform_data("launchers")["functions"]]
+    return tuple((module, re.compile(rf"{last}(?<!\w{last})(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
 
 
 def groups_in_python(document: Document, offset: int = 0) -> Iterator[Group]:
     """Yield the commands that a Python text starts; `offset` is where it begins in a joined text."""
     if not may_start(document.python) or len(document.python) > LARGEST:
         return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(document.python)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from _Program(document, tree, offset).groups()
+    tree = parsed(document.python)
+    if tree is not None:
+        yield from _Program(document, tree, offset).groups()
 
 
 @record(eq=False)
@@ -98,8 +100,9 @@ class _Program:
                 is_bound and isinstance(node, ast.Name) and not isinstance(self.above[node][0], (ast.Assign, ast.AnnAssign, ast.AugAssign))
             ):
                 self.unsettled.add((id(self._scope(node)), node.id))
+        elsewhere = unreached_lines(self.tree)
         for call in calls:
-            if self._name_of(call.func) in platform_data("launchers")["functions"]:
+            if call.lineno not in elsewhere and self._name_of(call.func) in platform_data("launchers")["functions"]:
                 yield from self._started(call)
 
     def _value_of(self, name: ast.Name) -> ast.expr | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Items, Known, Symbol, Value, alternatives_of
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
@@ -100,9 +100,17 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
             constants.append(value.value)
         elif isinstance(value, Symbol):
             constants.append(value.name)
+        elif isinstance(value, Items) and (words := _words_of(value)):
+            constants.append(words)
         else:
             return False
     return compare_all(tuple(constants), comparisons)
+
+
+def _words_of(items: Items) -> str:
+    """Return a list of texts as one, as a command is written: `["nvidia-smi", "-L"]` is `nvidia-smi -L`; '' for a list of anything else."""
+    texts = [value.value for value in items.values() if isinstance(value, Known) and isinstance(value.value, str)]
+    return " ".join(texts) if len(texts) == len(items.values()) and not items.open else ""
 
 
 def compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:

@@ -66,7 +66,7 @@ def _installed(document: Document) -> list[Requirement]:
     """Return what a file installs itself, the last command first: in cells, in the lines of a script, or by its inline metadata."""
     found = installed_in(document)
     if document.kind in (Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE):
-        found = list(commands(document.text, "the file"))
+        found = list(commands(document.text, "the file"))[::-1]
     elif "# /// script" in document.text:
         found += script_header(document.text, "inline script metadata")
     return found

@@ -8,6 +8,7 @@ import os
 import re
 import tokenize
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mpslint.core.finding import Edit, ReadError
 from mpslint.source.document import Document, Kind, without_surrogates
@@ -69,6 +70,10 @@ def read(path: str, data: bytes, kind: Kind | None = None) -> Document:
         raise ReadError(f"{path}: more than {LARGEST_PROGRAM // 1_000_000} MB of Python, so not read")
     if document.python.count("\n") > MOST_LINES:
         raise ReadError(f"{path}: more than {MOST_LINES:,} lines of Python, so not read")
+    if document.snippets and document.python:
+        from mpslint.source.unreached import reached
+
+        document = replace(document, snippets=reached(document.snippets, document.text, document.python))
     return document
 
 
@@ -95,7 +100,7 @@ def _read(path: str, data: bytes, kind: Kind | None) -> Document:
         if is_markdown:
             raise ReadError(f"{path}: not a notebook: Markdown is read as one if its header has the key `jupyter` or `jupytext`")
     python = without_surrogates(text) if kind in (Kind.PYTHON, Kind.NOTEBOOK) else ""
-    if python and _MAGIC.search(python) is not None:
+    if ("\n%" in python or "\n!" in python or python[:1] in ("%", "!")) and _MAGIC.search(python) is not None:
         from mpslint.source.magics import mask_cell
 
         masked = mask_cell(python)

@@ -60,3 +60,12 @@ def test_words_stand_where_they_are_written() -> None:
 def test_odd_files_are_no_mistake_of_ours(text: str) -> None:
     """What is no Makefile gives nothing."""
     assert read_makefile(text).environment == []
+
+
+def test_variables_that_hold_each_other_twice_are_bounded() -> None:
+    """Sixty doublings would be more text than any machine holds."""
+    lines = ["D0 = xxxxxxxxxx", *(f"D{n} = $(D{n - 1})$(D{n - 1}) $(D{n - 1})" for n in range(1, 60)), "train:", "\tpython train.py $(D59)"]
+
+    facts = read_makefile("\n".join(lines))
+
+    assert [command.words[:2] for command in facts.commands] == [("python", "train.py")]

@@ -26,6 +26,11 @@ CAUSAL = (
 PADDED = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024, padding="max_length"))\n'
 VARYING = CAUSAL + 'data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024))\n'
 MODEL = 'AutoModelForCausalLM.from_pretrained("gpt2")'
+SPLIT = (
+    "per_device_train_batch_size={old} if torch.cuda.is_available() else 4, "
+    "gradient_accumulation_steps={steps} if torch.cuda.is_available() else {more}"
+)
+"""A batch that is split for the Mac alone."""
 
 RULES = [rule for rule in load_rules() if rule.id in ("MPS101", "MPS104", "MPS201", "MPS202", "MPS301")]
 """Those that the texts of this file are about: others may have more to say of them one day."""
@@ -79,22 +84,23 @@ PLACES = {
         + 'second = TrainingArguments("second", per_device_train_batch_size=BATCH, gradient_accumulation_steps=2)\n'
         + f"Trainer({MODEL}, first, train_dataset=data).train()\nTrainer({MODEL}, second, train_dataset=data).train()\n",
         {
-            '"first", per_device_train_batch_size=BATCH': '"first", per_device_train_batch_size=4, gradient_accumulation_steps=4',
-            '"second", per_device_train_batch_size=BATCH, gradient_accumulation_steps=2': '"second", per_device_train_batch_size=4, gradient_accumulation_steps=8',
+            '"first", per_device_train_batch_size=BATCH': '"first", ' + SPLIT.format(old="BATCH", steps=1, more=4),
+            '"second", per_device_train_batch_size=BATCH, gradient_accumulation_steps=2': '"second", '
+            + SPLIT.format(old="BATCH", steps=2, more=8),
         },
     ),
     "once, where two trainers share their arguments": (
         PADDED
         + 'args = TrainingArguments("out", per_device_train_batch_size=16)\n'
         + f"Trainer({MODEL}, args, train_dataset=data).train()\nTrainer({MODEL}, args, train_dataset=data).train()\n",
-        {"per_device_train_batch_size=16": "per_device_train_batch_size=4, gradient_accumulation_steps=4"},
+        {"per_device_train_batch_size=16": SPLIT.format(old=16, steps=1, more=4)},
     ),
     "calls within a call, padding before the batch is split": (
         VARYING
         + f"Trainer({MODEL}, TrainingArguments('out', fp16=True, per_device_train_batch_size=16), train_dataset=data,\n"
         + "        data_collator=DataCollatorForLanguageModeling(tokenizer, mlm=False))\n",
         {
-            "fp16=True, per_device_train_batch_size=16": "fp16=torch.cuda.is_available(), per_device_train_batch_size=4, gradient_accumulation_steps=4",
+            "fp16=True, per_device_train_batch_size=16": "fp16=torch.cuda.is_available(), " + SPLIT.format(old=16, steps=1, more=4),
             "mlm=False": "mlm=False, pad_to_multiple_of=64",
         },
     ),
@@ -149,7 +155,10 @@ def test_a_new_argument_stands_beside_those_it_belongs_with() -> None:
     """Where each has its own line; a comment stays with what it is about."""
     arguments = '\n    "out",\n    per_device_train_batch_size=16,  # fits an A100\n    seed=1,\n'
     before = PADDED + f"args = TrainingArguments({arguments})\nTrainer({MODEL}, args, train_dataset=data).train()\n"
-    expected = before.replace("size=16,  # fits an A100\n", "size=4,  # fits an A100\n    gradient_accumulation_steps=4,\n")
+    expected = before.replace(
+        "size=16,  # fits an A100\n",
+        "size=16 if torch.cuda.is_available() else 4,  # fits an A100\n    gradient_accumulation_steps=1 if torch.cuda.is_available() else 4,\n",
+    )
 
     assert fixed_by_some(before).data.decode() == expected
 
@@ -214,11 +223,16 @@ def test_the_summarization_sample() -> None:
 
         assert {finding.severity for finding in safe.left} <= {"note"}
         for wanted in (
-            "per_device_train_batch_size=4", "gradient_accumulation_steps=4", "per_device_eval_batch_size=batch_size", "fp16=torch.cuda.is_available()",
+            *SPLIT.format(old="batch_size", steps=1, more=4).split(", "), "per_device_eval_batch_size=batch_size", "fp16=torch.cuda.is_available()",
             "pad_to_multiple_of=64", "eval_accumulation_steps=", "generation_max_length=128", "max_input_length = 1024",
         ):  # fmt: skip
             assert wanted in safe.text, wanted
-        for wanted in ("max_input_length = 512", "max_target_length = 64", "generation_max_length=64", "per_device_train_batch_size=4"):
+        for wanted in (
+            "max_input_length = 512",
+            "max_target_length = 64",
+            "generation_max_length=64",
+            SPLIT.format(old="batch_size", steps=1, more=4).split(", ")[0],
+        ):
             assert wanted in unsafe.text, wanted
         assert {(finding.severity, finding.safety) for finding in unsafe.left} <= {("note", "manual")}
 

@@ -1,0 +1,216 @@
+"""Which commands of a shell text a Mac runs: the branches of `if`, `case`, `&&` and `||` whose tests ask for the system or what it has.
+
+A test is decided only by values that are certain. What an undecided one leads to counts as what may run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from fnmatch import fnmatchcase
+
+from mpslint.config.shell_words import UNSET, Shell, Word
+from mpslint.core.knowledge import platform_data
+from mpslint.core.record import record
+
+LOOPS = frozenset({"for", "select", "while", "until", "{"})
+CLOSERS = frozenset({"fi", "done", "}", "esac"})
+FINDERS = frozenset({"command", "which", "type", "hash"})
+"""Commands that fail where there is no program of the name that they are given."""
+FILE_TESTS = frozenset({"-e", "-f", "-d", "-r", "-x", "-s", "-c", "-L"})
+PRINTERS = frozenset({"echo", "printf"})
+_DECIDED = {"true": True, ":": True, "false": False}
+
+
+@record(slots=True)
+class _Block:
+    """A block of the text that is open."""
+
+    is_choice: bool = False
+    """It is an `if` or a `case`, rather than a loop, a function or a list in braces."""
+    runs: bool | None = None
+    """Whether a Mac runs the part of it that is being read."""
+    was_taken: bool | None = False
+    """Whether it runs a part before that one."""
+    subject: Word | None = None
+    """The word of a `case`."""
+    awaits_pattern: bool = False
+    matches: bool | None = False
+    """Whether one of the patterns that are parted by `|` fits."""
+
+
+@record(slots=True)
+class Branches:
+    """The blocks around each command of a text, in its order."""
+
+    shell: Shell
+    blocks: list[_Block] = field(default_factory=list)
+    joiner: str = ""
+    """What stands between the command before and this one."""
+    status: bool | None = None
+    """Whether the command before succeeds."""
+    printed: str | None = None
+    """What the command before prints into this one, where that is known."""
+    has_exited: bool = False
+    is_in_test: bool = False
+    """A `[[` is open: what it joins by `&&` and `||` comes as several commands."""
+
+    def command(self, words: Sequence[Word]) -> list[Word]:
+        """Return a command without the words that open and close blocks; nothing where a Mac doesn't run it."""
+        joiner, ending = self.joiner, self.shell.ending
+        if not words and joiner in ("&&", "||", "|"):
+            return []  # the command goes on in the next line
+        self.joiner = ending
+        if words and words[0].raw != "esac" and self.blocks and self.blocks[-1].awaits_pattern:
+            self._pattern(self.blocks[-1], words[-1], ending)
+            return []
+        rest, negated = self._opened(list(words))
+        runs = self._runs(joiner) if len(rest) == len(words) else True
+        reached = self._is_reached()
+        if rest:
+            self._judge(rest, runs, negated, joiner)
+        if rest and rest[0].raw == "exit" and reached and runs and all(block.is_choice for block in self.blocks):
+            self.has_exited = True
+        if ending == ";;" and self.blocks and self.blocks[-1].subject is not None:
+            self.blocks[-1].awaits_pattern = True
+        self._tell()
+        return rest if reached is not False and runs is not False else []
+
+    def _tell(self) -> None:
+        """Tell the shell what the assignments to come are worth."""
+        self.shell.depth = sum(block.runs is not True for block in self.blocks)
+        self.shell.is_skipped = self._is_reached() is False
+
+    def _is_reached(self) -> bool | None:
+        return not self.has_exited and all_of(block.runs for block in self.blocks)
+
+    def _runs(self, joiner: str) -> bool | None:
+        """Return whether a command runs after the one before it in a list."""
+        return self.status if joiner == "&&" else opposite(self.status) if joiner == "||" else True
+
+    def _opened(self, rest: list[Word]) -> tuple[list[Word], bool]:
+        """Return what follows the words that open, divide and close blocks, and whether its result is turned round."""
+        negated = False
+        while rest:
+            raw = rest[0].raw
+            block = self.blocks[-1] if self.blocks else _Block()
+            if raw == "if":
+                self.blocks.append(_Block(True, True))
+            elif raw == "then":
+                block.runs = all_of((opposite(block.was_taken), self.status))
+                block.was_taken = any_of((block.was_taken, self.status))
+            elif raw in ("elif", "else"):
+                block.runs = opposite(block.was_taken)
+            elif raw == "case":
+                subject = rest[1] if len(rest) > 1 else rest[0]
+                self.blocks.append(_Block(True, None, subject=subject, awaits_pattern=True))
+                if len(rest) > 3:
+                    self._pattern(self.blocks[-1], rest[-1], self.shell.ending)
+                return [], False
+            elif raw in LOOPS:
+                self.blocks.append(_Block())
+                if raw in ("for", "select") and len(rest) > 1:
+                    self.shell.variables[rest[1].raw] = UNSET
+                    return [], False
+            elif raw in CLOSERS:
+                del self.blocks[-1:]
+            elif raw == "function":
+                return [], False
+            elif raw == "!":
+                negated = not negated
+            elif raw not in ("do", "time"):
+                break
+            rest = rest[1:]
+        return rest, negated
+
+    def _pattern(self, block: _Block, pattern: Word, ending: str) -> None:
+        """Read a pattern of a `case`, which ends with `)`, or with `|` where there are others."""
+        subject = block.subject
+        fits: bool | None = True if pattern.raw == "*" else None
+        if fits is None and subject is not None and subject.text is not None and not subject.weak and pattern.text is not None:
+            fits = fnmatchcase(subject.text, pattern.text)
+        block.matches = any_of((block.matches, fits))
+        if ending != "|":
+            block.runs = all_of((opposite(block.was_taken), block.matches))
+            block.was_taken = any_of((block.was_taken, block.matches))
+            block.matches, block.awaits_pattern = False, False
+        self._tell()
+
+    def _judge(self, words: Sequence[Word], runs: bool | None, negated: bool, joiner: str) -> None:
+        """Note whether a command succeeds, as far as it runs."""
+        found = self._succeeds(words, joiner)
+        found = opposite(found) if negated else found
+        if runs is None and found is not (joiner == "||"):
+            found = None
+        if runs is not False:
+            self.status = found
+        self.printed = _printed(words)
+
+    def _succeeds(self, words: Sequence[Word], joiner: str) -> bool | None:
+        """Return whether a command succeeds on a Mac; None where that isn't certain."""
+        name, last = words[0].text or words[0].raw, words[-1].text
+        missing = platform_data("shell")["missing"]
+        if self.is_in_test or name in ("[", "[[", "test"):
+            self.is_in_test = (self.is_in_test or name == "[[") and last != "]]"
+            inner = [word for word in words if word.text not in ("[[", "]]", "[", "]")]
+            return _holds(inner[1:] if name == "test" else inner)
+        if name in _DECIDED:
+            return _DECIDED[name]
+        if name in missing or (name in FINDERS and last in missing):
+            return False
+        if name == "grep" and joiner == "|" and self.printed is not None and last is not None:
+            return re.search(re.escape(last), self.printed, re.IGNORECASE) is not None
+        return None
+
+
+def _holds(words: Sequence[Word]) -> bool | None:
+    """Return what the words of a test come to; None where that isn't certain."""
+    if words and words[0].raw == "!":
+        return opposite(_holds(words[1:]))
+    texts = [None if word.weak else word.text for word in words]
+    if len(texts) == 1:
+        return None if texts[0] is None else bool(texts[0])
+    if len(texts) == 2 and texts[1] is not None:
+        operator, text = texts
+        if operator in ("-n", "-z"):
+            return bool(text) is (operator == "-n")
+        is_absent = not text or text.startswith(tuple(platform_data("shell")["absent"]))
+        return False if operator in FILE_TESTS and is_absent else None
+    if len(texts) == 3:
+        left, operator, right = texts
+        return _compared(left, operator or "", right) if left is not None and right is not None else None
+    return None
+
+
+def _compared(left: str, operator: str, right: str) -> bool | None:
+    if operator in ("=", "==", "!="):
+        return fnmatchcase(left, right) is (operator != "!=")
+    if operator == "=~" and re.fullmatch(r"\^?[\w.-]+(?:\.?\*)?\$?", right):
+        return re.search(right, left) is not None
+    return None
+
+
+def _printed(words: Sequence[Word]) -> str | None:
+    """Return what a command prints, where that is known."""
+    texts = [word.text for word in words]
+    if texts[0] in PRINTERS and None not in texts:
+        return " ".join(str(text) for text in texts[1:])
+    outputs: dict[str, str] = platform_data("shell")["outputs"]
+    return outputs.get(" ".join(map(str, texts)))
+
+
+def opposite(value: bool | None) -> bool | None:
+    """Return the opposite of what is known."""
+    return None if value is None else not value
+
+
+def all_of(values: Iterable[bool | None]) -> bool | None:
+    """Return whether all of some hold; None where that isn't known."""
+    found = list(values)
+    return False if False in found else None if None in found else True
+
+
+def any_of(values: Iterable[bool | None]) -> bool | None:
+    """Return whether one of some holds; None where that isn't known."""
+    return opposite(all_of(map(opposite, values)))
