@@ -28,7 +28,7 @@ def _may_be(document: Document, options: Mapping[str, Any], target: Target) -> b
     if options["kind"] == "macos":
         return unavailable_with(target.versions) is not None
     if options["kind"] == "wheel":
-        return bool(target.uninstallable)
+        return bool(target.uninstallable) and document.kind in (Kind.PYTHON, Kind.NOTEBOOK)
     return bool(target.conflicts) if options["kind"] == "conflict" else not _python_fits(target.versions)
 
 
