@@ -19,16 +19,16 @@ def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
     """Walk statements in order; return whether the path leaves them early (return, raise, break, continue)."""
     before = m.context
     try:
-        for statement in body:
-            m.steps += 1
-            handler = _HANDLERS.get(type(statement))
-            if handler is None:
-                continue
-            if handler(m, statement):
-                return True
-        return False
+        return any(execute_one(m, statement) for statement in body)
     finally:
         m.context = before
+
+
+def execute_one(m: Walker, statement: ast.stmt) -> bool:
+    """Walk one statement; return whether the path leaves there. The context is then that of the statements after it."""
+    m.steps += 1
+    handler = _HANDLERS.get(type(statement))
+    return handler is not None and handler(m, statement)
 
 
 def _expression(m: Walker, node: ast.Expr) -> bool:
