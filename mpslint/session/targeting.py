@@ -17,7 +17,7 @@ from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.commands import commands, script_header
 from mpslint.target.macs import known_chip
-from mpslint.target.pins import environment_versions, project_requirements, project_root
+from mpslint.target.pins import environment_versions, project_requirements, project_root, uninstallable
 from mpslint.target.requirement import Requirement
 from mpslint.target.target import MACOS, Target, default_target, given, resolved, with_mac, with_versions
 
@@ -59,7 +59,8 @@ def _resolved(root: Path | None, first: tuple[Requirement, ...]) -> Target:
     """Return the Target of a project: what is given, the project's own pins, the environment, and for the rest the newest that fits."""
     target = _with_this_mac(default_target())
     asked = (*first, *(project_requirements(root) if root is not None else ()), *_of_this_mac(target))
-    return resolved(target, asked, environment_versions())
+    found = resolved(target, asked, environment_versions())
+    return replace(found, uninstallable=uninstallable(root)) if root is not None else found
 
 
 def _installed(document: Document) -> list[Requirement]:

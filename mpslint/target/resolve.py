@@ -72,6 +72,7 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
     for name, (version, source) in installed.items():
         _prefer(packages[name], version, source)
+    _drop_replaced(packages)
     ordered = sorted(packages.values(), key=lambda one: (not one.is_pinned, not one.is_asked))
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
     chosen = _search(named, {}, [_MOST_STEPS]) or _greedy(named, {})
@@ -117,6 +118,31 @@ def _prefer(package: _Package, version: str, source: str) -> None:
     if number is not None and not package.is_pinned and not is_limited:
         package.installed, package.environment = number, source
         package.text = version if is_development(version) else ""
+
+
+def _drop_replaced(packages: Mapping[str, _Package]) -> None:
+    """Forget what is installed and can't stay beside what is pinned, and what is only there for it: pip would install other releases."""
+    pinned = {name: package.releases[0] for name, package in packages.items() if package.is_pinned}
+    installed = [name for name, package in packages.items() if package.installed is not None] if pinned else []
+    replaced = True
+    while replaced:
+        replaced = False
+        for name in installed:
+            version = packages[name].installed
+            if version is not None and not _can_stay(name, version, packages, pinned):
+                replaced = True
+                needs = (need.name for need in needs_of(name, version) if need.is_required and need.name in packages)
+                for one in (name, *(other for other in needs if not packages[other].is_asked)):
+                    packages[one].installed = None
+
+
+def _can_stay(name: str, version: Version, packages: Mapping[str, _Package], pinned: Mapping[str, Version]) -> bool:
+    """Return whether an installed release fits what is pinned, and each package that it needs has a release that does so, too."""
+    needs = [need for need in needs_of(name, version) if need.is_required and need.name not in pinned and need.name in packages]
+    return _fits(name, version, pinned) and all(
+        any(need.admits(release) and _fits(need.name, release, pinned) for release in reversed(packages[need.name].releases))
+        for need in needs
+    )
 
 
 def _fits(name: str, release: Version, chosen: Mapping[str, Version], only_required: bool = False) -> bool:
