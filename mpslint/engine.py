@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
 from mpslint.gate.gate import function_words, is_suite, may_matter
-from mpslint.gate.needs import needed
+from mpslint.gate.needs import needed, possible
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge
@@ -19,6 +19,7 @@ from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
+from mpslint.source.words import identifiers_of
 from mpslint.target.target import Target
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def _after_fixes(
 ) -> Iterator[Finding]:
     """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes.
 
-    All rules are asked: those that the text alone rules out may be about a word that only a fix writes.
+    More rules are asked than the text alone allows: some may be about a word that only a fix writes.
     """
     ids = {one.rule for one in found}
     instead: dict[int, object] = {}
@@ -228,16 +229,25 @@ def _after_fixes(
         leading += [rule] if any(values) else []
     if not instead:
         return
+    written = identifiers_of(" ".join(map(str, instead.values())))
+    asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and _may_fail(rule, evidence.target)]
+    if not asked:
+        return
     after = again(instead)
     known = {(one.rule, one.span) for one in found}
     named = ", ".join(rule.id for rule in leading)
-    for finding in (one for other in rules if not other.leads_to for one in _findings(other, after, shown)):
+    for finding in (one for other in asked for one in _findings(other, after, shown)):
         if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)
     after.facts.release()
+
+
+def _may_fail(rule: Rule, target: Target) -> bool:
+    """Return whether a rule can find an error under a Target."""
+    return any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

@@ -4,6 +4,7 @@ torch gets one thread in each process, as in a child of verify, for there is a p
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 
 import pytest
@@ -13,6 +14,10 @@ os.environ.pop("GITHUB_ACTIONS", None)
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 _CACHES = tempfile.TemporaryDirectory(prefix="mpslint-tests-", ignore_cleanup_errors=True)
 os.environ["MPSLINT_CACHE_DIR"] = _CACHES.name
+
+for _name, _default in (("SIGINT", signal.default_int_handler), ("SIGHUP", signal.SIG_DFL)):  # a shell's background jobs ignore the one,
+    if hasattr(signal, _name) and signal.getsignal(getattr(signal, _name)) is signal.SIG_IGN:  # nohup has them ignore the other:
+        signal.signal(getattr(signal, _name), _default)  # so would whatever the tests start and signal
 
 settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -20,6 +20,7 @@ from mpslint.core.knowledge import parse_toml
 from mpslint.report.formats import format_names
 from tests.cli.test_cli import BAD, CLEAN
 from tests.notebooks import notebook
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
@@ -114,7 +115,7 @@ def test_documented_hooks_are_those_of_this_repository() -> None:
         for hook in repository["hooks"]:
             command = hooks[hook["id"]]["entry"].split()[1]
             options = [word for word in hook.get("args", []) if word.startswith("--")]
-            shown = subprocess.run([sys.executable, "-m", "mpslint", command, "--help"], cwd=ROOT, capture_output=True, text=True).stdout
+            shown = mpslint([command, "--help"], ROOT, os.environ).stdout.decode()
             assert all(re.search(rf"{option}\b", shown) for option in options), options
 
 
@@ -147,7 +148,7 @@ def shell(script: str, project: Path, **variables: str) -> subprocess.CompletedP
     path = f"{project / 'temp' / 'mpslint' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     files = {name: str(project / "temp" / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     bin_ = str(project / "temp" / "mpslint" / "bin")
-    environment = {**os.environ, "PATH": path, "RUNNER_TEMP": str(project / "temp"), "BIN": bin_, **files, **variables}
+    environment = {**os.environ, "PATH": path, "RUNNER_TEMP": str(project / "temp"), "BIN": bin_, "PIP_COMPILE": "0", **files, **variables}
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
     return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=300)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,17 @@ DOORS = {
 }
 
 
+@functools.cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of a file, which several tests look through."""
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@functools.cache
 def imports_of(path: Path) -> list[str]:
     """Return the dotted modules that a file imports anywhere, in order."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -84,7 +92,7 @@ OPENERS = ("core/outside.py", "core/own_folder.py", "source/writer.py", "verify/
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_of_strangers_have_one_reader(path: Path) -> None:
     """Nothing else opens a file: a repository may hold a pipe, a device or 50 GB under any name."""
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes_of(path) if isinstance(node, ast.Call)]
     names = {call.attr for call in calls if isinstance(call, ast.Attribute)} & {"read_text", "read_bytes", "write_text", "write_bytes"}
     names |= {call.id for call in calls if isinstance(call, ast.Name)} & {"open"}
     assert not names or str(path.relative_to(PACKAGE)).startswith(OPENERS), f"{path.relative_to(ROOT)} opens files by {names}"
@@ -117,7 +125,7 @@ def test_a_class_name_is_defined_once() -> None:
     where: dict[str, list[str]] = {}
     for path in MODULES:
         if path != PACKAGE / "api.py":
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if isinstance(node, ast.ClassDef):
                     where.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
     assert {name: files for name, files in where.items() if len(files) > 1} == {}

@@ -58,7 +58,7 @@ def environment(home: Path) -> dict[str, str]:
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR", "SKIP", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")
     kept = {key: value for key, value in os.environ.items() if key not in left_out}
     name = {f"GIT_{who}_{what}": f"{what}@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    return {**kept, **name, "PRE_COMMIT_HOME": str(home), "PRE_COMMIT_COLOR": "never", "LC_ALL": "C.UTF-8"}
+    return {**kept, **name, "PRE_COMMIT_HOME": str(home), "PRE_COMMIT_COLOR": "never", "PIP_COMPILE": "0", "LC_ALL": "C.UTF-8"}
 
 
 @pytest.fixture(scope="session")
@@ -112,7 +112,7 @@ def pre_commit(folder: Path, home: Path, *arguments: str) -> subprocess.Complete
 
 
 def test_try_repo_fails_on_a_staged_bad_file_and_passes_on_the_fixed_one(repository: Path, home: Path, hook_repository: Path) -> None:
-    """`pre-commit try-repo` installs the hook anew each time; spaces, commas and non-ASCII in names are names."""
+    """`pre-commit try-repo` installs the hook anew each time, so it is asked once; spaces, commas and non-ASCII in names are names."""
     nb = notebook("x = 1\n", BAD)
     stage(
         repository,
@@ -131,7 +131,7 @@ def test_try_repo_fails_on_a_staged_bad_file_and_passes_on_the_fixed_one(reposit
 
     (repository / "unstaged.py").unlink()
     stage(repository, home, **{ODD: GOOD, "sub dir/n.ipynb": nb.replace(b"fp16=True", b"fp16=False")})
-    passed = pre_commit(repository, home, "try-repo", str(hook_repository), "mpslint")
+    passed = pre_commit(repository, home, "run", "mpslint")
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert re.search(r"^mpslint\.+Passed$", passed.stdout, re.MULTILINE)
 

@@ -17,6 +17,7 @@ import pytest
 from mpslint.core.knowledge import parse_toml
 from mpslint.core.links import DOCUMENTATION, HOME
 from mpslint.rule.loading import load_rules
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -56,7 +57,7 @@ def environment(copy: Path) -> dict[str, str]:
     """Return the environment of a newcomer: no project of ours on the path, no colours, the fresh copy's commands first."""
     left_out = ("PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR")
     kept = {key: value for key, value in os.environ.items() if key not in left_out}
-    return {**kept, "PATH": f"{copy / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}", "COLUMNS": "100"}
+    return {**kept, "PATH": f"{copy / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}", "COLUMNS": "100", "PIP_COMPILE": "0"}
 
 
 def test_the_first_command_installs_and_reports(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -117,9 +118,9 @@ def test_the_configuration_of_the_readme_is_taken(tmp_path: Path) -> None:
     """Every key and value of it."""
     (tmp_path / "pyproject.toml").write_text(command_after("configuration", "toml"))
     (tmp_path / "train.py").write_text("x = 1\n")
-    done = subprocess.run([sys.executable, "-m", "mpslint", "config", "train.py"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = mpslint(["config", "train.py"], tmp_path, os.environ)
 
-    assert "MPS202" in done.stdout
+    assert b"MPS202" in done.stdout
 
 
 def test_the_links_of_the_readme_lead_somewhere() -> None:
@@ -152,14 +153,12 @@ def test_the_ten_findings_that_matter_most_are_rules() -> None:
 
 def test_the_rule_index_is_not_stale() -> None:
     """rules/README.md is what `mpslint rules --format markdown` prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mpslint", "rules", "--format", "markdown"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    text = mpslint(["rules", "--format", "markdown"], ROOT, os.environ).stdout.decode()
     index = ROOT / "rules" / "README.md"
     if UPDATE:
-        index.write_text(done.stdout, encoding="utf-8")
+        index.write_text(text, encoding="utf-8")
 
-    assert index.read_text(encoding="utf-8") == done.stdout
+    assert index.read_text(encoding="utf-8") == text
 
 
 def test_the_picture_is_not_stale(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +23,19 @@ OLD = ["--torch", "2.6", "--transformers", "4.49", "--accelerate", "1.3"]
 COMMANDS = [["check"], ["fix"], ["fix", "--unsafe"], ["check", *OLD], ["fix", *OLD]]
 
 
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that holds the samples only: nobody waits for all of mpslint to be read."""
+    project = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "pyproject.toml", project)
+    shutil.copytree(ROOT / "samples", project / "samples")
+    return project
+
+
 @pytest.fixture(autouse=True)
-def _at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In the checkout, as if no package were installed here whose version would count."""
-    monkeypatch.chdir(ROOT)
+def _at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """There, as if no package were installed here whose version would count."""
+    monkeypatch.chdir(home)
     monkeypatch.setattr(targeting, "environment_versions", dict)
     targeting._resolved.cache_clear()
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "FORCE_COLOR", "GITHUB_ACTIONS"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -33,9 +32,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def answers(place: Path, files: Path, *arguments: str) -> tuple[int, str]:
     """Return the exit code and the output of `mpslint` from a place."""
+    return said(place, files, "from mpslint.cli import main; main()", *arguments)
+
+
+def said(place: Path, files: Path, program: str, *arguments: str) -> tuple[int, str]:
+    """Return the same of a program that imports mpslint from a place."""
     env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(place)}
     done = subprocess.run(
-        [sys.executable, "-c", "from mpslint.cli import main; main()", *arguments],
+        [sys.executable, "-c", program, *arguments],
         cwd=files,
         env=env,
         capture_output=True,
@@ -46,19 +50,31 @@ def answers(place: Path, files: Path, *arguments: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+EACH_FILE = """
+from mpslint.session.session import Options, check_file
+from mpslint.report.machine import full_view
+from mpslint.source.files import find_files
+for found in find_files(["."]):
+    print(full_view(check_file(found, Options())).full)
+"""
+"""Prints what is found in each file below the current folder, without the runs of the project that all of them together would be."""
+
+
 def test_a_wheel_finds_what_a_checkout_finds(installed: Path, tmp_path: Path) -> None:
     """On the samples and every example: the same findings, fixes and plans."""
     shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    of_project = [answers(place, tmp_path, "check", "--format", "json", "--no-cache", ".") for place in (installed, ROOT)]
     for rule in load_rules():
         for number, example in enumerate(rule.examples):
             folder = tmp_path / f"{rule.id}-{number}"
             folder.mkdir()
             (folder / example.file).write_text(example.bad or example.ok, encoding="utf-8")
 
-    of_wheel, of_checkout = (answers(place, tmp_path, "check", "--format", "json", "--no-cache", ".") for place in (installed, ROOT))
+    of_files = [said(place, tmp_path, EACH_FILE) for place in (installed, ROOT)]
 
-    assert of_wheel == of_checkout
-    assert json.loads(of_wheel[1])["summary"]["error"] > 100
+    assert of_project[0] == of_project[1]
+    assert of_files[0] == of_files[1]
+    assert of_files[0][1].count('"severity": "error"') > 100
 
 
 @pytest.mark.parametrize("arguments", [("rules",), ("explain", "MPS101"), ("check", "--select", "fp16-mixed-precision", "x.py")])

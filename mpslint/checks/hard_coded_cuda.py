@@ -208,6 +208,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
             return None  # an index follows: torch.device("cuda", rank)
         if not isinstance(match.node, ast.Constant) or text[:1] not in "\"'" or text[:1] != text[-1:]:
             return None
+        if _is_asked_about(match.node, evidence):
+            return None  # what else is moved depends on its being CUDA
         device, quote = str(match.node.value), text[0]
     choice = as_on(evidence.target, choice_of(device, quote))
     named = device_name(match, evidence, choice)
@@ -221,6 +223,20 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
     imports = () if named is not None else import_edits(evidence, "torch", match.span)
     return WrittenSetting((Edit(match.span, new), *imports), shown)
+
+
+def _is_asked_about(constant: ast.AST, evidence: Evidence) -> bool:
+    """Return whether data moves only where the name that is given a device is CUDA: `if self.device == "cuda": x = x.cuda()`."""
+    kept = evidence.above(constant, (ast.Assign, ast.AnnAssign))
+    targets = kept.targets if isinstance(kept, ast.Assign) else [kept.target] if isinstance(kept, ast.AnnAssign) else []
+    names = {ast.unparse(target) for target in targets}
+    for node in evidence.nodes_beside("cuda"):
+        if not isinstance(node, ast.If):
+            continue
+        test = node.test
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and ast.unparse(test.left) in names:
+            return any(".cuda(" in ast.unparse(statement) for statement in node.body)
+    return False
 
 
 def choice_of(device: str, quote: str) -> str:

@@ -27,6 +27,8 @@ def _may_be(document: Document, options: Mapping[str, Any], target: Target) -> b
     """Return whether versions can be incompatible in the way that is asked about."""
     if options["kind"] == "macos":
         return unavailable_with(target.versions) is not None
+    if options["kind"] == "wheel":
+        return bool(target.uninstallable) and document.kind in (Kind.PYTHON, Kind.NOTEBOOK)
     return bool(target.conflicts) if options["kind"] == "conflict" else not _python_fits(target.versions)
 
 
@@ -34,7 +36,7 @@ GATE = Gate(words=("import", "python", "python3", "torchrun", "accelerate"), fil
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first import of PyTorch, or of what imports it. Option `kind`: macos, python or conflict."""
+    """Yield the first import of PyTorch, or of what imports it. Option `kind`: macos, python, conflict or wheel."""
     values = dict(_values(evidence.target, options["kind"]))
     place = _place(evidence) if values else None
     if place is not None:
@@ -62,6 +64,9 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
         torch, python = target.choices["torch"], target.choices[PYTHON]
         yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"
         yield "spec", _spoken(need.spec)
+    elif kind == "wheel" and target.uninstallable:
+        more = len(target.uninstallable) - 1
+        yield "written", target.uninstallable[0] + (f" and {more} more" if more else "")
     elif kind == "conflict" and target.conflicts:
         yield "written", "; ".join(target.conflicts)
 

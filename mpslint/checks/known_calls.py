@@ -122,7 +122,7 @@ def _is_brought(name: str, last: str, document: Document) -> bool:
     """
     if _device_of(name):
         return document.anywhere(("named", name), lambda one: may_name(one.code, [name]))
-    as_attribute, in_import = rf"\.{last}\b", rf"\bimport\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
+    as_attribute, in_import = rf"\.{last}\b", rf"import(?<!\wimport)\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
     return document.code_matches(as_attribute) or document.code_matches(in_import)
 
 

@@ -51,11 +51,13 @@ def _unkept(evidence: Evidence) -> Iterator[Match]:
 def _alone(evidence: Evidence) -> Iterator[Match]:
     """Yield the first move of a model, in a run that differentiates batches of a loader and moves nothing but models."""
     text = evidence.text
-    if ".backward(" not in text or PLACES_DATA.search(text) or ".cuda(" in text:
+    if ".backward(" not in text or ".cuda(" in text:
         return
     moves = [node for node in evidence.nodes_beside(".to(") if _is_move(node)]
+    if not moves or PLACES_DATA.search(text):
+        return
     models = model_texts(evidence)
-    if not moves or not all(plain_text(_owner(move)) in models or _is_new_model(_owner(move)) for move in moves):
+    if not all(plain_text(_owner(move)) in models or _is_new_model(_owner(move)) for move in moves):
         return
     if any(isinstance(node, ast.For) and _gives_batches(node) for node in evidence.nodes_beside("for")):
         yield Match(evidence.span_of(moves[0]), {"written": ast.unparse(moves[0])}, node=moves[0])

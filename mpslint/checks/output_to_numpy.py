@@ -23,7 +23,9 @@ OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
 
 GATE = Gate(
     words=("numpy",),
-    may_find=lambda document, options, target: document.code_matches(CONVERTS) and not document.code_matches(BACK),
+    may_find=lambda document, options, target: (
+        document.code_holds(".numpy(") and document.code_matches(CONVERTS) and not document.code_matches(BACK)
+    ),
 )
 
 

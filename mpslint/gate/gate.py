@@ -122,11 +122,10 @@ def may_matter(text: str, rules: tuple[Rule, ...], identifiers: frozenset[str] |
 
 def is_suite(document: Document) -> bool:
     """Return whether a file is none that trains on a Mac, such as a test suite, by `suites` of `rules/platform/elsewhere.yaml`."""
-    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
-        return False
+    kind = {Kind.PYTHON: "", Kind.NOTEBOOK: "notebooks"}.get(document.kind, "configs")
     path, text = document.path.replace("\\", "/"), document.text
     return any(
-        (document.kind is Kind.PYTHON or suite.get("notebooks", False))
+        (not kind or suite.get(kind, False))
         and ("words" not in suite or any(map(document.holds, suite["words"])))
         and ("path" not in suite or re.search(suite["path"], path) is not None)
         and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)

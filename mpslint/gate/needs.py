@@ -8,7 +8,6 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -53,19 +52,26 @@ class Needs:
         """The bits of each way in which a rule can come about, with the rule's number."""
         return tuple((bits, number) for number, ways in enumerate(self.of_rules) for bits in ways)
 
-    def met_by(self, document: Document) -> list[int]:
-        """Return the numbers of the rules that have all that they need in a Document."""
+    def met_by(self, document: Document, written: frozenset[str] = frozenset()) -> list[int]:
+        """Return the numbers of the rules that have all that they need in a Document in which some more identifiers were `written`."""
         found = cells = self.cells if document.cells or document.snippets else 0
         marked = self._marked(document.text)
+        if written:
+            more = self._bits(written)
+            marked |= more | more >> self.groups
         found |= self._bits(document.identifiers) | marked | self.open << self.groups
         if not self._able(found | found >> self.groups):
             return []  # what Python runs need not be set apart
         found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells | marked
         may_be = (found >> self.groups | self.open) & ~found
-        wanted = functools.reduce(operator.or_, (bits for bits, _ in self._ways if bits & (found | may_be) == bits), 0) & may_be
+        ways = [bits for bits, _ in self._ways if bits & may_be and bits & (found | may_be) == bits]
         for bit, pieces in self.exact:
-            if wanted & bit and any(map(document.code_holds, pieces)):
+            if not bit & may_be or not any(bits & bit for bits in ways):
+                continue
+            if any(map(document.code_holds, pieces)):
                 found |= bit
+            else:
+                ways = [bits for bits in ways if not bits & bit]  # nothing else of them need be looked for
         return self._able(found)
 
     def _marked(self, text: str) -> int:
@@ -98,14 +104,18 @@ class Needs:
         return found
 
 
-def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[Rule, ...]:
-    """Return the rules that can find something in a Document under a Target."""
+def possible(rules: Sequence[Rule], document: Document, written: frozenset[str] = frozenset()) -> list[Rule]:
+    """Return the rules that have all the words that they need in a Document in which some more identifiers were `written`."""
     rules = tuple(rules)
     is_code = document.kind in (Kind.PYTHON, Kind.NOTEBOOK) and not document.snippets
-    able = [rules[number] for number in _needs(rules, is_code).met_by(document)]
+    return [rules[number] for number in _needs(rules, is_code).met_by(document, written)]
+
+
+def needed(rules: Sequence[Rule], document: Document, target: Target) -> tuple[Rule, ...]:
+    """Return the rules that can find something in a Document under a Target."""
     return tuple(
         rule
-        for rule in able
+        for rule in possible(rules, document)
         if matching_outcomes(rule, target.versions) and all(_may_hold(condition, document, target) for condition in rule.when)
     )
 

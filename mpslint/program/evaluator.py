@@ -15,7 +15,7 @@ from mpslint.facts.values import Argument, Context, Function, Instance, Known, S
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
 from mpslint.program.calls import call_value, instantiate
-from mpslint.program.expressions import evaluate
+from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Calls, Loader, Walker
@@ -50,7 +50,7 @@ def evaluate_program(
     functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
     """
     relevance = Relevance(document, words)
-    machine = Walker(load_platform(), versions, how_known, document.offset, evaluate, execute, get_attribute, CALLS, known_roots, relevance)
+    machine = Walker(load_platform(), versions, how_known, document.offset, HANDLERS, execute, get_attribute, CALLS, known_roots, relevance)
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
@@ -157,7 +157,7 @@ def _said_of(machine: Walker, parameter: ast.arg) -> Any:
     if not isinstance(annotation, (ast.Name, ast.Attribute)):
         return by_name
     before, machine.is_silent = machine.is_silent, True
-    kind = evaluate(machine, annotation)
+    kind = machine.value(annotation)
     machine.is_silent = before
     name = kind.name if isinstance(kind, Symbol) else ""
     if name in premises["types"]:

@@ -26,13 +26,6 @@ from mpslint.program.machine import Walker
 from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
 
 
-def evaluate(m: Walker, node: ast.expr) -> Value:
-    """Return what an expression is known to be, and record what it does on the way."""
-    m.steps += 1
-    handler = _HANDLERS.get(type(node))
-    return handler(m, node) if handler is not None else UNKNOWN
-
-
 def _constant(m: Walker, node: ast.Constant) -> Value:
     return Known(m.instead.get(id(node), node.value), node)
 
@@ -42,11 +35,11 @@ def _name(m: Walker, node: ast.Name) -> Value:
 
 
 def _attribute(m: Walker, node: ast.Attribute) -> Value:
-    return get_attribute(m, evaluate(m, node.value), node.attr, node)
+    return get_attribute(m, m.value(node.value), node.attr, node)
 
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
-    base, index = evaluate(m, node.value), evaluate(m, node.slice)
+    base, index = m.value(node.value), m.value(node.slice)
     if isinstance(node.slice, ast.Slice) and isinstance(base, Items):
         return _part(m, base, node.slice, node)
     return get_item(m, base, index)
@@ -54,7 +47,7 @@ def _subscript(m: Walker, node: ast.Subscript) -> Value:
 
 def _part(m: Walker, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
     """Return the items from one number on: `words[1:]`."""
-    first = evaluate(m, cut.lower) if cut.lower is not None else UNKNOWN
+    first = m.value(cut.lower) if cut.lower is not None else UNKNOWN
     is_tail = cut.upper is None and cut.step is None and isinstance(first, Known) and isinstance(first.value, int) and first.value >= 0
     if not is_tail or not isinstance(first, Known) or base.kind == "set":
         return UNKNOWN
@@ -64,12 +57,12 @@ def _part(m: Walker, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
 def _slice(m: Walker, node: ast.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
-            evaluate(m, part)
+            m.value(part)
     if node.lower is not None and node.upper is not None and not m.is_silent:
         rest = [ast.dump(term) for term in _terms(node.lower)]
         beyond = [term for term in _terms(node.upper) if ast.dump(term) not in rest]
         if len(beyond) == 1 and len(beyond) + len(rest) == len(_terms(node.upper)):
-            m.facts.windows.append(Window(node, evaluate(m, beyond[0])))
+            m.facts.windows.append(Window(node, m.value(beyond[0])))
     return UNKNOWN
 
 
@@ -79,11 +72,11 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 
 
 def _binary(m: Walker, node: ast.BinOp) -> Value:
-    return combine(evaluate(m, node.left), node.op, evaluate(m, node.right), node)
+    return combine(m.value(node.left), node.op, m.value(node.right), node)
 
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
-    value = evaluate(m, node.operand)
+    value = m.value(node.operand)
     if isinstance(node.op, ast.Not):
         answer = truth(value)
         source = value.source if isinstance(value, Known) else ""
@@ -108,7 +101,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     unknown = False
     last: Value = UNKNOWN
     for operand in node.values:
-        last = evaluate(m, operand)
+        last = m.value(operand)
         answer = truth(last)
         if answer is None:
             unknown = True
@@ -122,10 +115,10 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
 
 
 def _compare(m: Walker, node: ast.Compare) -> Value:
-    left = evaluate(m, node.left)
+    left = m.value(node.left)
     results = []
     for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = evaluate(m, comparator)
+        right = m.value(comparator)
         results.append(compare(m, left, op, right, node))
         left = right
     if len(results) == 1:
@@ -137,21 +130,21 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
 
 
 def _conditional(m: Walker, node: ast.IfExp) -> Value:
-    test = evaluate(m, node.test)
+    test = m.value(node.test)
     answer = truth(test)
     if answer is None:
         with m.guarded(node.test, True):
-            first = evaluate(m, node.body)
+            first = m.value(node.body)
         with m.guarded(node.test, False):
-            second = evaluate(m, node.orelse)
+            second = m.value(node.orelse)
         return join(first, second)
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     if is_weak(test):
         with m.guarded(node.test, not answer, answer):
-            evaluate(m, other)
+            m.value(other)
         with m.guarded(node.test, answer, answer):
-            return weakened(evaluate(m, taken))
-    value = evaluate(m, taken)
+            return weakened(m.value(taken))
+    value = m.value(taken)
     if isinstance(test, Known) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, value, m.context))
     if isinstance(test, Known) and isinstance(value, Known) and isinstance(value.value, bool):
@@ -166,7 +159,7 @@ def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
         if isinstance(part, ast.Constant):
             parts.append(str(part.value))
             continue
-        value = evaluate(m, part.value) if isinstance(part, ast.FormattedValue) else UNKNOWN
+        value = m.value(part.value) if isinstance(part, ast.FormattedValue) else UNKNOWN
         plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion in (-1, 115)
         if not plain or not isinstance(value, Known) or not _is_short(value.value):
             parts = []
@@ -177,7 +170,7 @@ def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
         return Known("".join(parts), node, weak)
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            evaluate(m, part.value)
+            m.value(part.value)
     return UNKNOWN
 
 
@@ -194,27 +187,27 @@ def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     is_open = False
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            inner = evaluate(m, element.value)
+            inner = m.value(element.value)
             if isinstance(inner, Items):
                 values += inner.values()
                 is_open = is_open or inner.open
             else:
                 is_open = True
             continue
-        values.append(evaluate(m, element))
+        values.append(m.value(element))
     return Items(kind, dict(enumerate(values[:MOST_ITEMS])), node, is_open or len(values) > MOST_ITEMS)
 
 
 def _dict(m: Walker, node: ast.Dict) -> Value:
     result = Mapping({}, node)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
-        value = evaluate(m, value_node)
+        value = m.value(value_node)
         if key_node is None:
             if isinstance(value, Mapping):
                 result.slots.update(value.slots)
             result.is_open = result.is_open or not isinstance(value, Mapping) or value.is_open
             continue
-        key = evaluate(m, key_node)
+        key = m.value(key_node)
         if isinstance(key, Known) and is_hashable(key.value):
             result.slots[key.value] = DictEntry(value, value_node)
         else:
@@ -223,7 +216,7 @@ def _dict(m: Walker, node: ast.Dict) -> Value:
 
 
 def _lambda(m: Walker, node: ast.Lambda) -> Value:
-    defaults = tuple(evaluate(m, default) for default in node.args.defaults)
+    defaults = tuple(m.value(default) for default in node.args.defaults)
     function = Function(node, m.frame, (), defaults)
     m.functions.setdefault(id(node), function)
     return function
@@ -235,18 +228,18 @@ def _comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorEx
     loops = m.context.loops
     try:
         for generator in node.generators:
-            iterated = evaluate(m, generator.iter)
+            iterated = m.value(generator.iter)
             loops = (*loops, generator)
             with m.within(loops=loops):
                 assign_loop_target(m, generator.target, iterated)
                 for test in generator.ifs:
-                    evaluate(m, test)
+                    m.value(test)
         with m.within(loops=loops):
             if isinstance(node, ast.DictComp):
-                evaluate(m, node.key)
-                evaluate(m, node.value)
+                m.value(node.key)
+                m.value(node.value)
                 return Mapping({}, node, is_open=True)
-            evaluate(m, node.elt)
+            m.value(node.elt)
     finally:
         m.frame = before
     return Items("list", {}, node, open=True)
@@ -273,24 +266,24 @@ def _bind_names(m: Walker, target: ast.expr, value: Value) -> None:
 
 
 def _named(m: Walker, node: ast.NamedExpr) -> Value:
-    value = evaluate(m, node.value)
+    value = m.value(node.value)
     m.bind(node.target.id, value)
     return value
 
 
 def _wrapped(m: Walker, node: ast.Await | ast.Starred) -> Value:
-    return evaluate(m, node.value)
+    return m.value(node.value)
 
 
 def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if m.context.functions:
         m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
-        evaluate(m, node.value)
+        m.value(node.value)
     return UNKNOWN
 
 
-_HANDLERS: dict[type[ast.expr], Callable[[Walker, Any], Value]] = {
+HANDLERS: dict[type[ast.expr], Callable[[Walker, Any], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

@@ -190,7 +190,8 @@ def _loop(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[
 
 def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
     """Return the names that a loop's body assigns, those in nested functions left out."""
-    if id(node) not in m.written:
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "assigned_in" not in known:
         below = children if ":=" in m.relevance.document.code else _assigning
         found: set[str] = set()
         stack: list[ast.AST] = list(node.body)
@@ -200,8 +201,9 @@ def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozens
                 found.add(inner.id)
             elif not isinstance(inner, SCOPES):
                 stack += below(inner)
-        m.written[id(node)] = frozenset(found)
-    return m.written[id(node)]
+        known["assigned_in"] = frozenset(found)
+    assigned: frozenset[str] = known["assigned_in"]
+    return assigned
 
 
 def _assigning(node: ast.AST) -> list[ast.AST]:

@@ -95,7 +95,8 @@ class Walker:
     """How well rules know a qualified name (0 for not at all): what `from module import *` may have brought."""
     offset: Callable[[int, int], int]
     """The offset in the Document for a line and a UTF-8 column of `ast`."""
-    evaluate_expression: Callable[[Walker, ast.expr], Value]
+    handlers: Mapping[type[ast.expr], Callable[[Walker, Any], Value]]
+    """What evaluates each kind of expression."""
     execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
     read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
@@ -119,8 +120,6 @@ class Walker:
     """The first object made of each class of the program, by the id of the class."""
     remembered: dict[Any, tuple[Value, object]] = field(default_factory=dict)
     """What calls of the program's functions returned, by function and arguments; and these, so that no id is given to another object."""
-    written: dict[int, frozenset[str]] = field(default_factory=dict)
-    """The names that a loop assigns, by the id of its node."""
     star_modules: list[str] = field(default_factory=list)
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
@@ -139,8 +138,10 @@ class Walker:
         return self.steps > MOST_STEPS
 
     def value(self, node: ast.expr) -> Value:
-        """Return what an expression is known to be."""
-        return self.evaluate_expression(self, node)
+        """Return what an expression is known to be, and record what it does on the way."""
+        self.steps += 1
+        handler = self.handlers.get(node.__class__)
+        return handler(self, node) if handler is not None else UNKNOWN
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Value:
         """Return the attribute of a value."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import re
 import warnings
+from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
@@ -23,6 +25,13 @@ class Parsed:
 
     body: list[ast.stmt]
     unread: tuple[Unread, ...] = ()
+    files: tuple[Parsed, ...] = ()
+    """For a run: the statements of each of its files."""
+
+    @functools.cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out once for these statements, by name: the files of a project are part of many runs."""
+        return {}
 
 
 def parse_program(document: Document, text: str, lines_above: int = 0) -> Parsed:

@@ -36,10 +36,11 @@ def launchers_of(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple(os.path.join(folder, name) for folder in above for name in _launchers_in(folder))
 
 
-def notebooks_in(folder: str) -> list[str]:
+@remembered(maxsize=1024)
+def notebooks_in(folder: str) -> tuple[str, ...]:
     """Return the names of the notebooks in a folder, none where there are many."""
     names = sorted(name for name in names_in(folder) if name.endswith(".ipynb"))
-    return names if len(names) <= MOST_NOTEBOOKS else []
+    return tuple(names) if len(names) <= MOST_NOTEBOOKS else ()
 
 
 def _launchers_in(folder: str) -> Iterator[str]:

@@ -74,7 +74,8 @@ def may_launch(path: str, kind: Kind | None, text: str) -> bool:
     The lines of a notebook's cells stand for themselves in `text`.
     """
     if kind is Kind.NOTEBOOK or kind is Kind.PYTHON:
-        return _LINE.search(text) is not None or (kind is Kind.PYTHON and may_start(text))
+        is_command = (".py" in text or " -m " in text or "%%" in text) and _LINE.search(text) is not None
+        return is_command or (kind is Kind.PYTHON and may_start(text))
     return is_launcher(path, kind) and (kind is Kind.JSON or _STARTS.search(text) is not None)
 
 

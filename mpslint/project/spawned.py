@@ -7,6 +7,7 @@ list, or by one assignment of a constant.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -32,10 +33,15 @@ UNSAID = "$?"
 
 
 def may_start(text: str) -> bool:
-    """Return whether a Python text names a function that starts programs, and a script."""
-    return ".py" in text and any(
-        f"{name.partition('.')[0]}" in text and name.rpartition(".")[2] in text for name in platform_data("launchers")["functions"]
-    )
+    """Return whether a Python text calls, or renames, a function that starts programs, and names a script."""
+    return ".py" in text and any(module in text and function.search(text) is not None for module, function in _starters())
+
+
+@functools.cache
+def _starters() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The module of each function that starts programs, and the pattern of its name where it is called or renamed."""
+    names = [name.rpartition(".") for name in platform_data("launchers")["functions"]]
+    return tuple((module, re.compile(rf"{last}(?<!\w{last})(?:[\s\\]*\(|\s+as\b)")) for module, _, last in names)
 
 
 def groups_in_python(document: Document, offset: int = 0) -> Iterator[Group]:

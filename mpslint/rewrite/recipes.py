@@ -17,6 +17,7 @@ from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
+from mpslint.rewrite.order import asked_too_early
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
@@ -66,6 +67,10 @@ def _judged(recipe: FixRecipe, written: WrittenSetting, match: Match, evidence: 
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     if written.reason:
         return Fix(Safety.UNSAFE, summary, written.edits, written.reason)
+    if recipe.safety is Safety.SAFE and (late := asked_too_early(written.edits, match, evidence)) is not None:
+        return Fix(
+            Safety.UNSAFE, summary, written.edits, f"with CUDA, {late.name} has no effect when it's set after torch.cuda.is_available()"
+        )
     if recipe.safety is Safety.SAFE and _changes_other_machines(recipe, match, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, FOR_ALL_REASON)
     return Fix(recipe.safety, summary, written.edits, fill(recipe.reason, match, evidence))

@@ -12,6 +12,7 @@ from mpslint.engine import check
 from mpslint.rewrite.apply import fix
 from mpslint.rule.rule import Example, Rule
 from mpslint.source.reader import read
+from mpslint.target.pins import uninstallable_in
 from mpslint.target.target import Target, default_target, with_versions
 
 _HOLE = re.compile(r"\{\w+\}")
@@ -19,8 +20,10 @@ _HOLE = re.compile(r"\{\w+\}")
 
 def target_of(example: Example) -> Target:
     """Return the Target that an example is for: the newest known versions but for what it says. Raises UsageError for a bad version."""
-    given = {name: version for name, version in example.target.items() if name not in ("memory", "chip")}
+    given = {name: version for name, version in example.target.items() if name not in ("memory", "chip", "requirements")}
     target = with_versions(default_target(), given, "example")
+    lines = example.target.get("requirements", "")
+    target = replace(target, uninstallable=tuple(uninstallable_in(lines, "requirements.txt")))
     target = replace(target, chip=example.target.get("chip", target.chip))
     return replace(target, memory_gib=int(example.target["memory"])) if "memory" in example.target else target
 

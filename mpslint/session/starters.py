@@ -23,6 +23,8 @@ from mpslint.target.requirement import Requirement
 LARGEST_NOTEBOOK = 2_000_000
 """Bytes; a larger one holds pictures."""
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+_CALLS_PIP = re.compile(r"^(?:subprocess\.\w+|os\.system)\(.*\binstall\b.*\)[ \t]*$", re.MULTILINE)
+_VARIABLE = re.compile(r"\{([A-Za-z_]\w*)\}|\$([A-Za-z_]\w*)")
 _NEW_KERNEL = re.compile(r"restart|os\.kill|os\._exit|do_shutdown", re.IGNORECASE)
 """Words of a notebook that has its reader start the kernel anew, or does so itself."""
 
@@ -34,18 +36,36 @@ def installed_in(document: Document, end: int | None = None) -> list[Requirement
     """
     found: list[Requirement] = []
     asked: dict[str, int] = {}
-    for snippet in document.snippets:
-        text = snippet.text if end is None else snippet.text[: max(0, end - snippet.span.start)]
+    for start, text in sorted(_lines_that_install(document)):
+        text = text if end is None else text[: max(0, end - start)]
         if "install" in text:
-            cell = document.cell_at(snippet.span.start)
-            new = list(commands(text, f"cell {cell.number}" if cell else "the file"))
+            cell = document.cell_at(start)
+            new = list(commands(_with_values(text, document.text), f"cell {cell.number}" if cell else "the file"))
             if cell is not None and end is None:
-                text = document.text
-                new = [one for one in new if one.name not in asked or not _imports(one.name, text, asked[one.name], cell.span.start)]
-            found = [*new, *found]
+                whole = document.text
+                new = [one for one in new if one.name not in asked or not _imports(one.name, whole, asked[one.name], cell.span.start)]
+            found = [*reversed(new), *found]
             for one in new:
-                asked.setdefault(one.name, snippet.span.end)
+                asked.setdefault(one.name, start + len(text))
     return found
+
+
+def _lines_that_install(document: Document) -> Iterator[tuple[int, str]]:
+    """Yield the shell text of a document, and the lines of a notebook that have Python call pip under no condition, each with its place."""
+    yield from ((snippet.span.start, snippet.text) for snippet in document.snippets)
+    if document.cells:
+        yield from ((found.start(), found.group()) for found in _CALLS_PIP.finditer(document.code))
+
+
+def _with_values(line: str, text: str) -> str:
+    """Return a command with the texts for which its Python variables stand (`torch=={VERSION}`), where a text assigns each once."""
+
+    def value(found: re.Match[str]) -> str:
+        name = re.escape(found.group(1) or found.group(2))
+        said = re.findall(rf"^{name}[ \t]*=[ \t]*[\"']([\w.+]+)[\"'][ \t]*(?:#.*)?$", text, re.MULTILINE)
+        return said[0] if len(said) == 1 and len(re.findall(rf"\b{name}\b[ \t]*[+:]?=(?!=)", text)) == 1 else found.group()
+
+    return _VARIABLE.sub(value, line) if "{" in line or "$" in line else line
 
 
 def _imports(package: str, text: str, start: int, end: int) -> bool:

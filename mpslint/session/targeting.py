@@ -17,7 +17,7 @@ from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.commands import commands, script_header
 from mpslint.target.macs import known_chip
-from mpslint.target.pins import environment_versions, project_requirements, project_root
+from mpslint.target.pins import environment_versions, project_requirements, project_root, uninstallable
 from mpslint.target.requirement import Requirement
 from mpslint.target.target import MACOS, Target, default_target, given, resolved, with_mac, with_versions
 
@@ -59,14 +59,15 @@ def _resolved(root: Path | None, first: tuple[Requirement, ...]) -> Target:
     """Return the Target of a project: what is given, the project's own pins, the environment, and for the rest the newest that fits."""
     target = _with_this_mac(default_target())
     asked = (*first, *(project_requirements(root) if root is not None else ()), *_of_this_mac(target))
-    return resolved(target, asked, environment_versions())
+    found = resolved(target, asked, environment_versions())
+    return replace(found, uninstallable=uninstallable(root)) if root is not None else found
 
 
 def _installed(document: Document) -> list[Requirement]:
     """Return what a file installs itself, the last command first: in cells, in the lines of a script, or by its inline metadata."""
     found = installed_in(document)
     if document.kind in (Kind.SHELL, Kind.DOCKERFILE, Kind.MAKEFILE):
-        found = list(commands(document.text, "the file"))
+        found = list(commands(document.text, "the file"))[::-1]
     elif "# /// script" in document.text:
         found += script_header(document.text, "inline script metadata")
     return found

@@ -61,9 +61,9 @@ class Evidence:
         if not self.document.parts:
             return self
         if part.first_line not in self._scopes:
-            last = part.first_line + part.lines
-            body = [statement for statement in self.parsed.body if part.first_line <= statement.lineno < last]
-            self._scopes[part.first_line] = dataclasses.replace(self, parsed=Parsed(body, ()), whole=self)
+            lines = range(part.first_line, part.first_line + part.lines)
+            parsed = next((one for one in self.parsed.files if one.body and one.body[0].lineno in lines), Parsed([]))
+            self._scopes[part.first_line] = dataclasses.replace(self, parsed=parsed, whole=self)
         return self._scopes[part.first_line]
 
     def around(self, place: Span) -> Evidence:
@@ -165,14 +165,20 @@ class Evidence:
 
     def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None) -> Iterator[ast.AST]:
         """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands."""
-        key = f"nodes beside {name} of {id(body)}"
-        if key not in self.memo:
-            self.memo[key] = body, tuple(self._search(name, body))
-        yield from self.memo[key][1]
+        if body is not None:
+            key = f"nodes beside {name} of {id(body)}"
+            if key not in self.memo:
+                self.memo[key] = body, tuple(self._search(name, body))
+            yield from self.memo[key][1]
+            return
+        for parsed in self.parsed.files or (self.parsed,):
+            if ("beside", name) not in parsed.memo:
+                parsed.memo["beside", name] = tuple(self._search(name, parsed.body))
+            yield from parsed.memo["beside", name]
 
-    def _search(self, name: str, body: Sequence[ast.stmt] | None) -> Iterator[ast.AST]:
+    def _search(self, name: str, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
         starts = self.document.line_starts
-        stack: list[ast.AST] = list(reversed(self.parsed.body if body is None else body))
+        stack: list[ast.AST] = list(reversed(body))
         while stack:
             node = stack.pop()
             if isinstance(node, (ast.stmt, ast.ExceptHandler)):
@@ -234,10 +240,11 @@ def gather_run(run: Run, target: Target, words: Words | None = None, instead: Ma
     known = dialects.roots, dialects.how_known
     facts = evaluate_program(document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead)
     _add_shell_facts(entry, facts)
-    body = [statement for path in sorted(walked, key=lambda path: run.parts[path].first_line) for statement in trees[path].body]
+    files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
+    body = [statement for one in files for statement in one.body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)
     started_at = run.command.span if run.command is not None else None
-    return Evidence(document, document.python, Parsed(body, trees[run.script].unread), facts, target, plans, started_at, run.is_cut)
+    return Evidence(document, document.python, Parsed(body, trees[run.script].unread, files), facts, target, plans, started_at, run.is_cut)
 
 
 def gather_evidence(

@@ -32,8 +32,9 @@ def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[R
         while match is not None:
             rest = _END.split(match.group("rest"), maxsplit=1)[0]
             yield from _installed(match.group("tool"), rest, source, python)
-            # A line may join commands: `pip install uv && uv pip install torch`.
-            match = _COMMAND.search(line, match.start("rest") + len(rest))
+            # A line may join commands: `pip install uv && uv pip install torch`; what follows `||` runs only where the first one fails.
+            end = match.start("rest") + len(rest)
+            match = _COMMAND.search(line, end) if not line[end:].lstrip().startswith("||") else None
 
 
 def _installed(tool: str, rest: str, source: str, python: str) -> Iterator[Requirement]:

@@ -18,7 +18,7 @@ from mpslint.core.outside import LARGEST_SETTINGS, read_file, tree_around
 from mpslint.core.versions import parse_version
 from mpslint.target import commands, locks, manifests
 from mpslint.target.packages import canonical, is_known
-from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requirements
+from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, holds_on_a_mac, requirements
 from mpslint.target.specifier import exact_version
 
 _MOST_INCLUDES = 50
@@ -82,6 +82,34 @@ def project_requirements(root: Path) -> tuple[Requirement, ...]:
     found = [one for path, reader in files for one in _read(root, path, reader, python)]
     outer = project_root(str(root.parent)) if _is_part(root) else None
     return (*found, *(project_requirements(outer) if outer is not None and outer != root else ()))
+
+
+@remembered(maxsize=64)
+def uninstallable(root: Path) -> tuple[str, ...]:
+    """Return what pip can't install on a Mac of a project's requirements files, in words; nothing where another file serves a Mac."""
+    data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
+    if any(fnmatch.filter(names, glob) for glob in data["instead"]):
+        return ()
+    return tuple(found for name in data["files"] if name in names for found in _uninstallable_of(root / name))
+
+
+def _uninstallable_of(path: Path) -> Iterator[str]:
+    try:
+        text = _text_of(path)
+    except (ReadError, OSError):
+        return
+    yield from uninstallable_in(text, path.name)
+
+
+def uninstallable_in(text: str, source: str) -> Iterator[str]:
+    """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
+    data = platform_data("pin_files")["uninstallable"]
+    for number, line in enumerate(text.splitlines(), 1):
+        wanted, _, marker = line.partition("#")[0].strip().partition(";")
+        name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
+        is_meant = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"]) or re.match(data["builds"], wanted) is not None
+        if is_meant and holds_on_a_mac(marker.strip()):
+            yield f"{wanted.strip()} ({source}, line {number})"
 
 
 def _is_part(root: Path) -> bool:

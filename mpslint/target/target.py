@@ -32,6 +32,8 @@ class Target:
     """The largest micro-batch of the run that this Mac takes, where that was worked out."""
     is_only_machine: bool = False
     """Whether no other machine runs the code, so that a fix need not keep what it does there."""
+    uninstallable: tuple[str, ...] = ()
+    """What pip can't install on a Mac of the project's requirements, in words."""
 
     @functools.cached_property
     def versions(self) -> dict[str, Version]:

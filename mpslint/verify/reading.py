@@ -22,6 +22,8 @@ from mpslint.verify.plan_source import NeedsCodeError
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
 MOST_CHECKS = 5
+RAISES = "starts"
+"""The check that fails by an exception, which a warning doesn't predict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +139,15 @@ def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> 
     predicts = platform_data("predicts")
     told: set[str] = set()
     told_loudly = [one for one in findings if one.severity != Severity.NOTE.value]
+    errors = [one for one in findings if one.severity == Severity.ERROR.value]
     named: list[Check] = []
     for check in checks:
-        mine = [one for one in told_loudly if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
+        heard = errors if check.name == RAISES else told_loudly
+        mine = [one for one in heard if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
         told.update(one.rule for one in mine)
         backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))
-    errors = [one for one in findings if one.severity == Severity.ERROR.value and one.rule not in told]
-    for one in errors[:MOST_CHECKS]:
+    for one in [one for one in errors if one.rule not in told][:MOST_CHECKS]:
         basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
         named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=where(one.place)))
     return named

@@ -11,7 +11,7 @@ import pytest
 from mpslint import engine
 from mpslint.core import knowledge
 from mpslint.gate import needs
-from mpslint.gate.needs import compiled_words, needed
+from mpslint.gate.needs import compiled_words, needed, possible
 from mpslint.gate.ways import ways_of
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
@@ -48,6 +48,20 @@ def test_what_is_only_said_about_a_program_does_not_count() -> None:
 
     assert "MPS501" not in asked(code.format('"""Use it so:\n\n    model.to("cuda")\n    """', "eval()  # or .cuda()"))
     assert "MPS501" in asked(code.format('"""Load it."""', 'to("cuda")'))
+
+
+def test_a_group_that_a_name_meets_needs_no_exact_piece() -> None:
+    """A Trainer trains, whether or not a method of that name is called too."""
+    assert "MPS403" in asked("trainer = Trainer(model)\nmodel.eval()\n")
+
+
+def test_a_word_that_a_fix_writes_counts_as_one_of_the_file() -> None:
+    """What a rule says of the GPU is asked where another rule's fix selects it."""
+    document = read("train.py", b'import torch\nx = torch.zeros(3, dtype=torch.float64).to("cpu")\n')
+
+    plain, fixed = possible(RULES, document), possible(RULES, document, frozenset({"mps"}))
+    assert {rule.id for rule in plain} < {rule.id for rule in fixed}
+    assert "MPS116" in {rule.id for rule in fixed} - {rule.id for rule in plain}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mpslint.facts.values import Known
-from mpslint.project.spawned import groups_in_python
+from mpslint.project.spawned import groups_in_python, may_start
 from mpslint.source.reader import read
 
 IMPORTS = "import os, sys, shlex, subprocess\nimport subprocess as sp\nfrom subprocess import run as start\n"
@@ -62,6 +62,21 @@ def test_what_is_written_is_known(code: str, words: list[object]) -> None:
 def test_other_code_starts_nothing(code: str) -> None:
     """Functions of other names, lists that nothing starts, and what does not parse."""
     assert words_of(code) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "is_asked"),
+    [
+        ('os.system ("python x.py")', True),
+        ('from os import system as start\nstart("python x.py")', True),
+        ('fs = filesystem("x.py")', False),
+        ('system = os.name + "x.py"', False),
+        ('os.system("ls")', False),
+    ],
+)
+def test_a_program_is_parsed_only_where_it_calls_what_starts_others(code: str, is_asked: bool) -> None:
+    """By that name or another, and not a function whose name ends like it; and a script has to be named."""
+    assert may_start("import os\n" + code) is is_asked
 
 
 def test_words_stand_where_they_are_written() -> None:

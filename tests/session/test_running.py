@@ -147,11 +147,8 @@ def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str, begins: str, proces
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MPSLINT_CACHE_DIR": str(tmp_path / "cache")}
     line = [sys.executable, "-c", BEGUN.replace("BEGINS", begins), "check", ".", "--isolated", "--jobs", jobs]
 
-    def hear() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell has its background jobs ignore it
-
     pipe = subprocess.PIPE
-    process = subprocess.Popen(line, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=hear)
+    process = subprocess.Popen(line, cwd=tmp_path, env=env, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     assert comes_true(lambda: (tmp_path / "begun").exists() or process.poll() is not None)
     started = set(descendants(process.pid))
     os.killpg(process.pid, signal.SIGINT)

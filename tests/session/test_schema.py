@@ -8,8 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from mpslint.rule.reader import RuleReader
 from mpslint.session.configuration import KEYS, MEANINGS, read_configuration
 from mpslint.session.schema import configuration_schema, rule_schema, schema_text
 from mpslint.source.document import Kind
+from tests.warm_command import mpslint
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {"mpslint.schema.json": configuration_schema(), "rule.schema.json": rule_schema()}
@@ -43,9 +43,7 @@ def test_the_file_is_not_stale(name: str) -> None:
 @pytest.mark.parametrize(("command", "name"), [("config", "mpslint.schema.json"), ("rules", "rule.schema.json")])
 def test_the_command_line_prints_it(command: str, name: str) -> None:
     """For editors that are given a file."""
-    done = subprocess.run([sys.executable, "-m", "mpslint", command, "--schema"], cwd=ROOT, capture_output=True, text=True, check=True)
-
-    assert done.stdout == schema_text(SCHEMAS[name])
+    assert mpslint([command, "--schema"], ROOT, os.environ).stdout.decode() == schema_text(SCHEMAS[name])
 
 
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
@@ -177,9 +175,8 @@ def test_reports_are_valid_by_their_schema(tmp_path: Path) -> None:
         "compute_environment: LOCAL_MACHINE\ndistributed_type: 'NO'\nmixed_precision: fp16\nuse_cpu: false\n"
     )
     (folder / "args.json").write_text('{"fp16": true, "per_device_train_batch_size": 8, "output_dir": "out"}\n')
-    command = [sys.executable, "-m", "mpslint", "check", str(ROOT / "samples"), str(folder), str(broken), "--format", "json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    report = json.loads(done.stdout)
+    samples = shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    report = json.loads(mpslint(["check", str(samples), str(folder), str(broken), "--format", "json"], tmp_path, os.environ).stdout)
     schema = json.loads((ROOT / "schemas" / "report.schema.json").read_text(encoding="utf-8"))
 
     jsonschema.Draft7Validator.check_schema(schema)

@@ -154,6 +154,38 @@ def _source_of(name: str, *cells: str) -> str:
     return next(f"{one.spec} {one.source}".strip() for one in installed_in(document) if one.name == name)
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("!pip install torch==2.4.0; pip install torch==2.6.0",), "==2.6.0 cell 1"),
+        (("%%bash\npip install torch==2.4.0\npip install torch==2.6.0",), "==2.6.0 cell 1"),
+        (("!pip install torch==2.4.0 || pip install torch==1.9.0",), "==2.4.0 cell 1"),
+        (('VERSION = "2.4.0"', "!pip install torch=={VERSION}"), "==2.4.0 cell 2"),
+        (('VERSION = "2.4.0"  # tested', "%pip install torch==$VERSION"), "==2.4.0 cell 2"),
+        (('import subprocess, sys\nsubprocess.check_call([sys.executable, "-m", "pip", "install", "torch==2.4.0"])',), "==2.4.0 cell 1"),
+        (('import os\nos.system("pip install torch==2.4.0")', "!pip install torch==2.6.0"), "==2.6.0 cell 2"),
+    ],
+)
+def test_the_last_command_counts(cells: tuple[str, ...], expected: str) -> None:
+    """In a line, in a cell and in Python; a command after `||` is for where the first one fails, and names stand for their texts."""
+    assert _source_of("torch", *cells) == expected
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ('VERSION = "2.4.0"', 'VERSION = "2.6.0"', "!pip install torch=={VERSION}"),
+        ('VERSION = "2.4.0" if IN_COLAB else "2.6.0"', "!pip install torch=={VERSION}"),
+        ('if IN_COLAB:\n    import os; os.system("pip install torch==2.4.0")\n    os.system("pip install torch==2.4.0")',),
+        ('# os.system("pip install torch==2.4.0")',),
+    ],
+)
+def test_what_is_not_certain_is_no_pin(cells: tuple[str, ...]) -> None:
+    """A name with two values, and a command under a condition of Python."""
+    document = read("lesson.ipynb", notebook(*cells).encode())
+    assert [one.spec for one in installed_in(document) if one.name == "torch" and one.spec] == []
+
+
 USES = "from trl import SFTTrainer"
 
 

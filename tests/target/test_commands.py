@@ -32,6 +32,7 @@ COMMANDS = {
     "echo pip install torch==1.0": {},
     "python train.py --torch==2.1": {},
     "pip uninstall torch==2.0": {},
+    "pip install torch==2.4.0 || pip install torch==1.9.0": {"torch": "==2.4.0"},
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from click.testing import CliRunner, Result
 
 from mpslint.cli import group
 from mpslint.verify import work
+from tests import ROOT
+from tests.warm_command import mpslint
 
 T5 = {
     "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4,
@@ -99,7 +102,7 @@ def test_the_ladder_finds_dynamic_shapes(tmp_path: Path) -> None:
     """--matrix: dynamic padding rises, fixed padding is flat, so changing shapes are the cause."""
     pytest.importorskip("transformers")
     path = tmp_path / "run.json"
-    path.write_text(json.dumps({**RUN, "precision": "no", "steps": 20000, "source": {"limit": 512, "median": 200}}))
+    path.write_text(json.dumps({**RUN, "precision": "no", "steps": 20000, "source": {"limit": 256, "median": 100}}))
     result = call("--spec", path, "--matrix", "--steps", "60")
 
     assert "A dynamic padding, batch 1, no evaluation: FAIL" in result.stdout, result.output
@@ -125,7 +128,7 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         pytest.skip("this machine has a GPU")
-    result = call("--spec", spec(tmp_path), "--backend", backend, "--no-cache")
+    result = call("--spec", spec(tmp_path), "--backend", backend, "--no-cache", "--steps", "10")
 
     assert result.exit_code == 3, result.output
     assert f"this machine has no {backend.upper()} device" in result.stdout
@@ -140,19 +143,13 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
         (("--spec", "missing.json"), "does not exist"),
     ],
 )
-def test_wrong_usage_exits_2(arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_exits_2(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     """A command line that asks for nothing that can be done."""
-    done = subprocess.run(
-        [sys.executable, "-m", "mpslint", "verify", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        cwd=Path(__file__).parents[2],
-    )
+    shutil.copytree(ROOT / "samples", tmp_path / "samples")
+    done = mpslint(["verify", *arguments], tmp_path, os.environ)
 
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr
+    assert said in done.stderr.decode()
 
 
 def test_without_torch_it_says_how_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_padding_to_a_multiple_settles_the_keys() -> None:
 
 def test_later_torch_compiles_fewer_graphs() -> None:
     """The same run keeps fewer graphs in 2.15 than in 2.13, and fewer there than in 2.5."""
-    counts = [emulate(SPEC, VerifiedMac(torch=version), 10, silent).graph_keys for version in ("2.5", "2.13", "2.15")]
+    counts = [emulate(SPEC, VerifiedMac(torch=version), 4, silent).graph_keys for version in ("2.5", "2.13", "2.15")]
 
     assert counts == sorted(counts, reverse=True)
     assert len(set(counts)) == 3
@@ -137,10 +137,10 @@ def test_generation_makes_new_graphs_with_every_token() -> None:
 def test_empty_cache_forgets_graphs_from_2_13_on() -> None:
     """torch_empty_cache_steps frees cached memory in all versions, and compiled graphs from 2.13 on."""
     spec = replace(SPEC, empty_cache_steps=2)
-    late, early = (emulate(spec, VerifiedMac(torch=version), 20, silent) for version in ("2.13", "2.12"))
+    late, early = (emulate(spec, VerifiedMac(torch=version), 8, silent) for version in ("2.13", "2.12"))
 
     assert late.graph_keys < early.graph_keys
-    assert late.steps[-1].driver <= emulate(SPEC, VerifiedMac(), 20, silent).steps[-1].driver
+    assert late.steps[-1].driver <= emulate(SPEC, VerifiedMac(), 8, silent).steps[-1].driver
 
 
 def test_an_estimate_names_a_batch_for_each_mac() -> None:

@@ -10,6 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mpslint.cli import group
+from mpslint.engine import check
+from mpslint.source.reader import read
+from mpslint.target.target import default_target
+from mpslint.verify.outcome import Check
+from mpslint.verify.reading import findings_in, with_findings
 
 pytest.importorskip("torch")
 
@@ -159,6 +164,29 @@ def test_words_behind_the_dashes_reach_the_code(tmp_path: Path) -> None:
     )
     assert report_on(path)["status"] == "not run"
     assert report_on(path, "--", "--width", "4")["status"] == "pass"
+
+
+ONLY_CUDA = """\
+import torch
+
+model = torch.nn.Linear(8, 2)
+if torch.cuda.is_available():
+    model = model.cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+loss = model(torch.ones(1, 8)).sum()
+loss.backward()
+optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("code", "told"), [(ONLY_CUDA, ()), (ONLY_CUDA.replace("if torch.cuda.is_available():", "if True:"), ("MPS501",))])
+def test_an_exception_is_predicted_by_errors_only(code: str, told: tuple[str, ...]) -> None:
+    """That a model stays on the CPU doesn't predict an IndexError."""
+    document = read("train.py", code.encode())
+    findings = list(findings_in(document, check(document, default_target()).findings))
+    assert findings
+    (starts, *_) = with_findings([Check("starts", "fail", "IndexError: invalid index of a 0-dim tensor")], findings)
+    assert tuple(backing.value.split()[0] for backing in starts.evidence) == told
 
 
 def library(folder: Path, module: str, name: str, made: str) -> Path:

@@ -46,12 +46,17 @@ def shorten_lightning(module: ModuleType, clock: Clock, shortened: Shortened, ev
             changed["callbacks"] = keep
         for name, value in changed.items():
             if name in given and given[name] != value:
-                shortened.note(f"Trainer({name}={given[name]!r}) → {value!r}"[:120])
+                shortened.note(f"Trainer({name}={_shown(given[name])}) → {_shown(value)}"[:120])
         if not given.get("max_steps") or given["max_steps"] < 0:
             shortened.note(f"Trainer(max_steps={clock.steps})")
         init(self, **{**given, **changed})
 
     trainer.__init__ = short_init
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a report names it: an object by its class."""
+    return repr(value) if value is None or isinstance(value, (str, int, float, list, tuple, dict)) else type(value).__name__
 
 
 def _silent_logger(module: ModuleType) -> Any:
