@@ -135,7 +135,7 @@ def goals_of(folder: Path, bench: Bench, sample: int) -> list[Goal]:
             found.append(Goal(f"{len(notebooks)} notebooks, cold, against ruff", bench.check(own), bench.ruff(own), 2.5))
         found.append(Goal(f"MB for {MANY_NOTEBOOKS:,} notebooks, one process", bench.check(many), None, 120, of_memory=True))
     hello = bench.scratch / "hello" / "train.py"
-    hello.parent.mkdir()
+    (hello.parent / ".git").mkdir(parents=True)  # a project of its own, whatever lies in the folder for temporary files
     hello.write_text(HELLO)
     failing = bench.scratch / "hello" / "fails.py"
     failing.write_text(HELLO.replace("ones(3)", "ones(3).cuda()"))

@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from tests import LONG
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "try"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -51,17 +53,26 @@ def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     return {**kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
 
 
+ONE_BY_ONE = """
+import contextlib, io, json, sys
+from mpslint.cli import group
+for number, arguments in enumerate(json.loads(sys.argv[1])):
+    with contextlib.redirect_stdout(io.StringIO() if number else sys.stdout), contextlib.suppress(SystemExit):
+        group.main(arguments)
+"""
+"""Commands in one process, for whose imports nobody waits twice; what the first one prints is shown."""
+
+
 def command_line(environment: dict[str, str], folder: Path, sample: Path, target: dict[str, str]) -> tuple[list[list[Any]], bytes]:
     """What `check` finds in a copy of a file that lies alone, and what `fix --apply` makes of it."""
     folder.mkdir()
     copy = Path(shutil.copy(sample, folder))
     options = [word for name, value in target.items() for word in (f"--{name}", value)]
-    mpslint = [sys.executable, "-S", "-m", "mpslint"]
     arguments = [copy.name, "--isolated", *options]
-    run = functools.partial(subprocess.run, cwd=folder, env=environment, capture_output=True, timeout=120)
-    report = json.loads(run([*mpslint, "check", *arguments, "--format", "json", "--no-cache"]).stdout)
-    findings = [one for file in report["files"] for one in file["findings"]]
-    run([*mpslint, "fix", *arguments, "--apply"])
+    both = [["check", *arguments, "--format", "json", "--no-cache"], ["fix", *arguments, "--apply"]]
+    command = [sys.executable, "-S", "-c", ONE_BY_ONE, json.dumps(both)]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=LONG, check=True)
+    findings = [one for file in json.loads(done.stdout)["files"] for one in file["findings"]]
     places = [[one["rule"], one["place"].get("cell"), one["place"]["line"], one["place"]["column"]] for one in findings]
     return sorted(places, key=str), copy.read_bytes()
 

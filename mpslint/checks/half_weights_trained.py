@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._trainers import only_predicts
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
@@ -41,7 +42,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             if call.method in options["adapts"] or call.method in options["widens"]:
                 adapted.add(id(call.receiver))
             _note_cast(casts, call, found)
-        for model in _trained(call, found):
+        for model in _trained(call, found, evidence):
             by_name = _arguments_of(call, found, evidence) if isinstance(model, Known) and isinstance(model.value, str) else None
             setting = casts.get(id(model)) or _loaded(made.get(id(model), by_name))
             if setting is None or setting.span is None or id(model) in adapted or not _is_half(setting):
@@ -85,9 +86,9 @@ def _is_half(setting: Setting) -> bool:
     return setting.is_known and setting.constant == "float16"
 
 
-def _trained(call: Call, found: Matched | None) -> Iterator[Value]:
+def _trained(call: Call, found: Matched | None, evidence: Evidence) -> Iterator[Value]:
     """Yield the models whose own weights a call is given to train."""
-    if found is None:
+    if found is None or (found.pattern.role == "trainer" and only_predicts(call, evidence)):
         return
     arguments = bound_arguments(call, found.pattern)
     if found.pattern.role == "trainer" and "peft_config" not in arguments and "model" in arguments:

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
 
-Item = TypeVar("Item")
 PATIENCE = 0.5
 """Seconds before the bar shows."""
 Advance = Callable[[int], None]
 """Told how many more are done; 0 only says that time has passed."""
-
-
-def with_progress(items: Iterable[Item], total: int | None, what: str) -> Iterator[Item]:
-    """Yield the items, with a progress bar on standard error once they take longer than half a second."""
-    with progress(total, what) as advance:
-        for item in items:
-            yield item
-            advance(1)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -12,8 +12,8 @@ from mpslint.core.record import record
 MOST_ALTERNATIVES = 4
 """A value that could be more things than these is Unknown."""
 
-DEEPEST_CLASS = 40
-"""Classes above a class that are looked at, one above the other: real programs have a few, and each look takes as long as there are."""
+MOST_CLASSES = 200
+"""Classes above a class that are looked at: real programs have a few, and each look takes as long as there are."""
 
 Slots: TypeAlias = dict[Any, "Value"]
 
@@ -173,42 +173,43 @@ class Class:
     validators: dict[str, list[Function]] = field(default_factory=dict)
     """The functions through which annotations send what some of the fields are given."""
 
-    def outside_bases(self, depth: int = DEEPEST_CLASS) -> tuple[str, ...]:
+    def bases_above(self) -> Iterator[Value]:
+        """Yield the bases, each followed by its own; a class of the file once, by however many ways it is reached."""
+        waiting, seen = list(reversed(self.bases)), {id(self)}
+        while waiting and len(seen) <= MOST_CLASSES:
+            base = waiting.pop()
+            if isinstance(base, Class):
+                if id(base) in seen:
+                    continue
+                seen.add(id(base))
+                waiting.extend(reversed(base.bases))
+            yield base
+
+    def lineage(self) -> list[Class]:
+        """The class and those of the file that it derives from, nearest first."""
+        return [self, *(base for base in self.bases_above() if isinstance(base, Class))]
+
+    def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
-        names: list[str] = []
-        for base in self.bases:
-            if isinstance(base, Symbol):
-                names.append(base.name)
-            elif isinstance(base, Class) and depth:
-                names += base.outside_bases(depth - 1)
-        return tuple(names)
+        return tuple(base.name for base in self.bases_above() if isinstance(base, Symbol))
 
-    def all_fields(self, depth: int = DEEPEST_CLASS) -> tuple[str, ...]:
+    def all_fields(self) -> tuple[str, ...]:
         """The fields if it is a dataclass, those of its bases in the file first."""
-        inherited = [name for base in self.bases if depth and isinstance(base, Class) for name in base.all_fields(depth - 1)]
-        return tuple(dict.fromkeys([*inherited, *self.fields]))
+        return tuple(dict.fromkeys(name for cls in reversed(self.lineage()) for name in cls.fields))
 
-    def all_aliases(self, depth: int = DEEPEST_CLASS) -> dict[str, str]:
+    def all_aliases(self) -> dict[str, str]:
         """The names of fields, those of its bases in the file included, by the other name under which they are given."""
-        above = [base for base in self.bases if depth and isinstance(base, Class)]
-        inherited = {alias: name for base in above for alias, name in base.all_aliases(depth - 1).items()}
-        return {**inherited, **self.aliases}
+        return {alias: name for cls in reversed(self.lineage()) for alias, name in cls.aliases.items()}
 
-    def nested_class(self, name: str, depth: int = DEEPEST_CLASS) -> Class | None:
+    def nested_class(self, name: str) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""
-        own = self.nested.get(name)
-        above = (base for base in self.bases if depth and isinstance(base, Class))
-        return own or next((found for base in above if (found := base.nested_class(name, depth - 1))), None)
+        return next((cls.nested[name] for cls in self.lineage() if name in cls.nested), None)
 
-    def lookup(self, name: str, depth: int = DEEPEST_CLASS) -> Value | None:
+    def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""
         if name in self.slots:
             return self.slots[name]
-        for base in self.bases:
-            found = base.lookup(name, depth - 1) if depth and isinstance(base, Class) else None
-            if found is not None:
-                return found
-        return None
+        return next((cls.slots[name] for cls in self.lineage() if name in cls.slots), None) if self.bases else None
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ which no rule has all that it needs is not even parsed, and in the others only t
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -59,10 +60,10 @@ class Needs:
         if written:
             more = self._bits(written)
             marked |= more | more >> self.groups
-        found |= self._bits(document.identifiers) | marked | self.open << self.groups
+        found |= self._bits_in(document, of_code=False) | marked | self.open << self.groups
         if not self._able(found | found >> self.groups):
             return []  # what Python runs need not be set apart
-        found = self._bits(document.code_identifiers) | (found & self.anywhere) | cells | marked
+        found = self._bits_in(document, of_code=True) | (found & self.anywhere) | cells | marked
         may_be = (found >> self.groups | self.open) & ~found
         ways = [bits for bits, _ in self._ways if bits & may_be and bits & (found | may_be) == bits]
         for bit, pieces in self.exact:
@@ -85,6 +86,18 @@ class Needs:
     def _able(self, found: int) -> list[int]:
         """Return the numbers of the rules that need no other groups than those found."""
         return list(dict.fromkeys([number for bits, number in self._ways if bits & found == bits]))
+
+    def _bits_in(self, document: Document, of_code: bool) -> int:
+        """Return the bits of the groups of which one word is an identifier of a Document, or of what Python runs of it.
+
+        A file is asked once, however many runs read it.
+        """
+        if document.parts:
+            return functools.reduce(operator.or_, (self._bits_in(part.document, of_code) for part in document.parts), 0)
+        key = self, of_code
+        if key not in document.memo:
+            document.memo[key] = self._bits(document.code_identifiers if of_code else document.identifiers)
+        return int(document.memo[key])
 
     def _bits(self, identifiers: frozenset[str]) -> int:
         """Return the bits of the groups of which one word is among some identifiers."""

@@ -21,7 +21,7 @@ from mpslint.program.functions import call_function
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.relevance import Relevance
-from mpslint.program.statements import execute
+from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.source.words import Words
 
@@ -55,21 +55,26 @@ def evaluate_program(
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
-    ends, ended_cell = False, None
+    ends, ended_cell, last_cell = False, None, None
     with _deep_recursion():
         for statement in body:
             decided = len(machine.facts.choices)
             cell = _cell_of(machine, statement)
             # After a cell that raises the next can be run: what the rest of it gives to names is what one puts right before that.
             machine.is_silent = ended_cell is not None and cell == ended_cell
-            ends = _walk(machine, lambda statement=statement: execute(machine, [statement]))  # type: ignore[misc]
+            machine.context = machine.context if cell == last_cell else Context()
+            last_cell = cell
+            ends = _walk(machine, lambda statement=statement: execute_one(machine, statement))  # type: ignore[misc]
+            # An exit that a Mac takes by default: the rest of the file, or of the cell, runs with another option only.
+            left = [guard for guard in machine.context.guards if guard.default is not None and guard.taken is not guard.default]
+            machine.context = Context(guards=tuple(left))
             # The Mac decides this exit, unlike the `sys.exit(main())` of a finished program.
             ends = ends and decided < len(machine.facts.choices) and not asks_for_main(statement)
             if ends and cell is not None:
                 ends, ended_cell = False, cell
             if ends:
                 break
-        machine.is_silent = False
+        machine.is_silent, machine.context = False, Context()
         relevance.note_names(machine.module.slots.items())
         # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
         for _ in range(MOST_ROUNDS if project is None and not ends else 0):

@@ -64,8 +64,8 @@ def _undecided(m: Walker, node: ast.If) -> bool:
     m.store.merge_nested(going_on)
     if first_leaves or all(leaves for leaves, _ in others):
         guard_rest(m, Guard(node.test, not first_leaves))
-    elif _last_else_leaves(node.orelse):
-        guard_rest(m, Guard(node.test, True))
+    elif tests := _tests_before_exit(node):
+        guard_rest(m, _any_true(tests))
     return False
 
 
@@ -112,12 +112,18 @@ def _path(m: Walker, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
     return leaves, writes
 
 
-def _last_else_leaves(orelse: Sequence[ast.stmt]) -> bool:
-    """Return whether a chain of `elif` ends in an `else` that leaves: what follows then runs only where one of its tests is true."""
-    is_chain = False
+def _tests_before_exit(node: ast.If) -> list[ast.expr]:
+    """Return the tests of a chain of `elif` that ends in an `else` that leaves: what follows runs only where one of them is true."""
+    tests, orelse = [node.test], node.orelse
     while len(orelse) == 1 and isinstance(orelse[0], ast.If):
-        orelse, is_chain = orelse[0].orelse, True
-    return is_chain and bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+        tests.append(orelse[0].test)
+        orelse = orelse[0].orelse
+    leaves = bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
+    return tests if leaves and len(tests) > 1 else []
+
+
+def _any_true(tests: list[ast.expr]) -> Guard:
+    return Guard(ast.copy_location(ast.BoolOp(ast.Or(), tests), tests[0]), True)
 
 
 def guard_rest(m: Walker, guard: Guard) -> None:
@@ -145,7 +151,18 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
         guard_rest(m, Guard(node.test, not answer, answer))
         return False
     m.store.redo(default_writes)
+    if not answer and (tests := _tests_before_exit(node)) and not leaves and any(_is_undecided(m, test) for test in tests[1:]):
+        guard_rest(m, _any_true(tests))
     return leaves
+
+
+def _is_undecided(m: Walker, test: ast.expr) -> bool:
+    """Return whether nothing decides a test, looked at once more."""
+    before, m.is_silent = m.is_silent, True
+    try:
+        return truth(m.value(test)) is None
+    finally:
+        m.is_silent = before
 
 
 def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:

@@ -30,6 +30,7 @@ class Platform:
     openers: frozenset[str]
     finders: frozenset[str]
     absent_modules: frozenset[str]
+    absent_imports: frozenset[str]
     file_questions: frozenset[str]
     config_readers: frozenset[str]
     section_readers: frozenset[str]

@@ -19,16 +19,16 @@ def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
     """Walk statements in order; return whether the path leaves them early (return, raise, break, continue)."""
     before = m.context
     try:
-        for statement in body:
-            m.steps += 1
-            handler = _HANDLERS.get(type(statement))
-            if handler is None:
-                continue
-            if handler(m, statement):
-                return True
-        return False
+        return any(execute_one(m, statement) for statement in body)
     finally:
         m.context = before
+
+
+def execute_one(m: Walker, statement: ast.stmt) -> bool:
+    """Walk one statement; return whether the path leaves there. The context is then that of the statements after it."""
+    m.steps += 1
+    handler = _HANDLERS.get(type(statement))
+    return handler is not None and handler(m, statement)
 
 
 def _expression(m: Walker, node: ast.Expr) -> bool:
@@ -113,7 +113,7 @@ def _import(m: Walker, node: ast.Import) -> bool:
         name = m.platform.normalise(alias.name)
         m.bind(alias.asname or alias.name.split(".")[0], Symbol(name if alias.asname else alias.name.split(".")[0]))
         _note_import(m, alias.name, node)
-    return False
+    return any(_fails(m, alias.name) for alias in node.names)
 
 
 def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
@@ -131,7 +131,13 @@ def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
         value: Value = Known(m.platform.values[name], node, source=name) if name in m.platform.values else Symbol(name)
         m.bind(alias.asname or alias.name, value)
     _note_import(m, node.module, node)
-    return False
+    return _fails(m, node.module)
+
+
+def _fails(m: Walker, module: str) -> bool:
+    """Return whether an import ends the path on a Mac. One at the top of a program ends all of it, which is said at the import alone."""
+    is_nested = bool(m.context.functions or m.context.guards)
+    return is_nested and not m.context.handlers and module.split(".")[0] in m.platform.absent_imports
 
 
 def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.ImportFrom) -> bool:

@@ -67,8 +67,6 @@ def check_whole(m: Walker, instance: Instance, cls: Class, node: ast.Call | None
 
 def _of_the_whole(m: Walker, cls: Class) -> Iterator[tuple[Function, str]]:
     """Yield the methods of a class and of its bases that check the whole, with when: `before`, `after`, or what else they are given."""
-    for base in reversed([base for base in cls.bases if isinstance(base, Class)]):
-        yield from _of_the_whole(m, base)
     for function, decorator in _decorated(cls):
         if decorator.name in m.platform.object_validators:
             said = _said(decorator, "mode") or ("before" if _said(decorator, "pre") else "")
@@ -78,10 +76,9 @@ def _of_the_whole(m: Walker, cls: Class) -> Iterator[tuple[Function, str]]:
 def _of_fields(m: Walker, cls: Class) -> dict[str, list[tuple[Function, bool]]]:
     """Return the methods through which passes what a field is given, by the field's name, and whether its default passes, too."""
     found: dict[str, list[tuple[Function, bool]]] = {}
-    for base in reversed([base for base in cls.bases if isinstance(base, Class)]):
-        found.update(_of_fields(m, base))
-    for name, functions in cls.validators.items():
-        found.setdefault(name, []).extend((function, False) for function in functions)
+    for above in reversed(cls.lineage()):
+        for name, functions in above.validators.items():
+            found.setdefault(name, []).extend((function, False) for function in functions)
     for function, decorator in _decorated(cls):
         if isinstance(decorator, Instance) and decorator.name in m.platform.field_validators and decorator.call is not None:
             is_always = any(_said(decorator, name) is True for name in m.platform.checked_defaults)
@@ -91,7 +88,9 @@ def _of_fields(m: Walker, cls: Class) -> dict[str, list[tuple[Function, bool]]]:
 
 
 def _decorated(cls: Class) -> list[tuple[Function, Instance | Symbol]]:
-    methods = [value for value in cls.slots.values() if isinstance(value, Function)]
+    """Return the methods of a class and of its bases, a method of the same name further up left out, with each of their decorators."""
+    slots = {name: value for above in reversed(cls.lineage()) for name, value in above.slots.items()}
+    methods = [value for value in slots.values() if isinstance(value, Function)]
     return [(one, decorator) for one in methods for decorator in one.decorators if isinstance(decorator, (Instance, Symbol))]
 
 

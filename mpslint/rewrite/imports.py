@@ -50,11 +50,7 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence) -> WrittenSett
 def _means_something_else(name: str, place: Span, evidence: Evidence) -> bool:
     """Return whether a scope around a place binds a name to something that is not the module, or to the module only after the place."""
     imported: list[tuple[ast.AST, bool]] = []
-    for node, is_module in _bindings(name, evidence):
-        scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
-        while scope is not None and not isinstance(scope, _SCOPES):
-            scope = evidence.parents.get(scope)
-        where = evidence.span_of(node)
+    for where, scope, is_module in _bindings(name, evidence):
         inside = place in evidence.span_of(scope) if scope is not None else _is_same_file(where, place, evidence)
         if inside and not is_module:
             return True
@@ -68,12 +64,22 @@ def _is_same_file(one: Span, other: Span, evidence: Evidence) -> bool:
     return evidence.document.part_at(one.start).span == evidence.document.part_at(other.start).span
 
 
-def _bindings(name: str, evidence: Evidence) -> Sequence[tuple[ast.AST, bool]]:
-    """Return the nodes that bind a name, whatever their scope, and whether they bind it to the module: found once for all findings."""
+def _bindings(name: str, evidence: Evidence) -> Sequence[tuple[Span, ast.AST | None, bool]]:
+    """Return where a name is bound, in which scope, and whether to the module: found once for all findings.
+
+    The module's own imports at the top level are left out, of which a notebook may have one in each cell: they mean nothing else.
+    """
     if f"bindings of {name}" not in evidence.memo:
-        evidence.memo[f"bindings of {name}"] = list(_found_bindings(name, evidence))
-    found: Sequence[tuple[ast.AST, bool]] = evidence.memo[f"bindings of {name}"]
-    return found
+        found: list[tuple[Span, ast.AST | None, bool]] = []
+        for node, is_module in _found_bindings(name, evidence):
+            scope = evidence.parents.get(node) if isinstance(node, _NAMED) else node
+            while scope is not None and not isinstance(scope, _SCOPES):
+                scope = evidence.parents.get(scope)
+            if scope is not None or not is_module:
+                found.append((evidence.span_of(node), scope, is_module))
+        evidence.memo[f"bindings of {name}"] = found
+    kept: Sequence[tuple[Span, ast.AST | None, bool]] = evidence.memo[f"bindings of {name}"]
+    return kept
 
 
 def _found_bindings(name: str, evidence: Evidence) -> Iterator[tuple[ast.AST, bool]]:

@@ -173,12 +173,14 @@ def _products(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 def calls(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Yield the calls that a condition is about."""
     for call in _named_calls(condition, evidence):
-        if call_holds(call, condition) and _comes_before(call, condition, evidence):
-            span = evidence.span_of(call.node)
-            name = call.name or call.method
-            shown = ast.unparse(call.node.func)
-            values = {"value": name, "written": shown, "spelling": shown}
-            yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
+        if not call_holds(call, condition) or not _comes_before(call, condition, evidence):
+            continue
+        span = evidence.span_of(call.node)
+        if condition.holds and not re.search(condition.holds, evidence.document.text[span.start : span.end]):
+            continue
+        name, shown = call.name or call.method, ast.unparse(call.node.func)
+        values = {"value": name, "written": shown, "spelling": shown}
+        yield Match(span, values, None, call, _plan_with(call, evidence), call.context, (), call.node)
 
 
 def _comes_before(call: Call, condition: Condition, evidence: Evidence) -> bool:

@@ -80,7 +80,7 @@ SUBJECTS = (
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
-    "styles", "direct", "of", "before",
+    "styles", "direct", "of", "before", "holds",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
@@ -244,6 +244,7 @@ class RuleReader:
             data.get("options", {}),
             data.get("of", ""),
             data.get("before", ""),
+            data.get("holds", ""),
         )
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:

@@ -39,6 +39,8 @@ class Condition:
     """The role of the call that made the object whose method it is."""
     before: str = ""
     """A method that the same object calls later; both under no test."""
+    holds: str = ""
+    """A regular expression that the text of a call holds."""
 
     @property
     def named_arguments(self) -> list[str]:

@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         ("reason", "compute", "rewrite", "replace", "rename_argument", "bad", "good", "ok", "file", "receiver", "of", "before", "is_a"),
         TEXT,
     ),
-    **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "of", "before", "is_a"), TEXT),
+    **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
     **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
     **dict.fromkeys(("written", "missing", "direct", "trains", "chooses_device", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
@@ -46,7 +46,7 @@ _LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAM
 _MAPPINGS = ("when", "unless", "outcomes", "fix", "examples")
 """Keys that hold a mapping, or several, with keys of their own."""
 _FUNCTIONS = {"check": "find", "compute": "values", "rewrite": "rewrite"}
-_PATTERNS = ("unless_guarded", "matches", "mentions")
+_PATTERNS = ("unless_guarded", "matches", "mentions", "holds")
 _WORDS = {str: "text", int: "a number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping"}
 
 

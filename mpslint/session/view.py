@@ -88,16 +88,6 @@ class ShownFinding:
         """The column in which it begins."""
         return self.place.column
 
-    @property
-    def end_line(self) -> int:
-        """The line on which it ends."""
-        return self.end.line
-
-    @property
-    def end_column(self) -> int:
-        """The column behind its last character."""
-        return self.end.column
-
 
 @record(frozen=True, slots=True)
 class FileView:

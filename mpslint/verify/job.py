@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from mpslint.verify.spec import RunSpec, VerifiedMac
 
@@ -40,11 +39,3 @@ class Job:
     backend: Backend = "emulated"
     script: ScriptRun | None = None
     memory_sizes: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChildEvent:
-    """One line that the child writes: progress, a result, or the error that ended it."""
-
-    event: Literal["progress", "result", "error"]
-    data: Mapping[str, Any] = field(default_factory=dict)

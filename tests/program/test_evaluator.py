@@ -302,6 +302,12 @@ def test_any_program_can_be_walked(blocks: list[list[str]]) -> None:
     facts_of("\n".join(line for block in blocks for line in block))
 
 
+def test_classes_above_a_class_are_looked_at_once() -> None:
+    """Each class of forty has the two of before for its bases: there are a million millions of ways to the first."""
+    rows = "".join(f"class A{n}(A{n - 1}, B{n - 1}): pass\nclass B{n}(A{n - 1}, B{n - 1}): pass\n" for n in range(1, 41))
+    assert probed(f"class A0:\n  b = 16\nclass B0: pass\n{rows}probe(A40().b)") == [16]
+
+
 def test_deep_nesting_costs_only_itself() -> None:
     """An expression that nests beyond the limit is given up; what stands beside it is still known."""
     assert probed("x = " + "-" * 150 + "1\nprobe(16)") == [16]

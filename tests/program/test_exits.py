@@ -7,6 +7,7 @@ import json
 import pytest
 
 from mpslint.api import check
+from tests.notebooks import notebook
 
 HEAD = "import os, sys\nimport torch\n\n"
 REST = "x = torch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
@@ -58,8 +59,8 @@ def test_a_script_that_ends_after_its_work_is_judged_whole() -> None:
 def test_a_cell_that_raises_keeps_nobody_from_the_next() -> None:
     """A notebook is run cell by cell."""
     cells = [HEAD, EXITS[1], REST]
-    notebook = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
-    text = json.dumps({**notebook, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    written = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
+    text = json.dumps({**written, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     assert [finding.rule for finding in check(text, filename="a.ipynb").findings] == ["MPS504", "MPS501", "MPS505"]
 
 
@@ -69,8 +70,8 @@ def test_the_rest_of_a_cell_that_raises_is_not_reported() -> None:
         "import torch\nassert torch.cuda.is_available()\ntorch.cuda.synchronize()\nDEVICE = 'cuda:0'",
         "x = torch.ones(2).to(DEVICE)",
     ]
-    notebook = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
-    text = json.dumps({**notebook, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    written = {"cells": [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": one} for one in cells]}
+    text = json.dumps({**written, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     assert [finding.rule for finding in check(text, filename="a.ipynb").findings] == ["MPS504", "MPS501"]
 
 
@@ -78,3 +79,62 @@ def test_a_text_that_is_cleaned_was_decided_where_it_was_written() -> None:
     """`requested.strip().lower()` is not the place that one changes."""
     text = "import torch\n\ndef choose(name):\n    return name.strip().lower()\n\nx = torch.ones(2).to(choose('cuda'))\n"
     assert [finding.line for finding in check(text).findings] == [6]
+
+
+PARSED = "import argparse\nparser = argparse.ArgumentParser()\n{}\nargs = parser.parse_args()\n\n"
+CHAIN = """def init(args):
+    if {}:
+        args.gpu = 0
+    elif "RANK" in os.environ and "WORLD_SIZE" in os.environ:
+        args.gpu = int(os.environ["LOCAL_RANK"])
+    else:
+        print("Not distributed")
+        return
+    torch.cuda.set_device(args.gpu)
+
+
+init(args)
+"""
+
+
+@pytest.mark.parametrize("first", ["args.itp", 'int(os.environ.get("ITP", 0))', "args.address", "args.itp and args.address"])
+def test_what_follows_a_chain_that_leaves_at_its_end_rests_on_each_of_its_tests(first: str) -> None:
+    """A plain start returns; only a launcher that sets RANK gets to the rest."""
+    options = 'parser.add_argument("--itp", action="store_true")\nparser.add_argument("--address")'
+    assert check(HEAD + PARSED.format(options) + CHAIN.format(first)).findings == ()
+
+
+def test_a_chain_that_is_decided_by_default_is_not_guarded() -> None:
+    """The option's default leads to the rest."""
+    options = 'parser.add_argument("--itp", action="store_true")\nparser.add_argument("--one", default=True)'
+    chain = CHAIN.format("args.itp").replace('"RANK" in os.environ and "WORLD_SIZE" in os.environ', "args.one")
+    assert [finding.rule for finding in check(HEAD + PARSED.format(options) + chain).findings] == ["MPS505"]
+
+
+PICKED = """def pick():
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+device = pick() if args.device == "" else args.device
+"""
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        'assert device == "cuda", "no GPU"\n',
+        'if device != "cuda":\n    raise SystemExit("no GPU")\n',
+        'if not args.device:\n    sys.exit("no device")\n',
+    ],
+)
+def test_a_file_that_ends_by_default_is_not_judged_below(ends: str) -> None:
+    """What follows at the top level runs with another option only; a Mac has none that helps."""
+    text = HEAD + PARSED.format('parser.add_argument("--device", default="")') + PICKED + ends + "torch.cuda.synchronize()\n"
+    assert "MPS505" not in [finding.rule for finding in check(text).findings]
+
+
+def test_an_exit_by_default_in_a_cell_leaves_the_next_one() -> None:
+    """A notebook goes on with the next cell."""
+    first = PARSED.format('parser.add_argument("--device", default="")') + 'assert args.device == "cuda"'
+    found = check(notebook(HEAD + first, "torch.cuda.synchronize()").decode(), filename="a.ipynb").findings
+    assert "MPS505" in [finding.rule for finding in found]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from mpslint.program.lossless import with_argument, without_argument
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
-
-ROOT = Path(__file__).parents[2]
+from tests import ROOT, some_of
 
 PLAIN = {
     'f("out", seed=1)': 'f("out", seed=1, new=4)',
@@ -97,33 +95,41 @@ def test_arguments_are_taken_from_other_calls(before: str, index: int, after: st
     assert ast.dump(ast.parse(after))
 
 
-def calls() -> Iterator[tuple[str, list[str]]]:
-    """Yield every call of this project's own files, with the names of its arguments."""
+@functools.cache
+def calls() -> dict[str, list[str]]:
+    """Return the short calls of this project's own files, with the names of their arguments."""
+    found = {}
     for path in sorted([*ROOT.glob("mpslint/**/*.py"), *ROOT.glob("samples/*.py")]):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)):
+        lines = path.read_bytes().splitlines(keepends=True)
+        for node in ast.walk(ast.parse(b"".join(lines))):
             if isinstance(node, ast.Call):
-                yield ast.get_source_segment(text, node) or "", [keyword.arg for keyword in node.keywords if keyword.arg]
+                own = lines[node.lineno - 1 : node.end_lineno]
+                own[-1] = own[-1][: node.end_col_offset]
+                own[0] = own[0][node.col_offset :]
+                found[b"".join(own).decode()] = [keyword.arg for keyword in node.keywords if keyword.arg]
+    return {text: names for text, names in found.items() if len(text) < 400}
 
 
 def test_both_ways_agree_on_real_calls() -> None:
     """Wherever the quick one answers, which is often; LibCST is asked about each text once."""
-    texts = {call: names for call, names in calls() if len(call) < 400}
+    texts = calls()
     answers = {call: with_plain_argument(call, "zz_new", "4", names[0] if names else "") for call, names in texts.items()}
     plain = {call: answer for call, answer in answers.items() if answer is not None}
 
     assert len(plain) > len(texts) / 4
-    sample = list(plain)[::7]
+    sample = some_of(list(plain), 70)
+    assert len(sample) > 50
     assert [plain[call] for call in sample] == [with_argument(call, "zz_new", "4", (texts[call] or [""])[0]) for call in sample]
 
 
 def test_both_ways_agree_on_what_is_left_of_real_calls() -> None:
     """Whichever argument is taken away."""
-    wanted = [(call, index) for call in {call for call, _ in calls()} if len(call) < 400 for index in range(3)]
+    wanted = [(call, index) for call in calls() for index in range(3)]
     plain = {key: answer for key in wanted if (answer := without_plain_argument(*key)) is not None}
 
     assert len(plain) > len(wanted) / 5
-    sample = list(plain)[::11]
+    sample = some_of(list(plain), 110)
+    assert len(sample) > 50
     assert [plain[key] for key in sample] == [without_argument(*key) for key in sample]
 
 

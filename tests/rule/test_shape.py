@@ -31,6 +31,7 @@ BAD: list[tuple[str, Any, str]] = [
     ("when", {"setting": "precision.mixed", "matches": "("}, "matches"),
     ("when", {"setting": "precision.mixed", "matches": 5}, "matches"),
     ("when", {"mentions": ["torch", "(a+)+$"]}, "mentions"),
+    ("when", {"call": "torch.x", "holds": "(a+)+$"}, "holds"),
     ("when", {"setting": 5}, "setting"),
     ("when", {"setting": [["x"]]}, "setting"),
     ("when", {"setting": "precision.mixed", "at_least": "much"}, "at_least"),

@@ -206,7 +206,7 @@ except KeyboardInterrupt:
 
 def test_stop_before_swap_interrupts_behind_a_step(tmp_path: Path) -> None:
     """As Ctrl-C would, so that the script saves; its exit code is what it makes of that."""
-    done = run(tmp_path, script(31 * 2**20, SAVING).replace("import sys", "import sys\nimport time"), "--stop-before-swap", "train.py")
+    done = run(tmp_path, script(124 * 2**20, SAVING).replace("import sys", "import sys\nimport time"), "--stop-before-swap", "train.py")
 
     assert done.returncode == 7
     assert "saved after step" in done.stdout

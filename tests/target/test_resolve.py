@@ -93,6 +93,16 @@ def test_an_environment_counts_where_it_fits() -> None:
     )
 
 
+@pytest.mark.parametrize("pin", ["datasets==2.14.5", "huggingface-hub==0.36.2"])
+def test_what_is_only_installed_for_something_replaced_does_not_count(pin: str) -> None:
+    """pip replaces transformers and its tokenizers where a pin excludes the hub that they need; the rest of the environment stays."""
+    installed = {"tokenizers": "0.23.3", "torch": "2.8.0", "huggingface-hub": "2.4.0", "transformers": "5.23.0", "accelerate": "1.12.0"}
+    choices = resolved(pin, installed=installed)
+
+    assert choices["transformers"].shown == "4.57.6"
+    assert (choices["torch"].shown, choices["accelerate"].shown) == ("2.8.0", "1.12.0")
+
+
 def test_contradicting_pins_stay() -> None:
     """They are what the findings are for; the contradiction is said by a rule of its own."""
     choices = resolved("trl==1.16.0", "transformers==4.51.3")

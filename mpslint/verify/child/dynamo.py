@@ -14,6 +14,8 @@ from typing import Any
 import torch
 
 NAME = "torch._dynamo"
+ALONE = frozenset({"torch._dynamo._trace_wrapped_higher_order_op"})
+"""Modules of the compiler that need nothing else of it: transformers imports this one for its masks."""
 
 
 class _Late(ModuleType):
@@ -22,6 +24,12 @@ class _Late(ModuleType):
     def disable(self, function: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Return a function as it is: nothing compiles it."""
         return function if function is not None else lambda given: given
+
+    def assume_constant_result(self, function: Any) -> Any:
+        """Return a function as it is, whatever the compiler may take its result for."""
+        return function
+
+    allow_in_graph = assume_constant_result
 
     def graph_break(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""
@@ -37,7 +45,7 @@ class _Submodules(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         """Leave every module to the finders after this one."""
-        if name.startswith(f"{NAME}."):
+        if name.startswith(f"{NAME}.") and name not in ALONE:
             _load()
 
 
