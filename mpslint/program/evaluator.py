@@ -50,7 +50,9 @@ def evaluate_program(
     functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
     """
     relevance = Relevance(document, words)
-    machine = Walker(load_platform(), versions, how_known, document.offset, HANDLERS, execute, get_attribute, CALLS, known_roots, relevance)
+    machine = Walker(
+        load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, relevance
+    )
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)

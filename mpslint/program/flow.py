@@ -56,12 +56,15 @@ def asks_for_main(node: ast.stmt) -> bool:
 
 def _undecided(m: Walker, node: ast.If) -> bool:
     """Walk both ways, each as if the other were not there, and keep what holds either way."""
+    returned = len(m.returns[-1]) if m.returns else 0
     paths = _branches(m, node)
     (first_leaves, _), *others = paths
     going_on = [writes for leaves, writes in paths if not leaves]
     if not going_on:
         return True
     m.store.merge_nested(going_on)
+    if m.returns and len(m.returns[-1]) > returned:
+        m.departed += [writes for leaves, writes in paths if leaves]
     if first_leaves or all(leaves for leaves, _ in others):
         guard_rest(m, Guard(node.test, not first_leaves))
     elif tests := _tests_before_exit(node):
@@ -134,12 +137,14 @@ def guard_rest(m: Walker, guard: Guard) -> None:
 def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     """Walk the path that no option takes for its facts only, then the default one."""
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
+    departed = len(m.departed)
     m.store.begin()
     try:
         with m.guarded(node.test, not answer, answer):
             other_leaves = m.execute_block(m, other)
     finally:
         writes = m.store.undo()
+        del m.departed[departed:]  # where no default leads, nothing is left behind
     m.store.begin()
     try:
         with m.guarded(node.test, answer, answer):

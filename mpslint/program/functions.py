@@ -70,7 +70,7 @@ def call_function(
             result = m.value(function.node.body)
         else:
             m.returns.append([])
-            leaves = m.execute_block(m, function.node.body)
+            leaves = _walk_body(m, function.node.body)
             returned = m.returns.pop()
             if not leaves:
                 returned.append(Known(None, function.node))
@@ -81,6 +81,27 @@ def call_function(
         m.frame, m.context = before, outer
     m.remembered[key] = (result, (function, positional, keywords, m.context))
     return result
+
+
+def _walk_body(m: Walker, body: Sequence[ast.stmt]) -> bool:
+    """Walk the statements of a function, and return whether the path leaves; a return that may have come before changes what they write."""
+    outer, m.departed = m.departed, []
+    context, opened = m.context, []
+    leaves = False
+    try:
+        for statement in body:
+            leaves = m.execute_one(m, statement)
+            if leaves:
+                break
+            if m.departed:  # what follows is one way, and what returned is another
+                opened.append(m.departed)
+                m.departed = []
+                m.store.begin()
+    finally:
+        for departed in reversed(opened):
+            m.store.merge(m.store.undo(), *departed)
+        m.departed, m.context = outer, context
+    return leaves
 
 
 def _fingerprint(m: Walker, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:

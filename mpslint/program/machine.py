@@ -31,7 +31,7 @@ from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.arguments import CallArguments
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
-from mpslint.program.store import Store
+from mpslint.program.store import Store, Writes
 
 
 class Loader(Protocol):
@@ -99,6 +99,8 @@ class Walker:
     """What evaluates each kind of expression."""
     execute_block: Callable[[Walker, Sequence[ast.stmt]], bool]
     """Walk statements; true when the path leaves them early."""
+    execute_one: Callable[[Walker, ast.stmt], bool]
+    """Walk one statement, and leave the context that those after it have."""
     read_attribute: Callable[[Walker, Value, str, ast.expr | None], Value]
     calls: Calls
     known_roots: frozenset[str]
@@ -110,6 +112,8 @@ class Walker:
     context: Context = field(default_factory=Context)
     frame: Frame = field(default_factory=lambda: Frame(Names()))
     returns: list[list[Value]] = field(default_factory=list)
+    departed: list[Writes] = field(default_factory=list)
+    """What was written on paths on which the function that is walked returned early, while it may as well go on."""
     functions: dict[int, Function] = field(default_factory=dict)
     """Every function that was defined, by the id of its node, in order."""
     analysed: set[int] = field(default_factory=set)

@@ -138,3 +138,26 @@ def test_an_exit_by_default_in_a_cell_leaves_the_next_one() -> None:
     first = PARSED.format('parser.add_argument("--device", default="")') + 'assert args.device == "cuda"'
     found = check(notebook(HEAD + first, "torch.cuda.synchronize()").decode(), filename="a.ipynb").findings
     assert "MPS505" in [finding.rule for finding in found]
+
+
+SETUP = """def setup(args):
+    if "RANK" in os.environ:
+        args.rank = 1
+    else:
+        args.distributed = {}
+        return
+    args.distributed = True
+
+
+setup(args)
+model = torch.nn.Linear(2, 2)
+if args.distributed:
+    model = torch.nn.parallel.DistributedDataParallel(model)
+"""
+
+
+@pytest.mark.parametrize(("early", "expected"), [("False", []), ("True", ["MPS513"])])
+def test_what_an_early_return_left_behind_counts(early: str, expected: list[str]) -> None:
+    """A function that may have returned before its end wrote something else by then."""
+    text = HEAD + PARSED.format("") + SETUP.format(early)
+    assert [finding.rule for finding in check(text).findings] == expected
