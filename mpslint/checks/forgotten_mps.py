@@ -27,6 +27,8 @@ from mpslint.source.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
+NAMED_DEVICE = re.compile(r"(?:device|gpu|cuda)(?:_?(?:name|type|id|str))?(?:['\"]\])?$", re.IGNORECASE)
+"""A name for the device that is used where there is CUDA."""
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
@@ -155,7 +157,12 @@ def _is_question(node: ast.expr) -> bool:
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     is_chosen = choice.answer and isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))  # "cpu" if not cuda else device
-    return taken if _names(taken, "cpu") and (_is_cuda(other) or is_chosen) else None
+    return taken if _names(taken, "cpu") and (_is_cuda(other) or is_chosen or _is_named(other)) else None
+
+
+def _is_named(node: ast.expr) -> bool:
+    """Return whether an expression is a device that the program or its user names: `args.device`, `config["device"]`, `gpu`."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and NAMED_DEVICE.search(ast.unparse(node)) is not None
 
 
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
@@ -264,6 +271,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     cpu = match.values["cpu"]
     if not isinstance(match.node, (ast.If, ast.IfExp)):
         return None
+    if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and _is_named(match.node.body):
+        return None  # whoever names the CPU means it on a Mac, too
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)
     if isinstance(match.node, ast.IfExp):
