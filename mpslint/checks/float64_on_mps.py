@@ -68,7 +68,7 @@ class _Finder:
         placed, dtype = _goes_to_mps(found), self._dtype_of(call, found)
         if placed and dtype == "float64":
             yield self._match(call, call)
-        elif placed and (wide := self._chained(call)) is not None:
+        elif placed and not dtype and (wide := self._chained(call)) is not None:
             yield self._match(wide, call)
         elif placed and not dtype and (maker := self._made_of_array(call) or self._made_wide(call)) is not None:
             yield self._match(maker, call)
@@ -121,6 +121,8 @@ class _Finder:
             return "float32"
         if call.method == "type" and (call.arguments or call.keywords):
             return "float64" if self._is_wide(_first(call) or call.keywords.get("dtype")) else "other"
+        if call.method == "to" and len(call.arguments) > 1 and isinstance(call.arguments[1].value, (Symbol, Unknown, Instance)):
+            return "float64" if self._is_wide(call.arguments[1]) else "other"  # `x.to("mps", torch.float)`
         if call.method == "to" and (first := _first(call)) is not None and isinstance(first.value, (Unknown, Instance)):
             return "other"  # `x.to(dtype)`, `x.to(y)`: it may be a dtype, or a tensor that has one
         for setting in found.settings if found is not None else ():

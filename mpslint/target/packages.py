@@ -97,3 +97,9 @@ def libraries() -> frozenset[str]:
     """Return the packages that others build on."""
     packages = platform_data("requirements")["packages"].values()
     return frozenset(other for rows in packages for row in rows for key in ("requires", "works_with") for other in row.get(key, ()))
+
+
+@functools.lru_cache(maxsize=1)
+def supports() -> frozenset[str]:
+    """Return the packages that are only installed for libraries."""
+    return frozenset(platform_data("packages")["supports"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version, format_version, parse_version
 from mpslint.target.availability import unavailable_with
-from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers
+from mpslint.target.packages import libraries, needs_of, newest_versions, release_numbers, supports
 from mpslint.target.requirement import Requirement
 from mpslint.target.specifier import admitting, exact_version
 
@@ -72,14 +72,15 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
     for name, (version, source) in installed.items():
         _prefer(packages[name], version, source)
-    _drop_replaced(packages)
-    ordered = sorted(packages.values(), key=lambda one: (not one.is_pinned, not one.is_asked))
+    # What libraries only rest on, such as tokenizers, gives way to them, even where it is installed.
+    ordered = sorted(packages.values(), key=lambda one: (not one.is_pinned, not one.is_asked, one.name in supports()))
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
     chosen = _search(named, {}, [_MOST_STEPS]) or _greedy(named, {})
     _fit_others([one for one in ordered if one not in named], chosen)
     first = {one.name: position for position, one in enumerate(named)}
     by_weight = {name: chosen[name] for name in sorted(chosen, key=lambda name: (first.get(name, len(first)), name not in libraries()))}
-    return {name: _choice(package, by_weight) for name, package in packages.items()}
+    of_people = {one.name for one in packages.values() if one.is_pinned or one.is_asked}
+    return {name: _choice(package, by_weight, of_people) for name, package in packages.items()}
 
 
 def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
@@ -120,31 +121,6 @@ def _prefer(package: _Package, version: str, source: str) -> None:
         package.text = version if is_development(version) else ""
 
 
-def _drop_replaced(packages: Mapping[str, _Package]) -> None:
-    """Forget what is installed and can't stay beside what is pinned, and what is only there for it: pip would install other releases."""
-    pinned = {name: package.releases[0] for name, package in packages.items() if package.is_pinned}
-    installed = [name for name, package in packages.items() if package.installed is not None] if pinned else []
-    replaced = True
-    while replaced:
-        replaced = False
-        for name in installed:
-            version = packages[name].installed
-            if version is not None and not _can_stay(name, version, packages, pinned):
-                replaced = True
-                needs = (need.name for need in needs_of(name, version) if need.is_required and need.name in packages)
-                for one in (name, *(other for other in needs if not packages[other].is_asked)):
-                    packages[one].installed = None
-
-
-def _can_stay(name: str, version: Version, packages: Mapping[str, _Package], pinned: Mapping[str, Version]) -> bool:
-    """Return whether an installed release fits what is pinned, and each package that it needs has a release that does so, too."""
-    needs = [need for need in needs_of(name, version) if need.is_required and need.name not in pinned and need.name in packages]
-    return _fits(name, version, pinned) and all(
-        any(need.admits(release) and _fits(need.name, release, pinned) for release in reversed(packages[need.name].releases))
-        for need in needs
-    )
-
-
 def _fits(name: str, release: Version, chosen: Mapping[str, Version], only_required: bool = False) -> bool:
     """Return whether a release goes together with what is chosen already, in both directions."""
     for need in needs_of(name, release):
@@ -167,11 +143,18 @@ def _search(waiting: Sequence[_Package], chosen: dict[str, Version], steps: list
         steps[0] -= 1
         if steps[0] < 0:
             return None
-        if first.is_pinned or _fits(first.name, release, chosen):
-            found = _search(others, {**chosen, first.name: release}, steps)
+        with_it = {**chosen, first.name: release}
+        if first.is_pinned or (_fits(first.name, release, chosen) and _leaves_room(first.name, release, others, with_it)):
+            found = _search(others, with_it, steps)
             if found is not None:
                 return found
     return None
+
+
+def _leaves_room(name: str, release: Version, others: Sequence[_Package], chosen: Mapping[str, Version]) -> bool:
+    """Return whether each package that a release needs has a release left that fits: else thousands would be tried in vain."""
+    needed = {need.name for need in needs_of(name, release)}
+    return all(any(_fits(one.name, candidate, chosen) for candidate in one.candidates()) for one in others if one.name in needed)
 
 
 def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str, Version]:
@@ -209,20 +192,25 @@ def _newest_that_fits(package: _Package, surroundings: Sequence[Mapping[str, Ver
     return package.releases[-1]
 
 
-def _choice(package: _Package, chosen: Mapping[str, Version]) -> VersionChoice:
+def _choice(package: _Package, chosen: Mapping[str, Version], asked: Collection[str]) -> VersionChoice:
     version = chosen[package.name]
     if version == package.installed:
         return VersionChoice(version, package.environment, package.text)
     if version == package.releases[-1]:
         return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked)
-    because = _because(package, chosen)
+    because = _because(package, chosen, asked)
     return VersionChoice(version, f"newest that fits {because}" if because else NEWEST)
 
 
-def _because(package: _Package, chosen: Mapping[str, Version]) -> str:
-    """Return the choice that keeps a package from its newest release: the first, as what is asked for comes first."""
-    newest = package.releases[-1]
-    for other, version in chosen.items():
-        if other != package.name and not _fits(package.name, newest, {other: version}):
-            return f"{other} {format_version(version)}"
-    return ""
+def _because(package: _Package, chosen: Mapping[str, Version], asked: Collection[str]) -> str:
+    """Return the choice that keeps a package from its newest release: one that is asked for, even where it only keeps back the package
+    that does; else the first."""
+    blocking = list(_blocking(package.name, package.releases[-1], chosen))
+    behind = (other for one in blocking for other in _blocking(one, release_numbers(one)[-1], chosen) if other != package.name)
+    other = next((one for one in (*blocking, *behind) if one in asked), next(iter(blocking), ""))
+    return f"{other} {format_version(chosen[other])}" if other else ""
+
+
+def _blocking(name: str, release: Version, chosen: Mapping[str, Version]) -> Iterator[str]:
+    """Yield the packages whose choice a release doesn't go together with."""
+    return (other for other, version in chosen.items() if other != name and not _fits(name, release, {other: version}))

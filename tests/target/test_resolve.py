@@ -115,3 +115,20 @@ def test_nightlies_keep_their_name() -> None:
     torch = resolved("torch==2.16.0.dev20261101")["torch"]
 
     assert (torch.version, torch.shown) == ((2, 16, 0), "2.16.0.dev20261101")
+
+
+@pytest.mark.parametrize(
+    ("pin", "transformers", "source"),
+    [
+        ("datasets==2.14.5", (4, 57, 6), "newest that fits datasets 2.14.5"),
+        ("huggingface-hub==0.36.2", (4, 57, 6), "newest that fits huggingface-hub 0.36.2"),
+        ("tokenizers==0.19.1", (4, 44, 2), "newest that fits tokenizers 0.19.1"),
+    ],
+)
+def test_what_libraries_rest_on_gives_way_to_them(pin: str, transformers: tuple[int, ...], source: str) -> None:
+    """An installed tokenizers doesn't make it a transformers of 2022, which is the last that asks for none below it."""
+    newest = {name: ".".join(map(str, newest_versions()[name])) for name in ("transformers", "tokenizers", "huggingface-hub", "accelerate")}
+
+    choice = resolved(pin, installed=newest)["transformers"]
+
+    assert (choice.version, choice.source) == (transformers, source)
