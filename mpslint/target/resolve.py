@@ -94,7 +94,8 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
         admits = admitting(one.spec)
         if exact is not None:
             version = parse_version(exact)
-            if version is not None and any(map(admits or bool, package.releases)) | (package.source == NEWEST):
+            is_open = len(package.releases) == len(release_numbers(name))
+            if version is not None and (is_open or any(map(admits or bool, package.releases))):
                 text = exact if is_development(exact) else ""
                 package.releases, package.source, package.text, package.is_pinned = [version], one.source, text, True
                 package.is_locked = one.is_locked

@@ -132,3 +132,8 @@ def test_what_libraries_rest_on_gives_way_to_them(pin: str, transformers: tuple[
     choice = resolved(pin, installed=newest)["transformers"]
 
     assert (choice.version, choice.source) == (transformers, source)
+
+
+def test_a_lower_bound_counts_before_a_later_pin() -> None:
+    """What setup.py asks for holds against the old release that a recipe for a test installs."""
+    assert resolved("datasets>=2.15.0", "datasets==2.3.2")["datasets"].version > (2, 15)
