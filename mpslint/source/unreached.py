@@ -10,11 +10,12 @@ import ast
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
+from mpslint.core.record import record
 from mpslint.source.document import Snippet
 
 UNDECIDED = object()
@@ -68,7 +69,7 @@ def _lines(block: Sequence[ast.stmt]) -> range:
     return range(block[0].lineno, (block[-1].end_lineno or block[-1].lineno) + 1) if block else range(0)
 
 
-@dataclass
+@record(eq=False)
 class _Decider:
     """What is known of the names of a text."""
 
