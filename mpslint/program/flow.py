@@ -14,6 +14,7 @@ from mpslint.program.expressions import assign_loop_target
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
+from mpslint.source.unreached import takes
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
@@ -312,7 +313,7 @@ def match_statement(m: Walker, node: Any) -> bool:
     subject = m.value(node.subject)
     paths: list[Any] = [{}]
     for case in node.cases:
-        fits = _fits(case, subject)
+        fits = takes(case, subject.value) if isinstance(subject, Known) and not subject.weak else None
         if fits is False:
             continue
         if fits and len(paths) == 1:
@@ -331,15 +332,3 @@ def match_statement(m: Walker, node: Any) -> bool:
             paths.insert(-1, writes)
     m.store.merge(*paths)
     return False
-
-
-def _fits(case: Any, subject: Value) -> bool | None:
-    """Return whether a case of a `match` is taken; None where that isn't certain."""
-    if not isinstance(subject, Known) or subject.weak or case.guard is not None:
-        return None
-    if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.pattern.name is None:
-        return True
-    patterns: list[Any] = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
-    if all(isinstance(one, ast.MatchValue) and isinstance(one.value, ast.Constant) for one in patterns):
-        return any(one.value.value == subject.value for one in patterns)
-    return None

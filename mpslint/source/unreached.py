@@ -109,7 +109,7 @@ class _Decider:
         elif isinstance(node, ast.Match):
             subject, was_taken = self.value(node.subject), False
             for case in node.cases:
-                fits = _fits(case, subject)
+                fits = None if subject is UNDECIDED else takes(case, subject)
                 if was_taken or fits is False:
                     yield case.body
                 was_taken = was_taken or fits is True
@@ -185,14 +185,15 @@ class _Decider:
         return ""
 
 
-def _fits(case: ast.match_case, subject: Any) -> bool | None:
-    """Return whether a case of a `match` is taken; None where that isn't certain."""
-    if subject is UNDECIDED or case.guard is not None:
+def takes(case: ast.match_case, value: Any) -> bool | None:
+    """Return whether a case of a `match` takes a value; None where that isn't certain."""
+    if case.guard is not None:
         return None
-    patterns = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
+    patterns: Sequence[Any] = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
     if all(isinstance(one, ast.MatchValue) and isinstance(one.value, ast.Constant) for one in patterns):
-        return any(one.value.value == subject for one in patterns)  # type: ignore[attr-defined]
-    return True if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None else None
+        return any(one.value.value == value for one in patterns)
+    is_wildcard = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.pattern.name is None
+    return True if is_wildcard else None
 
 
 def _fails(node: ast.Try) -> bool:

@@ -169,7 +169,7 @@ def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str
 def _fit_others(others: Sequence[_Package], chosen: dict[str, Version]) -> None:
     """Choose the packages that nothing names: the newest release that fits.
 
-    A library that could not have its newest release limits the others; an application that nobody asks for, such as axolotl, limits none.
+    A library that has to stay below its newest release limits the others. An application that nobody asks for (axolotl) limits none.
     """
     named, limiting = dict(chosen), dict(chosen)
     for _ in range(_MOST_ROUNDS):

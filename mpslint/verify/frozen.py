@@ -153,7 +153,7 @@ def _named(node: ast.expr) -> str:
 
 
 def _part(node: ast.expr, model: str) -> str | None:
-    """Return the part of the model whose parameters are gone through: `bert` of `model.bert.parameters()`."""
+    """Return the part of the model whose parameters a loop visits: `bert` of `model.bert.parameters()`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARAMETERS and not node.args:
         return _path(node.func.value, model)
     return None

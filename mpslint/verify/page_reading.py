@@ -24,8 +24,8 @@ def reading_sections(reading: FileReading) -> Iterator[str]:
         yield f'<h2>What check finds in the file</h2><ul class="checks">{_findings(reading.findings)}</ul>'
     if reading.diff:
         yield f"<h2>What fix rewrites</h2>{''.join(_diff(name, lines) for name, lines in reading.diff)}"
-    if reading.mended:
-        yield f"<ul>{''.join(f'<li>{html_text(line)}</li>' for line in reading.mended)}</ul>"
+    if reading.rewrites:
+        yield f"<ul>{''.join(f'<li>{html_text(line)}</li>' for line in reading.rewrites)}</ul>"
     if reading.left and reading.diff:
         yield f'<h2>Still found in the rewrite</h2><ul class="checks">{_findings(reading.left)}</ul>'
     rows = [("Run", reading.run), ("For", reading.target), *(("Assumed", line) for line in reading.assumptions)]

@@ -261,7 +261,7 @@ def processes() -> list[tuple[int, int, int]]:
 
 
 def _row(folder: Path) -> tuple[int, int, int] | None:
-    """Return (pid, parent, resident bytes) of one folder of /proc; None when the process is gone or dead."""
+    """Return (pid, parent, resident bytes) of one folder of /proc; None for a process that has ended."""
     try:
         fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:

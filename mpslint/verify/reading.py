@@ -34,7 +34,7 @@ class FileReading:
     target: str
     assumptions: tuple[str, ...] = ()
     findings: tuple[ShownFinding, ...] = ()
-    mended: tuple[str, ...] = ()
+    rewrites: tuple[str, ...] = ()
     """What is rewritten, and by which rule."""
     left: tuple[ShownFinding, ...] = ()
     """What is still found in the rewrite."""

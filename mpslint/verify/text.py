@@ -60,7 +60,7 @@ def _last_line(report: VerifyReport) -> Text:
     """Return the verdicts in one line, and how long they took."""
     told = [(verdict.status, verdict.name) for verdict in report.verdicts] if not report.settings.get("matrix") else [(report.status, "")]
     line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
-    if report.reading is not None and report.reading.mended:
+    if report.reading is not None and report.reading.rewrites:
         line.append(f"; the rewrite: mpslint fix {report.subject}")
     return line.append(f"  ({report.seconds:.0f} s)", style="dim")
 
@@ -76,7 +76,7 @@ def _print_reading(report: VerifyReport, console: Console) -> None:
 
 def _print_rewrite(report: VerifyReport, console: Console) -> None:
     """Print what the rewrite mends."""
-    for one in report.reading.mended if report.reading is not None else ():
+    for one in report.reading.rewrites if report.reading is not None else ():
         _print_entry(console, "rewritten", "cyan", Text(one))
 
 
