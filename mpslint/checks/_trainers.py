@@ -19,12 +19,6 @@ def is_asked(plan: TrainingPlan, method: str, evidence: Evidence) -> bool:
     return trainer is not None and any(call.receiver is trainer.result for call in evidence.calls_of_method.get(method, ()))
 
 
-def only_predicts(trainer: Call, evidence: Evidence) -> bool:
-    """Return whether a program makes a Trainer for `predict` or `evaluate` alone, and trains nothing."""
-    asked = [call for method in ("predict", "evaluate") for call in evidence.calls_of_method.get(method, ())]
-    return "train" not in evidence.calls_of_method and any(call.receiver is trainer.result for call in asked)
-
-
 def function_given(plan: TrainingPlan, name: str, evidence: Evidence) -> Function | None:
     """Return the function of the program that a run's Trainer is given under a name, or None."""
     trainer = trainer_of(plan)

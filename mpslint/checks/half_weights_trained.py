@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._trainers import only_predicts
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.gather import only_evaluates
 from mpslint.settings.plan import Matched
 from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import WrittenSetting
@@ -88,7 +88,7 @@ def _is_half(setting: Setting) -> bool:
 
 def _trained(call: Call, found: Matched | None, evidence: Evidence) -> Iterator[Value]:
     """Yield the models whose own weights a call is given to train."""
-    if found is None or (found.pattern.role == "trainer" and only_predicts(call, evidence)):
+    if found is None or only_evaluates(found, evidence.facts):
         return
     arguments = bound_arguments(call, found.pattern)
     if found.pattern.role == "trainer" and "peft_config" not in arguments and "model" in arguments:

@@ -19,7 +19,7 @@ from mpslint.settings.derived import derived_settings, with_derived
 from mpslint.settings.dialect import Dialects
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_training
-from mpslint.settings.roles import RoleKind, load_roles
+from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
 
@@ -152,12 +152,7 @@ class _Gatherer:
         loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
         plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
-        return without_training(plan) if self._only_evaluates(run, declared.kinds[run.pattern.role]) else plan
-
-    def _only_evaluates(self, run: Matched, kind: RoleKind) -> bool:
-        """Return whether the program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
-        called = {call.method for call in self.facts.calls if call.receiver is run.call.result}
-        return not called.isdisjoint(kind.evaluating) and not any(call.method in kind.training for call in self.facts.calls)
+        return without_training(plan) if only_evaluates(run, self.facts) else plan
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""
@@ -200,6 +195,13 @@ class _Gatherer:
         span = self.span_of(where) if where is not None else None
         plan = TrainingPlan(kind, title, span, frozen, {role: tuple(found) for role, found in calls.items()})
         return dataclasses.replace(plan, settings=with_derived(frozen, derived_settings(plan)))
+
+
+def only_evaluates(trainer: Matched, facts: Facts) -> bool:
+    """Return whether a program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
+    kind = load_roles().kinds[trainer.pattern.role]
+    called = {call.method for call in facts.calls if call.receiver is trainer.call.result}
+    return not called.isdisjoint(kind.evaluating) and not any(call.method in kind.training for call in facts.calls)
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:
