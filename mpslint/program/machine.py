@@ -49,6 +49,10 @@ class Loader(Protocol):
         Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
 
+    @property
+    def configs_read(self) -> int:
+        """How many times a configuration file of the run was read."""
+
     def words(self) -> Sequence[Argument] | None:
         """Return the words with which the script is started, behind its name; None where nothing says which."""
 
