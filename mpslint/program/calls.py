@@ -93,7 +93,7 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
     if isinstance(callee, Function):
         return call_function(m, callee, _values(arguments), _keyword_values(arguments), arguments.is_open, node)
     if isinstance(callee, Bound) and callee.function is not None:
-        given = _values(arguments) if _is_static(callee.function) else [callee.receiver, *_values(arguments)]
+        given = _values(arguments) if callee.function.is_static else [callee.receiver, *_values(arguments)]
         return call_function(m, callee.function, given, _keyword_values(arguments), arguments.is_open, node)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, node)
@@ -118,10 +118,6 @@ def _values(arguments: CallArguments) -> list[Value]:
 
 def _keyword_values(arguments: CallArguments) -> dict[str, Value]:
     return {name: argument.value for name, argument in arguments.keywords.items()}
-
-
-def _is_static(function: Function) -> bool:
-    return any(isinstance(d, Symbol) and d.name == "builtins.staticmethod" for d in function.decorators)
 
 
 def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
