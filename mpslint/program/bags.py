@@ -19,7 +19,7 @@ MOST_ENTRIES = 300
 """Entries of a dict that a loop copies."""
 
 
-def made(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+def made(m: Walker, name: str, arguments: CallArguments) -> Value:
     """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
     bag = Instance(name)
     _take(m, bag, arguments)
@@ -79,7 +79,7 @@ def is_dict(m: Walker, owner: Instance) -> bool:
     return owner.name in known or (owner.cls is not None and not known.isdisjoint(owner.cls.outside_bases()))
 
 
-def call_method(m: Walker, owner: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
+def call_method(m: Walker, owner: Instance, method: str, arguments: CallArguments, node: ast.Call | None) -> Value | None:
     """Return what a method of an object of settings gives; None where that is not known, or for another object."""
     if method in CONSTRUCTORS and (is_dict(m, owner)):
         _take(m, owner, arguments)
@@ -93,7 +93,7 @@ def call_method(m: Walker, owner: Instance, method: str, arguments: CallArgument
     if method not in m.platform.bag_mergers:
         return None
     first = arguments.first()
-    path = path_of(m, first, node) if first is not None else None
+    path = path_of(m, first, node) if first is not None and node is not None else None
     found = m.project.load_config(m, str(path.value), path.weak) if path is not None and m.project is not None else None
     merged = found if found is not None else first if isinstance(first, Instance) else None
     _merge(m, owner, merged) if merged is not None else _forget_all(m, owner)
@@ -125,7 +125,7 @@ def _copied(owner: Instance) -> Instance:
     return copy
 
 
-def _entry(bag: Instance, arguments: CallArguments, node: ast.Call) -> Value | None:
+def _entry(bag: Instance, arguments: CallArguments, node: ast.Call | None) -> Value | None:
     """Return what `bag.get(key, default)` gives; None where that is not known."""
     key = arguments.first()
     if not (isinstance(key, Known) and isinstance(key.value, str)):
@@ -137,16 +137,16 @@ def _entry(bag: Instance, arguments: CallArguments, node: ast.Call) -> Value | N
     return arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
 
 
-def kept_parameters(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
+def kept_parameters(m: Walker, arguments: CallArguments) -> Value:
     """Return what a method keeps of the parameters of the function that calls it: all, those that it names, or those of an object."""
     first = arguments.first() if arguments.positional else None
     if isinstance(first, Instance):
         return first
     if isinstance(first, Mapping):
-        return made(m, "", CallArguments((Argument(first, None),), {}, False), node)
+        return made(m, "", CallArguments((Argument(first, None),), {}, False))
     named = {one.value.value for one in arguments.positional if isinstance(one.value, Known)}
     given = {name: Argument(value, None) for name, value in m.frame.slots.items() if name != "self" and (not named or name in named)}
-    return made(m, "", CallArguments((), given, True), node)
+    return made(m, "", CallArguments((), given, True))
 
 
 def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | None:

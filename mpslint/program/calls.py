@@ -123,6 +123,8 @@ def _keyword_values(arguments: CallArguments) -> dict[str, Value]:
 def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     name, platform = callee.name, m.platform
     if name in platform.results:
+        if name in platform.raising_questions:
+            record_call(m, (name,), "", None, arguments, node)
         return Known(platform.results[name], node, source=name)
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
@@ -140,7 +142,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
     if name in platform.bags:
-        return bags.made(m, name, arguments, node)
+        return bags.made(m, name, arguments)
     if name in platform.section_readers:
         return m.made(Instance(name))
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
@@ -227,7 +229,7 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     if special is not None:
         return special
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
-        receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments, node)
+        receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
     if method and isinstance(receiver, Instance) and (found := bags.call_method(m, receiver, method, arguments, node)) is not None:
         return found
     if isinstance(receiver, Instance) and receiver.name in m.platform.section_readers:

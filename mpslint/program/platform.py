@@ -16,6 +16,7 @@ class Platform:
 
     values: dict[str, Any]
     results: dict[str, Any]
+    raising_questions: frozenset[str]
     cuda_questions: frozenset[str]
     attributes: dict[str, Any]
     versions: dict[str, str]

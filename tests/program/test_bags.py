@@ -10,7 +10,9 @@ from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
 
 HEAD = "import json\nimport yaml\nfrom torch import nn\n\n\n"
-WITH_DICT = "class C({base}):\n    def __init__(self, path):\n        with open(path) as f:\n            {body}\n{more}\nhp = C('hp.json')\n"
+WITH_DICT = (
+    "class C({base}):\n    def __init__(self, path):\n        with open(path) as f:\n            {body}\n{more}\nhp = C('hp.json')\n"
+)
 OF_ENTRIES = "class C:\n    def __init__(self, {given}):\n{body}\nhp = C({call})\n"
 NESTED = "        for k, v in {entries}.items():\n            if {test}:\n                v = C({made})\n            {write}\n{more}"
 FORMS = {
