@@ -115,6 +115,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
         return join_all([get_item(m, value, index) for value in base.values])
+    if isinstance(base, Symbol):
+        return index if base.name in m.platform.transparent else UNKNOWN
     if isinstance(base, Instance):
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:

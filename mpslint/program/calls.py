@@ -23,7 +23,7 @@ from mpslint.facts.values import (
     Value,
     origin_of,
 )
-from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
+from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags, self_parsed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.functions import call_function
@@ -157,10 +157,12 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return config
     if name in platform.builders:
         return built.build(m, name, arguments, node)
-    if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
+    if name in platform.starters and (started := commands.start(m, arguments, node, name in platform.choosing_starters)) is not None:
         return started
     if name in platform.flag_makers:
         return flags.define(m, name, arguments, node)
+    if name in platform.argument_parsers:
+        return commandline.made_parser(name, arguments, node)
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
     if (given := _of_python(m, name, arguments, node)) is not None:
@@ -175,7 +177,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
 def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function of Python itself gives; None for one that is not known."""
     if name.startswith("argparse."):
-        return commandline.call_argparse(m, name, arguments, node)
+        return Instance(name)
     if name.startswith("os."):
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):
@@ -225,6 +227,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
+    if self_parsed.is_parser(m, cls):
+        instance.slots[commandline.OPTIONS] = Mapping({}, node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
     if not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
@@ -277,7 +281,7 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
-        handled = commandline.call_method(m, receiver, method, arguments, node)
+        handled = self_parsed.parse_itself(m, receiver, method, node) or commandline.call_method(m, receiver, method, arguments, node)
         if handled is not None:
             return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:

@@ -25,10 +25,14 @@ from mpslint.program.machine import DEEPEST_CALL, Walker
 
 def _composed(m: Walker, function: Function) -> Value | None:
     """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
-    for decorator in function.decorators if m.project is not None else ():
+    for decorator in function.decorators:
         call = decorator.call if isinstance(decorator, Instance) else None
+        if call is not None and m.platform.typed_commands.intersection(call.names):
+            return commands.typed_parameter(m, function)
         if call is None or not m.platform.composers.intersection(call.names):
             continue
+        if "config_path" not in call.keywords and not call.arguments:
+            return commands.typed_parameter(m, function)
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
         config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
