@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mpslint.checks._gradients import LEAVES_DEVICE
+from mpslint.checks._trained import is_only_run
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
@@ -134,7 +135,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if entry.trains and not evidence.trains:
             continue
         for match in calls(entry.condition, evidence):
-            if match.call is None or not _is_meant(entry, match.call, evidence) or (entry.trains and not _has_backward(match.call)):
+            if match.call is None or not _is_meant(entry, match.call, evidence):
+                continue
+            if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
                 continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(match.call.node.func))

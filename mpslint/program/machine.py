@@ -134,6 +134,8 @@ class Walker:
     """What loads the modules of the project; None where a file is read by itself."""
     has_premises: bool = False
     """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
+    own_device: Value | None = None
+    """The device that the program chooses for itself: what such a parameter is given, where it is one."""
     instead: Mapping[int, object] = field(default_factory=dict)
     """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
     steps: int = 0
