@@ -381,7 +381,7 @@ def _elif(node: ast.If, assignment: str, evidence: Evidence) -> WrittenSetting |
     step = inner[: len(inner) - len(inner.lstrip())]
     if node.body[0].lineno == node.lineno or not first.lstrip().startswith("if"):
         return None
-    newline = "\r\n" if "\r\n" in document.text else "\n"
+    newline = document.newline_at(evidence.span_of(node).start)
     last = _last_comment(last, len(indent), document)
     end = document.line_starts[last - 1] + len(document.line_text(last))
     text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"

@@ -21,7 +21,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
 )
-from mpslint.program import flags
+from mpslint.program import bags, flags
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
@@ -40,6 +40,8 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return _attribute_of_module(m, base, name)
     if isinstance(base, Class):
         found = base.lookup(name)
+        if isinstance(found, Function) and _is_of_class(found):
+            return Bound(base, name, found)
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
@@ -89,9 +91,11 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         if isinstance(found, Function):
             if any(isinstance(d, Symbol) and d.name == "builtins.property" for d in found.decorators):
                 return call_function(m, found, [base], {}, False, node)
-            return Bound(base, name, found)
+            return Bound(base.cls if _is_of_class(found) else base, name, found)
         if found is not None:
             return found
+        if (given := bags.from_getter(m, base, "__getattr__", name)) is not None:
+            return given
     if base.call is not None and name in base.call.keywords:
         return base.call.keywords[name].value
     if base.call is not None and name in base.call.inherited:
@@ -115,6 +119,11 @@ def _answer(m: Walker, base: Instance, name: object) -> str | None:
     return next((answer for answer in found if answer is not None), None)
 
 
+def _is_of_class(function: Function) -> bool:
+    """Return whether a method gets the class, not an object of it."""
+    return any(isinstance(d, Symbol) and d.name == "builtins.classmethod" for d in function.decorators)
+
+
 def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
@@ -127,6 +136,10 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             return base.slots[index.value]
         if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
+        if isinstance(index, Known) and isinstance(index.value, str):
+            given = bags.from_getter(m, base, "__getitem__", index.value)
+            if given is not None:
+                return given
         return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN

@@ -58,6 +58,7 @@ STRING_METHODS = frozenset(
         "zfill",
     ]
 )
+CONTAINERS = frozenset({"dict", "list", "tuple"})
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
@@ -82,8 +83,10 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
         return execute_file(m, node)
-    if name == "isinstance":
-        return UNKNOWN
+    if name == "isinstance" and len(values) == 2:
+        return _isinstance(values[0], values[1], node)
+    if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
+        return Symbol(f"builtins.{kind}", node)
     if name == "super":
         return _super(m)
     if name in (
@@ -108,6 +111,24 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
             return UNKNOWN
         return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
     return None
+
+
+def _container_of(value: Value) -> str:
+    """Return the name of the kind of a dict, a list or a constant; '' for what may be something else, such as a device."""
+    if isinstance(value, Mapping) and value.owner is None:
+        return "dict"
+    if isinstance(value, Items):
+        return value.kind
+    return type(value.value).__name__ if isinstance(value, Known) and not value.source else ""
+
+
+def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
+    """Return whether a value is a dict, a list or a tuple, where only these are asked for."""
+    kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
+    names = [kind.name.removeprefix("builtins.") if isinstance(kind, Symbol) else "" for kind in kinds]
+    kind = _container_of(value)
+    is_weak = isinstance(value, Known) and value.weak
+    return Known(kind in names, node, is_weak) if kind and CONTAINERS.issuperset(names) else UNKNOWN
 
 
 def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call) -> Value:

@@ -9,8 +9,9 @@ from typing import Any
 from mpslint.facts.facts import Choice, Handler
 from mpslint.facts.joined import truth
 from mpslint.facts.values import LOOP, UNKNOWN, Class, Guard, Items, Known, Symbol, Value, is_weak
+from mpslint.program import bags
 from mpslint.program.assignments import assign
-from mpslint.program.expressions import assign_loop_target
+from mpslint.program.expressions import assign_loop_target, bind_loop_target
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
@@ -174,10 +175,27 @@ def _is_undecided(m: Walker, test: ast.expr) -> bool:
 def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     """Walk the body of a `for` once, as any round of it."""
     iterated = m.value(node.iter)
+    rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
+    if rounds is not None:
+        return _copy_entries(m, node, rounds)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not iterated.open
     return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
+
+
+def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
+    """Walk every round of a loop that writes the entries of a dict as attributes; what else it does is noted once."""
+    before = m.is_silent
+    for number, one in enumerate(rounds, 1):
+        m.is_silent = before or number < len(rounds)
+        try:
+            bind_loop_target(m, node.target, one)
+            with m.within(loops=(*m.context.loops, node)):
+                m.execute_block(m, node.body)
+        finally:
+            m.is_silent = before
+    return False
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:

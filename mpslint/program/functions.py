@@ -22,6 +22,9 @@ from mpslint.facts.values import (
 from mpslint.program import commands, config_files
 from mpslint.program.machine import DEEPEST_CALL, Walker
 
+DEEPEST_SETTINGS = 3
+"""Objects of settings within one another whose constructor is followed."""
+
 
 def _composed(m: Walker, function: Function) -> Value | None:
     """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
@@ -40,6 +43,12 @@ def _composed(m: Walker, function: Function) -> Value | None:
     return None
 
 
+def _own_depth(function: Function) -> int:
+    """Return how often a function may run within itself: a constructor of settings makes an object for each dict in a dict."""
+    is_plain = function.cls is not None and all(one in ("builtins.dict", "builtins.object") for one in function.cls.outside_bases())
+    return DEEPEST_SETTINGS if is_plain and function.name == "__init__" else 0
+
+
 def call_function(
     m: Walker,
     function: Function,
@@ -54,7 +63,11 @@ def call_function(
     With `is_open`, parameters that are not given are not known; a default is then only a default.
     """
     functions = m.context.functions
-    if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
+    if (
+        functions.count(function.node) > _own_depth(function)
+        or len(functions) >= DEEPEST_CALL
+        or (m.is_exhausted and id(function.node) in m.analysed)
+    ):
         return UNKNOWN
     if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN

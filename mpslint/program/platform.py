@@ -16,6 +16,7 @@ class Platform:
 
     values: dict[str, Any]
     results: dict[str, Any]
+    raising_questions: frozenset[str]
     cuda_questions: frozenset[str]
     attributes: dict[str, Any]
     versions: dict[str, str]
@@ -27,6 +28,10 @@ class Platform:
     core_counts: frozenset[str]
     cores: frozenset[int]
     bags: frozenset[str]
+    bag_copies: frozenset[str]
+    bag_mergers: frozenset[str]
+    path_openers: frozenset[str]
+    object_arguments: frozenset[str]
     openers: frozenset[str]
     finders: frozenset[str]
     absent_modules: frozenset[str]
