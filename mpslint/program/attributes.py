@@ -105,13 +105,17 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():
         return UNKNOWN
-    for called in base.call.names if base.call is not None else (base.name,):
-        answer = m.platform.attributes.get(f"{called}.{name}")
-        if answer is not None:
-            return Known(answer, node, source="torch.device")
+    if (answer := _answer(m, base, name)) is not None:
+        return Known(answer, node, source="torch.device")
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
     base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was
     return child
+
+
+def _answer(m: Walker, base: Instance, name: object) -> str | None:
+    """Return what an attribute or an item of what a call returned is on the Mac; None where that isn't known."""
+    found = (m.platform.attributes.get(f"{called}.{name}") for called in (base.call.names if base.call is not None else (base.name,)))
+    return next((answer for answer in found if answer is not None), None)
 
 
 def _is_of_class(function: Function) -> bool:
@@ -129,6 +133,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
             return base.slots[index.value]
+        if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
+            return Known(answer, source="torch.device")  # `platform.uname()[0]`
         if isinstance(index, Known) and isinstance(index.value, str):
             given = bags.from_getter(m, base, "__getitem__", index.value)
             if given is not None:
