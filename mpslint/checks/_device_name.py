@@ -209,7 +209,7 @@ def _definition(line: str, places: Sequence[Match], evidence: Evidence) -> tuple
     first = min((match for match in places if match.node is not None), key=lambda match: match.span, default=None)
     if first is None or first.node is None:
         return None
-    newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+    newline = evidence.document.newline_at(first.span.start)
     above = evidence.parsed.body[: evidence.parsed.body.index(_statement_of(first.node, evidence))]  # type: ignore[arg-type]
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     if not imports:

@@ -63,7 +63,7 @@ def _imported(
     indent = evidence.document.text[start : span.start]
     if indent.strip():
         return None
-    newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+    newline = evidence.document.newline_at(span.start)
     return [Edit(Span(span.start, span.start), f"{line}{newline}{indent}"), *_without(statement.names, moved, evidence)], line
 
 

@@ -71,7 +71,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return None
     if earlier not in evidence.parsed.body:
         return None
-    newline = "\r\n" if "\r\n" in document.text else "\n"
+    newline = document.newline_at(write.start)
     target = document.line_starts[earlier.lineno - 1]
     module = statement.split(".")[0]
     needs = "" if write.style == "magic" or _is_bound(evidence, module, target) else f"import {module}{newline}"

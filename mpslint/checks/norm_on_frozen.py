@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from mpslint.program.walk import walk
@@ -14,34 +16,43 @@ from mpslint.settings.evidence import Evidence
 NORM, CHAIN = "torch.nn.LayerNorm", "torch.nn.Sequential"
 SWITCH = "requires_grad_"
 GATE = Gate(words=("LayerNorm",), file_words=(SWITCH,))
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each such LayerNorm once, where it is made. Modules are told apart by how they are written, such as `self.backbone`."""
     made = {call.node: call for call in evidence.facts.calls if call.name in (NORM, CHAIN)}
-    nodes = [node for statement in evidence.parsed.body for node in ast.walk(statement)]
-    frozen = _frozen(nodes)
-    norms = _norms(nodes, {node: call.name for node, call in made.items()})
-    if not (frozen and norms):
-        return
-    functions = [list(walk(node)) for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    norms = _norms(evidence, {node: call.name for node, call in made.items()})
+    frozen = _frozen(evidence.nodes_beside(SWITCH)) if norms else set()
     found = set()
-    for scope in [[node for statement in evidence.parsed.body for node in walk(statement)], *functions]:
-        for node in scope:
-            norm = norms.get(ast.unparse(node.func)) if isinstance(node, ast.Call) and node.args else None
-            if isinstance(node, ast.Call) and norm is not None and norm not in found and _gives(node.args[0], frozen, scope):
+    for written, norm in norms.items() if frozen else ():
+        for node in chain.from_iterable(evidence.nodes_beside(word) for word in _NAME.findall(written)[-1:]):
+            is_called = isinstance(node, ast.Call) and bool(node.args) and norm not in found and ast.unparse(node.func) == written
+            if is_called and isinstance(node, ast.Call) and any(_gives(node.args[0], frozen, scope) for scope in _scopes(node, evidence)):
                 found.add(norm)
                 call = made[norm]
                 yield Match(evidence.span_of(norm.func), {"written": "LayerNorm"}, call=call, context=call.context, node=norm)
 
 
-def _norms(nodes: list[ast.AST], made: Mapping[ast.Call, str]) -> dict[str, ast.Call]:
+def _scopes(node: ast.AST, evidence: Evidence) -> Iterator[list[ast.AST]]:
+    """Yield what stands in each function around a node, from the innermost one, and in the whole program."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    above = evidence.above(node, functions)
+    while above is not None:
+        yield list(walk(above))
+        above = evidence.above(above, functions)
+    yield [inner for statement in evidence.parsed.body for inner in walk(statement)]
+
+
+def _norms(evidence: Evidence, made: Mapping[ast.Call, str]) -> dict[str, ast.Call]:
     """Return the LayerNorm that a module begins with, by how the module is written."""
-    assigned = [(node.targets, _first_norm(node.value, made)) for node in nodes if isinstance(node, ast.Assign)]
-    return {ast.unparse(target): norm for targets, norm in assigned if norm is not None for target in targets}
+    assigned = {evidence.above(node, (ast.Assign,)): None for node, name in made.items() if name == NORM}
+    in_order = sorted((node for node in assigned if isinstance(node, ast.Assign)), key=lambda node: (node.lineno, node.col_offset))
+    begun = [(node.targets, _first_norm(node.value, made)) for node in in_order]
+    return {ast.unparse(target): norm for targets, norm in begun if norm is not None for target in targets}
 
 
-def _frozen(nodes: list[ast.AST]) -> set[str]:
+def _frozen(nodes: Iterable[ast.AST]) -> set[str]:
     """Return how the modules are written that are frozen, and never thawed."""
     switched: dict[str, set[bool]] = {}
     for node in nodes:

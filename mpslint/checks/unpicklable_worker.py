@@ -10,7 +10,7 @@ from typing import Any
 
 from mpslint.checks._loaders import with_workers
 from mpslint.core.finding import Related
-from mpslint.facts.values import Function, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Bound, Function, Instance, Items, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
@@ -92,12 +92,18 @@ def _kept(value: Value, options: Mapping[str, Any], depth: int = 6) -> Iterator[
     for one in alternatives_of(value):
         if isinstance(one, Function):
             yield one
+        elif isinstance(one, Bound) and one.function is not None and not one.function.is_static:
+            yield from _kept(one.receiver, options, depth - 1)
         elif isinstance(one, Items):
             for part in one.values():
                 yield from _kept(part, options, depth - 1)
         elif isinstance(one, DictValue):
             for entry in one.slots.values():
                 yield from _kept(entry.value, options, depth - 1)
+        elif isinstance(one, Instance) and one.cls is not None:
+            if not any(one.cls.lookup(name) for name in PICKLES_ITSELF):
+                held = [part for part in one.written_slots().values() if isinstance(part, (Function, Instance)) and part is not one]
+                yield from (part for value in held for part in _kept(value, options, depth - 1))
         elif isinstance(one, Instance):
             yield from _kept_by(one, options, depth)
 
@@ -119,6 +125,8 @@ def _handles(value: Value, options: Mapping[str, Any], depth: int = 6) -> Iterat
     for one in alternatives_of(value):
         if isinstance(one, Instance) and one.name in options["handles"]:
             yield one
+        elif isinstance(one, Bound) and one.function is not None and not one.function.is_static:
+            yield from _handles(one.receiver, options, depth - 1)
         elif isinstance(one, Instance) and one.cls is not None and not any(one.cls.lookup(name) for name in PICKLES_ITSELF):
             for part in one.slots.values():
                 yield from _handles(part, options, depth - 1)

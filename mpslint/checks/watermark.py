@@ -88,6 +88,6 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         if write.style not in ("shell", "inline"):
             return None
         return WrittenSetting((Edit(Span(write.end, write.end), f" {LOW}={quote}{low}{quote}"),), f"{LOW}={low}")
-    newline = "\r\n" if "\r\n" in document.text else "\n"
+    newline = document.newline_at(start)
     end = start + len(text)
     return WrittenSetting((Edit(Span(end, end), newline + new.split("#")[0].rstrip()),), f"{LOW}={low}")

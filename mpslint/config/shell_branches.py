@@ -5,8 +5,9 @@ A test is decided only by values that are certain. What an undecided one leads t
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 
@@ -21,6 +22,11 @@ FINDERS = frozenset({"command", "which", "type", "hash"})
 FILE_TESTS = frozenset({"-e", "-f", "-d", "-r", "-x", "-s", "-c", "-L"})
 PRINTERS = frozenset({"echo", "printf"})
 _DECIDED = {"true": True, ":": True, "false": False}
+_COUNTED: dict[str, Callable[[int, int], bool]] = {
+    "-eq": operator.eq, "-ne": operator.ne, "-gt": operator.gt, "-ge": operator.ge, "-lt": operator.lt, "-le": operator.le
+}  # fmt: skip
+_STOPS = re.compile(r"(-)\w*e\w*|(\+)\w*e\w*")
+"""`set -e`, `set -euo pipefail` and `set +e`."""
 
 
 @record(slots=True)
@@ -28,7 +34,9 @@ class _Block:
     """A block of the text that is open."""
 
     is_choice: bool = False
-    """It is an `if` or a `case`, rather than a loop, a function or a list in braces."""
+    """It is an `if`, a `case` or what `&&` and `||` lead to, rather than a loop or a function."""
+    is_asked: bool = False
+    """What is being read is the test of an `if`."""
     runs: bool | None = None
     """Whether a Mac runs the part of it that is being read."""
     was_taken: bool | None = False
@@ -53,6 +61,8 @@ class Branches:
     printed: str | None = None
     """What the command before prints into this one, where that is known."""
     has_exited: bool = False
+    stops_at_failure: bool = False
+    """`set -e` is on."""
     is_in_test: bool = False
     """A `[[` is open: what it joins by `&&` and `||` comes as several commands."""
 
@@ -65,17 +75,27 @@ class Branches:
         if words and words[0].raw != "esac" and self.blocks and self.blocks[-1].awaits_pattern:
             self._pattern(self.blocks[-1], words[-1], ending)
             return []
-        rest, negated = self._opened(list(words))
+        rest, negated = self._opened(list(words), joiner)
         runs = self._runs(joiner) if len(rest) == len(words) else True
         reached = self._is_reached()
         if rest:
             self._judge(rest, runs, negated, joiner)
-        if rest and rest[0].raw == "exit" and reached and runs and all(block.is_choice for block in self.blocks):
-            self.has_exited = True
+        if rest and reached and runs and all(block.is_choice for block in self.blocks):
+            self._note_end(rest, is_plain=not negated and ending in ("", ";", ";;"))
         if ending == ";;" and self.blocks and self.blocks[-1].subject is not None:
             self.blocks[-1].awaits_pattern = True
         self._tell()
         return rest if reached is not False and runs is not False else []
+
+    def _note_end(self, words: Sequence[Word], is_plain: bool) -> None:
+        """Note whether the text ends with a command that certainly runs: `exit`, or one that fails after `set -e`."""
+        texts = [word.raw for word in words]
+        if texts[0] == "set":
+            found = [match for text in texts[1:] if (match := _STOPS.fullmatch(text)) is not None]
+            self.stops_at_failure = bool(found[-1][1]) if found else self.stops_at_failure or "errexit" in texts
+        is_failure = is_plain and self.stops_at_failure and self.status is False and not self.is_in_test
+        if texts[0] == "exit" or (is_failure and not any(block.is_asked for block in self.blocks)):
+            self.has_exited = True
 
     def _tell(self) -> None:
         """Tell the shell what the assignments to come are worth."""
@@ -89,33 +109,41 @@ class Branches:
         """Return whether a command runs after the one before it in a list."""
         return self.status if joiner == "&&" else opposite(self.status) if joiner == "||" else True
 
-    def _opened(self, rest: list[Word]) -> tuple[list[Word], bool]:
+    def _opened(self, rest: list[Word], joiner: str) -> tuple[list[Word], bool]:
         """Return what follows the words that open, divide and close blocks, and whether its result is turned round."""
         negated = False
         while rest:
             raw = rest[0].raw
             block = self.blocks[-1] if self.blocks else _Block()
             if raw == "if":
-                self.blocks.append(_Block(True, True))
+                self.blocks.append(_Block(True, is_asked=True, runs=True))
             elif raw == "then":
+                block.is_asked = False
                 block.runs = all_of((opposite(block.was_taken), self.status))
                 block.was_taken = any_of((block.was_taken, self.status))
             elif raw in ("elif", "else"):
+                block.is_asked = raw == "elif"
                 block.runs = opposite(block.was_taken)
             elif raw == "case":
                 subject = rest[1] if len(rest) > 1 else rest[0]
-                self.blocks.append(_Block(True, None, subject=subject, awaits_pattern=True))
+                self.blocks.append(_Block(True, subject=subject, awaits_pattern=True))
                 if len(rest) > 3:
                     self._pattern(self.blocks[-1], rest[-1], self.shell.ending)
                 return [], False
+            elif raw == "{" and joiner in ("&&", "||"):
+                self.blocks.append(_Block(True, runs=self._runs(joiner)))
             elif raw in LOOPS:
                 self.blocks.append(_Block())
                 if raw in ("for", "select") and len(rest) > 1:
                     self.shell.variables[rest[1].raw] = UNSET
                     return [], False
             elif raw in CLOSERS:
+                if raw != "}" or block.runs is None:
+                    self.status = None  # what ran last isn't certain
                 del self.blocks[-1:]
             elif raw == "function":
+                if rest[-1].raw == "{":
+                    self.blocks.append(_Block())
                 return [], False
             elif raw == "!":
                 negated = not negated
@@ -143,7 +171,7 @@ class Branches:
         found = opposite(found) if negated else found
         if runs is None and found is not (joiner == "||"):
             found = None
-        if runs is not False:
+        if runs is not False and self._is_reached() is not False:
             self.status = found
         self.printed = _printed(words)
 
@@ -172,21 +200,23 @@ def _holds(words: Sequence[Word]) -> bool | None:
     if len(texts) == 1:
         return None if texts[0] is None else bool(texts[0])
     if len(texts) == 2 and texts[1] is not None:
-        operator, text = texts
-        if operator in ("-n", "-z"):
-            return bool(text) is (operator == "-n")
+        asked, text = texts
+        if asked in ("-n", "-z"):
+            return bool(text) is (asked == "-n")
         is_absent = not text or text.startswith(tuple(platform_data("shell")["absent"]))
-        return False if operator in FILE_TESTS and is_absent else None
+        return False if asked in FILE_TESTS and is_absent else None
     if len(texts) == 3:
-        left, operator, right = texts
-        return _compared(left, operator or "", right) if left is not None and right is not None else None
+        left, sign, right = texts
+        return _compared(left, sign or "", right) if left is not None and right is not None else None
     return None
 
 
-def _compared(left: str, operator: str, right: str) -> bool | None:
-    if operator in ("=", "==", "!="):
-        return fnmatchcase(left, right) is (operator != "!=")
-    if operator == "=~" and re.fullmatch(r"\^?[\w.-]+(?:\.?\*)?\$?", right):
+def _compared(left: str, sign: str, right: str) -> bool | None:
+    if sign in ("=", "==", "!="):
+        return fnmatchcase(left, right) is (sign != "!=")
+    if sign in _COUNTED and left.strip().isdecimal() and right.isdecimal():
+        return _COUNTED[sign](int(left), int(right))
+    if sign == "=~" and re.fullmatch(r"\^?[\w.-]+(?:\.?\*)?\$?", right):
         return re.search(right, left) is not None
     return None
 

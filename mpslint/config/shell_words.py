@@ -309,8 +309,13 @@ class Shell:
 
 def _printed(match: re.Match[str]) -> str:
     """Return what a command prints on a Mac, or the command as it is written."""
-    words = (match[1] if match[1] is not None else match[2]).replace("2>/dev/null", "").split()
-    data = platform_data("shell")
+    command, *filters = (match[1] if match[1] is not None else match[2]).replace("2>/dev/null", "").split("|")
+    words, data = command.split(), platform_data("shell")
+    if words[:1] and words[0] in data["missing"] and all(filters):  # `||` leaves an empty one
+        counts = [" ".join(one.split()) in ("wc -l", "wc -w", "grep -c .") for one in filters]
+        return "" if not filters else "0" if counts == [True] else match[0]
+    if filters:
+        return match[0]
     if words[-1:] and words[-1] in data["missing"] and words[0] in ("command", "which"):
         return ""
     found: str = data["outputs"].get(" ".join(words), match[0])

@@ -155,6 +155,11 @@ class Function:
         """The name it was defined by."""
         return "<lambda>" if isinstance(self.node, ast.Lambda) else self.node.name
 
+    @property
+    def is_static(self) -> bool:
+        """Whether it is a method that gets no object."""
+        return any(isinstance(one, Symbol) and one.name == "builtins.staticmethod" for one in self.decorators)
+
 
 @record(eq=False, slots=True)
 class Class:

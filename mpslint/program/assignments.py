@@ -20,7 +20,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program import environment
 from mpslint.program.attributes import get_item
-from mpslint.program.machine import Walker
+from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import combine
 
 
@@ -71,10 +71,20 @@ def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, stat
 def _assign_attribute(m: Walker, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver = m.value(target.value)
     for owner in alternatives_of(receiver):
-        if isinstance(owner, (Instance, Class, Module)):
+        if target.attr == "__dict__" and isinstance(owner, Instance):
+            _become(m, owner, value)
+        elif isinstance(owner, (Instance, Class, Module)):
             m.store.write(owner.slots, target.attr, value)
+        elif isinstance(owner, Symbol) and f"{owner.name}.{target.attr}" == COMMAND_WORDS:
+            m.store.write(m.module.slots, COMMAND_WORDS, value)
     if not m.is_silent:
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
+
+
+def _become(m: Walker, owner: Instance, value: Value) -> None:
+    """Give an object the entries of a dict as its attributes (`self.__dict__ = json.load(file)`); those of itself it has."""
+    for key, entry in value.slots.items() if isinstance(value, Mapping) else ():
+        m.store.write(owner.slots, key, entry.value)
 
 
 def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:

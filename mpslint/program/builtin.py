@@ -58,6 +58,7 @@ STRING_METHODS = frozenset(
         "zfill",
     ]
 )
+CONTAINERS = frozenset({"dict", "list", "tuple"})
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
@@ -82,8 +83,10 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
         return execute_file(m, node)
-    if name == "isinstance":
-        return UNKNOWN
+    if name == "isinstance" and len(values) == 2:
+        return _isinstance(values[0], values[1], node)
+    if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
+        return Symbol(f"builtins.{kind}", node)
     if name == "super":
         return _super(m)
     if name in (
@@ -108,6 +111,24 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
             return UNKNOWN
         return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
     return None
+
+
+def _container_of(value: Value) -> str:
+    """Return the name of the kind of a dict, a list or a constant; '' for what may be something else, such as a device."""
+    if isinstance(value, Mapping) and value.owner is None:
+        return "dict"
+    if isinstance(value, Items):
+        return value.kind
+    return type(value.value).__name__ if isinstance(value, Known) and not value.source else ""
+
+
+def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
+    """Return whether a value is a dict, a list or a tuple, where only these are asked for."""
+    kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
+    names = [kind.name.removeprefix("builtins.") if isinstance(kind, Symbol) else "" for kind in kinds]
+    kind = _container_of(value)
+    is_weak = isinstance(value, Known) and value.weak
+    return Known(kind in names, node, is_weak) if kind and CONTAINERS.issuperset(names) else UNKNOWN
 
 
 def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call) -> Value:
@@ -292,8 +313,12 @@ def _items_method(m: Walker, receiver: Items, name: str, arguments: CallArgument
         argument = arguments.positional[-1]
         if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
             m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
-        if name == "append" and not receiver.open and not m.context.loops:
-            m.store.write(receiver.slots, len(receiver.slots), argument.value)
+        more: Value = (
+            argument.value if name == "extend" else Items("list", {0: argument.value} if name == "append" else {}, open=name != "append")
+        )
+        if isinstance(more, Items) and not more.open and not receiver.open and not m.context.loops:
+            for value in more.values():
+                m.store.write(receiver.slots, len(receiver.slots), value)
         else:
             receiver.open = True
         return Known(None, node)

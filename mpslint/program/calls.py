@@ -23,7 +23,7 @@ from mpslint.facts.values import (
     Value,
     origin_of,
 )
-from mpslint.program import built, builtin, commandline, commands, composed, config_files, environment, fields, flags
+from mpslint.program import bags, built, builtin, commandline, commands, composed, config_files, environment, fields, flags, self_parsed
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.functions import call_function
@@ -93,12 +93,14 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
     if isinstance(callee, Function):
         return call_function(m, callee, _values(arguments), _keyword_values(arguments), arguments.is_open, node)
     if isinstance(callee, Bound) and callee.function is not None:
-        given = _values(arguments) if _is_static(callee.function) else [callee.receiver, *_values(arguments)]
+        given = _values(arguments) if callee.function.is_static else [callee.receiver, *_values(arguments)]
         return call_function(m, callee.function, given, _keyword_values(arguments), arguments.is_open, node)
     if isinstance(callee, Class):
         return instantiate(m, callee, arguments, node)
     if isinstance(callee, Bound) and callee.name in m.platform.file_questions:
         return config_files.is_there(m, callee.receiver, node)
+    if isinstance(callee, Bound) and callee.name in m.platform.path_openers and (file := config_files.opened_by(m, callee)) is not None:
+        return file
     if isinstance(callee, Bound):
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
@@ -118,13 +120,11 @@ def _keyword_values(arguments: CallArguments) -> dict[str, Value]:
     return {name: argument.value for name, argument in arguments.keywords.items()}
 
 
-def _is_static(function: Function) -> bool:
-    return any(isinstance(d, Symbol) and d.name == "builtins.staticmethod" for d in function.decorators)
-
-
 def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     name, platform = callee.name, m.platform
     if name in platform.results:
+        if name in platform.raising_questions:
+            record_call(m, (name,), "", None, arguments, node)
         return Known(platform.results[name], node, source=name)
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
@@ -142,7 +142,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         version = m.versions.get(str(first.value).lower())
         return Known(".".join(map(str, version)), node, source=f"{first.value}.__version__") if version is not None else UNKNOWN
     if name in platform.bags:
-        return _bag(m, name, arguments, node)
+        return bags.made(m, name, arguments)
     if name in platform.section_readers:
         return m.made(Instance(name))
     if name in platform.finders and isinstance(first := arguments.first(), Known) and first.value in platform_data("shell")["missing"]:
@@ -157,10 +157,12 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return config
     if name in platform.builders:
         return built.build(m, name, arguments, node)
-    if name in platform.starters and (started := commands.start(m, arguments, node)) is not None:
+    if name in platform.starters and (started := commands.start(m, arguments, node, name in platform.choosing_starters)) is not None:
         return started
     if name in platform.flag_makers:
         return flags.define(m, name, arguments, node)
+    if name in platform.argument_parsers:
+        return commandline.made_parser(name, arguments, node)
     if name in platform.dataclass_parsers:
         return commandline.dataclass_parser(m, name, arguments, node)
     if (given := _of_python(m, name, arguments, node)) is not None:
@@ -175,7 +177,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
 def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a function of Python itself gives; None for one that is not known."""
     if name.startswith("argparse."):
-        return commandline.call_argparse(m, name, arguments, node)
+        return Instance(name)
     if name.startswith("os."):
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):
@@ -183,51 +185,17 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
     return None
 
 
-def _bag(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
-    bag = Instance(name, slots={key: argument.value for key, argument in arguments.keywords.items()})
-    first = arguments.get(0, "initial_dictionary")
-    bag.slots.pop("initial_dictionary", None)
-    entries = first.slots.items() if isinstance(first, Mapping) else ()
-    for key, entry in entries:
-        value = entry.value
-        bag.slots[key] = _bag(m, name, CallArguments((Argument(value, None),), {}, False), node) if isinstance(value, Mapping) else value
-    if arguments.is_open or (isinstance(first, Mapping) and first.is_open) or (first is not None and not isinstance(first, Mapping)):
-        bag.fallback = "another file"
-    return bag
-
-
-def _kept_parameters(m: Walker, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return what a method keeps of the parameters of the function that calls it: all, those that it names, or those of an object."""
-    first = arguments.first() if arguments.positional else None
-    if isinstance(first, Instance):
-        return first
-    if isinstance(first, Mapping):
-        return _bag(m, "", CallArguments((Argument(first, None),), {}, False), node)
-    named = {value.value for value in _values(arguments) if isinstance(value, Known)}
-    given = {name: Argument(value, None) for name, value in m.frame.slots.items() if name != "self" and (not named or name in named)}
-    return _bag(m, "", CallArguments((), given, True), node)
-
-
-def _entry_of_bag(bag: Instance, arguments: CallArguments, node: ast.Call) -> Value | None:
-    """Return what `bag.get(key, default)` gives; None where that is not known."""
-    key = arguments.first()
-    if not (isinstance(key, Known) and isinstance(key.value, str)):
-        return None
-    if key.value in bag.slots:
-        return bag.slots[key.value]
-    if bag.fallback:
-        return None
-    return arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
-
-
 def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
+    if self_parsed.is_parser(m, cls):
+        instance.slots[commandline.OPTIONS] = Mapping({}, node)
     outside = cls.outside_bases()
     constructor = cls.lookup("__init__")
-    if not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
+    if not isinstance(constructor, Function) and bags.is_dict(m, instance):
+        bags.call_method(m, instance, "__init__", arguments, node)
+    elif not isinstance(constructor, Function) or fields.takes_dicts(m, cls):
         fields.fill(m, instance, cls, arguments, node)
     if isinstance(constructor, Function):
         call_function(m, constructor, [instance, *_values(arguments)], _keyword_values(arguments), arguments.is_open, node)
@@ -261,11 +229,9 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     if special is not None:
         return special
     if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
-        receiver.slots[m.platform.parameter_keepers[method]] = _kept_parameters(m, arguments, node)
-    if method in ("get", "pop") and isinstance(receiver, Instance) and receiver.name in m.platform.bags:
-        found = _entry_of_bag(receiver, arguments, node)
-        if found is not None:
-            return found
+        receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
+    if method and isinstance(receiver, Instance) and (found := bags.call_method(m, receiver, method, arguments, node)) is not None:
+        return found
     if isinstance(receiver, Instance) and receiver.name in m.platform.section_readers:
         return config_files.ask_sections(m, receiver, method, arguments, node)
     if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
@@ -277,7 +243,7 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
-        handled = commandline.call_method(m, receiver, method, arguments, node)
+        handled = self_parsed.parse_itself(m, receiver, method, node) or commandline.call_method(m, receiver, method, arguments, node)
         if handled is not None:
             return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:

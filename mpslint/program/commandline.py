@@ -26,12 +26,19 @@ from mpslint.program.machine import Walker
 from mpslint.program.started import BOTH_WAYS, CONVERTERS, STORED, Option, named, parse
 
 PARSER = "argparse.ArgumentParser"
+PAIR = "pair"
+"""What parsing gives where it gives the words that are no options beside the object with the options."""
 DATACLASS_PARSER = "dataclass parser"
 OPTIONS = ("options of", "argparse")
 """The slot of a parser that holds the Mapping of its options."""
 METHODS = frozenset(
     [
         "add_argument",
+        "add_option",
+        "add",
+        "add_arg",
+        "add_arguments",
+        "add_class_arguments",
         "add_argument_group",
         "add_mutually_exclusive_group",
         "parse_args",
@@ -45,25 +52,28 @@ METHODS = frozenset(
         "parse_yaml_file",
         "parse_dict",
         "parse_known_intermixed_args",
+        "parse_typed_args",
     ]
 )
 FILES = frozenset(["parse_json_file", "parse_yaml_file", "parse_dict"])
+ADDING = frozenset(["add_argument", "add_option", "add", "add_arg"])
+OF_CLASSES = frozenset(["add_arguments", "add_class_arguments"])
+PARSING = frozenset(["parse_args", "parse_known_args", "parse_known_intermixed_args"])
+ONE_OBJECT = frozenset(["parse_args", "parse_typed_args"])
+"""Methods of a parser of classes that give one object with all fields."""
 WORDS = "words of"
 """With the name of an option, the key among a parser's options under which lies how it is given."""
 
 
-def call_argparse(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
-    """Return a parser for `argparse.ArgumentParser(...)`; other names of argparse are just objects."""
-    if name == PARSER:
-        parser = Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
-        parents = arguments.keywords.get("parents")
-        if parents is not None and isinstance(parents.value, Items):
-            for parent in parents.value.values():
-                options = parent.slots.get(OPTIONS) if isinstance(parent, Instance) else None
-                if isinstance(options, Mapping):
-                    _options(parser).slots.update(options.slots)
-        return parser
-    return Instance(name)
+def made_parser(name: str, arguments: CallArguments, node: ast.Call) -> Instance:
+    """Return a parser, with the options of those that it is given as `parents`."""
+    parser = Instance(name, slots={OPTIONS: Mapping({}, node)})
+    parents = arguments.keywords.get("parents")
+    for parent in parents.value.values() if parents is not None and isinstance(parents.value, Items) else ():
+        options = parent.slots.get(OPTIONS) if isinstance(parent, Instance) else None
+        if isinstance(options, Mapping):
+            _options(parser).slots.update(options.slots)
+    return parser
 
 
 def _options(parser: Instance) -> Mapping:
@@ -77,16 +87,19 @@ def call_method(m: Walker, parser: Instance, method: str, arguments: CallArgumen
         return _parse_dataclasses(m, parser, method, arguments, node)
     if OPTIONS not in parser.slots:
         return None
-    if method == "add_argument":
+    if method in ADDING:
         _add_argument(m, parser, arguments, node)
         return Instance("argparse.Action")
+    if method in OF_CLASSES:
+        _add_class(m, parser, arguments, node)
+        return Known(None, node)
     if method in ("add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"):
         return Instance(PARSER, slots={OPTIONS: _options(parser)})
     if method == "set_defaults":
         for name, argument in arguments.keywords.items():
             m.store.write(_options(parser).slots, name, DictEntry(weakened(argument.value), argument.node))
         return Known(None, node)
-    if method in ("parse_args", "parse_known_args", "parse_known_intermixed_args"):
+    if method in PARSING:
         return _parse(m, parser, method, arguments, node)
     return None
 
@@ -148,13 +161,14 @@ def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, n
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, DictEntry)}
     given = arguments.get(0, "args")
     if isinstance(given, Items) and not given.open:
+        slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read([Argument(word, origin_of(word)) for word in given.values()], parser, slots))
-    elif given is None and m.project is not None and (words := m.project.words()) is not None:
-        if m.project.is_told_all():
+    elif given is None and (words := m.words()) is not None:
+        if m.is_told_all():
             slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read(words, parser, slots))
     namespace = Instance("argparse.Namespace", slots=slots, fallback="command line")
-    if method == "parse_args":
+    if method == "parse_args" and m.platform.argument_parsers.get(parser.name) != PAIR:
         return namespace
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
 
@@ -173,9 +187,16 @@ def _read(words: Sequence[Argument], parser: Instance, defaults: TypedMapping[ob
 
 def dataclass_parser(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return a parser that makes instances of the classes it is given."""
-    first = arguments.get(0, "dataclass_types")
+    first = arguments.get(0, "dataclass_types") or next(
+        (one.value for one in arguments.keywords.values() if isinstance(one.value, Class)), None
+    )
     classes = first.values() if isinstance(first, Items) else [first] if first is not None else []
     return Instance(DATACLASS_PARSER, slots={OPTIONS: Items("tuple", dict(enumerate(classes)), node)})
+
+
+def _class_given(arguments: CallArguments) -> Value | None:
+    """Return the class of the program that a call gets by some name."""
+    return next((one.value for one in arguments.keywords.values() if isinstance(one.value, Class)), None)
 
 
 def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -186,6 +207,9 @@ def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: Call
     given = _given(m, method, arguments, node)
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in given.items()} if given is not None else None
     made = [_parsed(m, cls, classes, flags, node) for cls in classes]
+    if method in ONE_OBJECT:
+        slots = {key: value for one in made if isinstance(one, Instance) for key, value in one.slots.items()}
+        return made[0] if len(made) == 1 else Instance("argparse.Namespace", slots=slots, fallback="command line")
     return Items("tuple", dict(enumerate(made)), node)
 
 
@@ -196,7 +220,7 @@ def _given(m: Walker, method: str, arguments: CallArguments, node: ast.Call) -> 
         if not isinstance(first, Known):
             return None if not isinstance(first, Mapping) or first.is_open else _entries(first)
         return _in_file(m, str(first.value))
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     if words is None:
         return None
     values = switched_off(dict(named(words)))
@@ -223,10 +247,20 @@ def _entries(mapping: Mapping) -> dict[str, Value]:
     return {str(name): entry.value for name, entry in mapping.slots.items() if isinstance(entry, DictEntry)}
 
 
-def call_parsed(m: Walker, cls: Value, node: ast.Call) -> Value:
-    """Return the object of a class that the words of the command line make, those for the objects in it included."""
-    words = m.project.words() if m.project is not None else None
-    values = switched_off(dict(named(words))) if words is not None else None
+def _add_class(m: Walker, parser: Instance, arguments: CallArguments, node: ast.Call) -> None:
+    """Note the options that the fields of a class are, and the destination of the object that they make."""
+    cls, name = arguments.first(), arguments.get(1, "dest") or arguments.get(1, "nested_key")
+    if isinstance(cls, Class) and isinstance(name, Known):
+        m.store.write(_options(parser).slots, name.value, DictEntry(call_parsed(m, cls, node, f"{name.value}."), node))
+
+
+def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "") -> Value:
+    """Return the object of a class that the words of the command line make, those for the objects in it included.
+
+    The names in the words may begin with a prefix.
+    """
+    words = m.words()
+    values = {key.removeprefix(prefix): value for key, value in switched_off(dict(named(words))).items()} if words is not None else None
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in values.items()} if values is not None else None
     made = _parsed(m, cls, [cls], flags, node)
     for name, value in (values or {}).items():
@@ -239,7 +273,7 @@ def call_parsed(m: Walker, cls: Value, node: ast.Call) -> Value:
     return made
 
 
-def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call) -> Value:
+def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call | None) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
 
     if isinstance(cls, Symbol) and flags is None:
@@ -251,7 +285,7 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
     outside = cls.outside_bases() if isinstance(cls, Class) else (cls.name,)
     slots: dict[object, Value] = {}
     if isinstance(cls, Class):
-        is_settled = flags is not None and m.project is not None and m.project.is_told_all()
+        is_settled = flags is not None and m.is_told_all()
         defaults = {name: value for name in own if (value := cls.lookup(name)) is not None}
         slots = {name: value if is_settled else weakened(value) for name, value in defaults.items()}
     given = flags or {}
@@ -260,11 +294,11 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
     result = m.made(
         Instance(name, slots=slots, cls=cls if isinstance(cls, Class) else None, fallback="command line" if flags is None else "")
     )
-    if outside:
+    if outside and node is not None:
         keywords = {name: flag for name, flag in given.items() if name not in others}
         kept = {str(name): value for name, value in slots.items() if name not in keywords}
         inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
-        is_open = flags is None or m.project is None or not m.project.is_told_all()
+        is_open = flags is None or not m.is_told_all()
         if not is_open:
             unnamed = {key: Known(value, node) for key, value in _left_unnamed(m, outside).items()}
             result.slots.update({key: value for key, value in unnamed.items() if key not in given and key not in slots})

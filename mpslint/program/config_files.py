@@ -14,7 +14,7 @@ from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigSequence
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Bound, DictEntry, Instance, Items, Known, Mapping, Symbol, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
 from mpslint.program.started import as_written, converted
@@ -211,8 +211,15 @@ def opened(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Va
     """Return a file that is opened by a path that is known, or that its call writes; None for any other."""
     if m.project is None or not (arguments.positional or "file" in arguments.keywords):
         return None
-    path = _path_of(m, arguments.get(0, "file") or UNKNOWN, node)
+    path = path_of(m, arguments.get(0, "file") or UNKNOWN, node)
     return Instance(name, slots={PATH: path}) if path is not None else None
+
+
+def opened_by(m: Walker, method: Bound) -> Value | None:
+    """Return a configuration file that a method of its path opens or reads; None for any other."""
+    path = method.receiver
+    is_file = isinstance(path, Known) and isinstance(path.value, str) and path.value.endswith(ENDINGS)
+    return Instance(f"pathlib.Path.{method.name}", slots={PATH: path}) if is_file and m.project is not None else None
 
 
 def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -220,8 +227,8 @@ def read(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Valu
     if m.project is None or not (arguments.positional or arguments.keywords):
         return None
     first = arguments.first() or next(iter(arguments.keywords.values())).value
-    path = _path_of(m, first, node)
-    is_object = name in m.platform.config_objects
+    path = path_of(m, first, node)
+    is_object = name in m.platform.config_objects or m.platform.object_arguments & arguments.keywords.keys() != set()
     found = m.project.load_config(m, str(path.value), path.weak, is_object) if path is not None else None
     return as_object(found) if isinstance(found, Mapping) and is_object else found
 
@@ -241,7 +248,7 @@ def ask_sections(m: Walker, parser: Instance, method: str, arguments: CallArgume
     """Return what a method of an object that reads files of sections gives (`parser.getint("train", "batch")`); `read` notes the file."""
     values = [argument.value for argument in arguments.positional]
     if method == "read" and values:
-        path = _path_of(m, values[0], node)
+        path = path_of(m, values[0], node)
         found = m.project.load_config(m, str(path.value), path.weak) if path is not None and m.project is not None else None
         if not isinstance(found, Mapping):
             parser.fallback = "another file"
@@ -269,7 +276,7 @@ def as_object(config: Mapping) -> Instance:
     return Instance(OBJECT, slots={key: as_object(value) if isinstance(value, Mapping) else value for key, value in below.items()})
 
 
-def _path_of(m: Walker, value: Value, node: ast.Call) -> Known | None:
+def path_of(m: Walker, value: Value, node: ast.Call) -> Known | None:
     """Return the path that a value is, or was opened by; else the only path of a configuration file that stands in the call."""
     if isinstance(value, Known) and isinstance(value.value, str):
         return value if value.value.endswith(ENDINGS) else None
@@ -278,9 +285,9 @@ def _path_of(m: Walker, value: Value, node: ast.Call) -> Known | None:
         if isinstance(own, Known):
             return own
         if value.owner is not None and value.name.endswith((".read", ".open", ".read_text", ".__enter__")):
-            return _path_of(m, value.owner, node)
+            return path_of(m, value.owner, node)
         if value.name.endswith((".open", ".read_text", ".read")) and value.call is not None and value.call.receiver is not None:
-            return _path_of(m, value.call.receiver, node)
+            return path_of(m, value.call.receiver, node)
     return _beside_itself(node)
 
 

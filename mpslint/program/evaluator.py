@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
 
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
-from mpslint.facts.values import Argument, Context, Function, Instance, Known, Symbol, Value
+from mpslint.facts.values import Argument, Context, Function, Instance, Symbol
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
 from mpslint.program.calls import call_value, instantiate
@@ -20,6 +19,7 @@ from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
+from mpslint.program.premises import device_of, premises_of
 from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
@@ -78,6 +78,7 @@ def evaluate_program(
                 break
         machine.is_silent, machine.context = False, Context()
         relevance.note_names(machine.module.slots.items())
+        machine.own_device = device_of(machine) if has_premises else None
         # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
         for _ in range(MOST_ROUNDS if project is None and not ends else 0):
             waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
@@ -131,7 +132,7 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
         return
     machine.analysed.add(id(function.node))
     is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
-    premises = {} if is_command else _premises(machine, function)
+    premises = {} if is_command else premises_of(machine, function)
     is_called = is_command or bool(premises)
     machine.context = Context(called=is_called)
     machine.store.begin()
@@ -142,41 +143,6 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
         machine.context = Context()
 
 
-def _premises(machine: Walker, function: Function) -> dict[str, Value]:
-    """Return what parameters are taken for that nothing in the file gives a value: a device is the Mac's GPU."""
-    if not machine.has_premises:
-        return {}
-    given = function.node.args
-    named = [*given.posonlyargs, *given.args]
-    parameters = [*named[: len(named) - len(function.defaults)], *given.kwonlyargs]
-    found = {one.arg: said for one in parameters if (said := _said_of(machine, one)) is not None}
-    if found:  # who calls it on a Mac selects another device than one that a Mac lacks
-        defaults = zip(named[len(named) - len(function.defaults) :], function.defaults, strict=True)
-        absent = [one for one, value in defaults if isinstance(value, Known) and machine.platform.is_absent_device(value.value)]
-        found |= {one.arg: said for one in absent if isinstance(said := _said_of(machine, one), str)}
-    return {name: _premise(said) for name, said in found.items()}
-
-
-def _said_of(machine: Walker, parameter: ast.arg) -> Any:
-    """Return what the premises say of a parameter: by its annotation, else by its name, unless its annotation says what it can't be."""
-    premises, annotation = machine.platform.premises, parameter.annotation
-    by_name = premises["names"].get(parameter.arg)
-    if not isinstance(annotation, (ast.Name, ast.Attribute)):
-        return by_name
-    before, machine.is_silent = machine.is_silent, True
-    kind = machine.value(annotation)
-    machine.is_silent = before
-    name = kind.name if isinstance(kind, Symbol) else ""
-    if name in premises["types"]:
-        return premises["types"][name]
-    return None if name in premises["no_device" if isinstance(by_name, str) else "no_object"] else by_name
-
-
-def _premise(said: str | Mapping[str, str]) -> Value:
-    """Return what a parameter is taken for: a text, or an object of a class of outside of which nothing else is known."""
-    return Known(said, None, weak=True) if isinstance(said, str) else Instance(said["is"])
-
-
 def _object_of(machine: Walker, function: Function) -> Instance:
     """Return an object of a method's class: one that the program makes, else one made with nothing known."""
     cls = function.cls
@@ -185,7 +151,7 @@ def _object_of(machine: Walker, function: Function) -> Instance:
         machine.context = Context(called=False)
         try:
             maker = cls.lookup("__init__")
-            given = _premises(machine, maker) if isinstance(maker, Function) else {}
+            given = premises_of(machine, maker) if isinstance(maker, Function) else {}
             instantiate(machine, cls, CallArguments((), {name: Argument(value, None) for name, value in given.items()}, True), None)
         finally:
             machine.context = Context()

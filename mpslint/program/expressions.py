@@ -252,17 +252,17 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
         element = join_all(iterated.values())
     elif isinstance(iterated, Instance):
         element = Instance(f"{iterated.name}[]", owner=iterated)
-    _bind_names(m, target, element)
+    bind_loop_target(m, target, element)
 
 
-def _bind_names(m: Walker, target: ast.expr, value: Value) -> None:
+def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         m.bind(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for index, element in enumerate(target.elts):
             inner = element.value if isinstance(element, ast.Starred) else element
             part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
-            _bind_names(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
+            bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
 
 
 def _named(m: Walker, node: ast.NamedExpr) -> Value:

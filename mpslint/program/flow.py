@@ -9,8 +9,9 @@ from typing import Any
 from mpslint.facts.facts import Choice, Handler
 from mpslint.facts.joined import truth
 from mpslint.facts.values import LOOP, UNKNOWN, Class, Guard, Items, Known, Symbol, Value, is_weak
+from mpslint.program import bags
 from mpslint.program.assignments import assign
-from mpslint.program.expressions import assign_loop_target
+from mpslint.program.expressions import assign_loop_target, bind_loop_target
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
@@ -18,6 +19,8 @@ from mpslint.source.unreached import takes
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
+LONGEST_READ = 3
+"""Statements of a `try` block that reads a configuration file and does little else."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -174,10 +177,27 @@ def _is_undecided(m: Walker, test: ast.expr) -> bool:
 def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     """Walk the body of a `for` once, as any round of it."""
     iterated = m.value(node.iter)
+    rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
+    if rounds is not None:
+        return _copy_entries(m, node, rounds)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not iterated.open
     return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
+
+
+def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
+    """Walk every round of a loop that writes the entries of a dict as attributes; what else it does is noted once."""
+    before = m.is_silent
+    for number, one in enumerate(rounds, 1):
+        m.is_silent = before or number < len(rounds)
+        try:
+            bind_loop_target(m, node.target, one)
+            with m.within(loops=(*m.context.loops, node)):
+                m.execute_block(m, node.body)
+        finally:
+            m.is_silent = before
+    return False
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:
@@ -257,7 +277,11 @@ def with_statement(m: Walker, node: ast.With | ast.AsyncWith) -> bool:
 
 
 def try_statement(m: Walker, node: Any) -> bool:
-    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
+    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on.
+
+    A configuration file that the run reads is there, so a short block that reads it goes on behind itself, not in its handlers.
+    """
+    read_before = m.project.configs_read if m.project is not None else 0
     caught = tuple(name for handler in node.handlers for name in _exceptions(m, handler))
     m.store.begin()
     try:
@@ -265,6 +289,7 @@ def try_statement(m: Walker, node: Any) -> bool:
             leaves = m.execute_block(m, node.body)
     finally:
         writes = m.store.undo()
+    reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
     imports_only = all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
     paths = []
     for handler in node.handlers:
@@ -282,7 +307,7 @@ def try_statement(m: Walker, node: Any) -> bool:
         finally:
             m.is_silent = before
             handler_writes = m.store.undo()
-        if not handler_leaves and not imports_only:
+        if not (handler_leaves or imports_only or reads_config):
             paths.append(handler_writes)
     if not leaves:
         m.store.begin()

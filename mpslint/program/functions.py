@@ -22,18 +22,31 @@ from mpslint.facts.values import (
 from mpslint.program import commands, config_files
 from mpslint.program.machine import DEEPEST_CALL, Walker
 
+DEEPEST_SETTINGS = 3
+"""Objects of settings within one another whose constructor is followed."""
+
 
 def _composed(m: Walker, function: Function) -> Value | None:
     """Return the configuration that a decorator (`@hydra.main(...)`) gives a function; None where none does."""
-    for decorator in function.decorators if m.project is not None else ():
+    for decorator in function.decorators:
         call = decorator.call if isinstance(decorator, Instance) else None
+        if call is not None and m.platform.typed_commands.intersection(call.names):
+            return commands.typed_parameter(m, function)
         if call is None or not m.platform.composers.intersection(call.names):
             continue
+        if "config_path" not in call.keywords and not call.arguments:
+            return commands.typed_parameter(m, function)
         given = [call.keywords[name].value if name in call.keywords else UNKNOWN for name in ("config_path", "config_name")]
         texts = [value.value for value in given if isinstance(value, Known) and isinstance(value.value, str)]
         config = m.project.compose_config(m, texts[0], texts[1]) if len(texts) == 2 and m.project is not None else None
         return config_files.as_object(config) if isinstance(config, Mapping) else None
     return None
+
+
+def _own_depth(function: Function) -> int:
+    """Return how often a function may run within itself: a constructor of settings makes an object for each dict in a dict."""
+    is_plain = function.cls is not None and all(one in ("builtins.dict", "builtins.object") for one in function.cls.outside_bases())
+    return DEEPEST_SETTINGS if is_plain and function.name == "__init__" else 0
 
 
 def call_function(
@@ -50,7 +63,11 @@ def call_function(
     With `is_open`, parameters that are not given are not known; a default is then only a default.
     """
     functions = m.context.functions
-    if function.node in functions or len(functions) >= DEEPEST_CALL or (m.is_exhausted and id(function.node) in m.analysed):
+    if (
+        functions.count(function.node) > _own_depth(function)
+        or len(functions) >= DEEPEST_CALL
+        or (m.is_exhausted and id(function.node) in m.analysed)
+    ):
         return UNKNOWN
     if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN

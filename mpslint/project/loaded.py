@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from mpslint.config.sections import read_sections
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.core.folders import absolute, folder_of
 from mpslint.core.record import record
-from mpslint.facts.entries import ConfigMapping, ConfigScalar, ConfigSequence
+from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.facts.values import Known
 from mpslint.project.resolve import folders_above, project_folder
 
@@ -167,10 +168,7 @@ class _Composer:
         if header is not None:
             package = () if header[1] == "_global_" else tuple(header[1].split("."))
         own = Composed(file, package)
-        mapping = first_mapping(text)
-        defaults = mapping.entries.get("defaults") if mapping is not None else None
-        items = defaults.node.items if defaults is not None and isinstance(defaults.node, ConfigSequence) else []
-        for item in items:
+        for item in _defaults_in(text):
             if isinstance(item, ConfigScalar) and isinstance(item.value, Known):
                 if item.value.value == "_self_":
                     self.found.append(own)
@@ -209,6 +207,19 @@ class _Composer:
         inner = tuple(part for part in target.split(".") if part != "_here_") if target else tuple(group.strip("/").split("/"))
         inner = () if target == "_global_" else (*package, *inner)
         return self.compose(place, str(chosen), inner, above, "optional" in words[:-1])
+
+
+def _defaults_in(text: str) -> Sequence[ConfigNode]:
+    """Return the items of the defaults list of a configuration file; most have none, and are then not read."""
+    return _defaults_list(text) if "defaults" in text else ()
+
+
+@functools.lru_cache(maxsize=128)
+def _defaults_list(text: str) -> Sequence[ConfigNode]:
+    """Return the same for a text with the word: the runs of a project compose the same files again and again."""
+    mapping = first_mapping(text)
+    defaults = mapping.entries.get("defaults") if mapping is not None else None
+    return defaults.node.items if defaults is not None and isinstance(defaults.node, ConfigSequence) else ()
 
 
 def _choices(item: ConfigMapping) -> Iterator[tuple[str, str | None]]:

@@ -73,25 +73,36 @@ class _Program:
 
     def groups(self) -> Iterator[Group]:
         """Yield the commands that are started, in the order of the text as far as blocks do not nest."""
-        calls = []
-        for node in ast.walk(self.tree):
+        nodes = list(ast.walk(self.tree))
+        for node in nodes:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                self.names.update({alias.asname or alias.name: above + alias.name for alias in node.names})
+        functions = frozenset(platform_data("launchers")["functions"])
+        calls = [node for node in nodes if isinstance(node, ast.Call) and self._name_of(node.func) in functions]
+        if not calls:
+            return  # what encloses and changes what is of interest only around such a call
+        self._learn(nodes)
+        elsewhere = unreached_lines(self.tree)
+        for call in calls:
+            if call.lineno not in elsewhere:
+                yield from self._started(call)
+
+    def _learn(self, nodes: Sequence[ast.AST]) -> None:
+        """Note what is part of what, and what gives names their values."""
+        for node in nodes:
             for name, value in ast.iter_fields(node):
                 self.above.update(
                     {one: (node, name) for one in (value if isinstance(value, list) else (value,)) if isinstance(one, ast.AST)}
                 )
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-                self.names.update({alias.asname or alias.name: above + alias.name for alias in node.names})
-            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                     if isinstance(target, ast.Name):
                         self.values.setdefault(target.id, []).append(node)
             elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 self.changed.add(node.target.id)
-            elif isinstance(node, ast.Call):
-                if (grown := _grown(node.func)) is not None:
-                    self.changed.add(grown)
-                calls.append(node)
+            elif isinstance(node, ast.Call) and (grown := _grown(node.func)) is not None:
+                self.changed.add(grown)
         for node in self.above:
             is_bound = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             if isinstance(node, ast.arg):
@@ -100,10 +111,6 @@ class _Program:
                 is_bound and isinstance(node, ast.Name) and not isinstance(self.above[node][0], (ast.Assign, ast.AnnAssign, ast.AugAssign))
             ):
                 self.unsettled.add((id(self._scope(node)), node.id))
-        elsewhere = unreached_lines(self.tree)
-        for call in calls:
-            if call.lineno not in elsewhere and self._name_of(call.func) in platform_data("launchers")["functions"]:
-                yield from self._started(call)
 
     def _value_of(self, name: ast.Name) -> ast.expr | None:
         """Return what a name was last given before it is used, in its function or else in the module; None where a branch decides that."""

@@ -247,7 +247,7 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
             return None
         start = evidence.span_of(found[0]).start
         indent = evidence.document.text[evidence.document.line_starts[evidence.document.line_at(start) - 1] : start]
-        newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+        newline = evidence.document.newline_at(start)
         if indent.strip():
             return None
         start = _above_comments(start, indent, evidence.document)

@@ -330,7 +330,7 @@ def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
     imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
     statement = (below or imports or above[: 1 if is_unordered else None][-1:])[0]
     start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
-    newline = "\r\n" if "\r\n" in evidence.document.text else "\n"
+    newline = evidence.document.newline_at(start)
     before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
     prefix = before.group() if before is not None else ""
     gap = newline if below and not prefix and not isinstance(statement, (ast.Import, ast.ImportFrom)) else ""

@@ -253,6 +253,12 @@ class Document:
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r\n")
 
+    def newline_at(self, offset: int) -> str:
+        """Return the line end of the line at an offset, which a line that is put there gets too: files of a run may differ in it."""
+        end = self.text.find("\n", offset)
+        end = self.text.rfind("\n", 0, offset) if end < 0 else end
+        return "\r\n" if end > 0 and self.text[end - 1] == "\r" else "\n"
+
     def cell_at(self, offset: int) -> Cell | None:
         """Return the cell that an offset lies in, or None outside notebooks."""
         index = bisect.bisect_right(self._cell_starts, offset) - 1

@@ -60,9 +60,9 @@ def _is_indented(text: str, span: Span) -> bool:
 
 def unreached_lines(tree: ast.Module) -> frozenset[int]:
     """Return the numbers of the lines, from 1, that a Mac certainly doesn't run."""
-    decider = _Decider()
-    decider.learn(tree)
-    return frozenset(line for node in ast.walk(tree) for block in decider.unreached(node) for line in _lines(block))
+    decider, nodes = _Decider(), list(ast.walk(tree))
+    decider.learn(nodes)
+    return frozenset(line for node in nodes for block in decider.unreached(node) for line in _lines(block))
 
 
 def _lines(block: Sequence[ast.stmt]) -> range:
@@ -76,12 +76,11 @@ class _Decider:
     imported: dict[str, str] = field(default_factory=dict)
     given: dict[str, list[ast.expr | None]] = field(default_factory=dict)
 
-    def learn(self, tree: ast.Module) -> None:
+    def learn(self, nodes: Sequence[ast.AST]) -> None:
         """Note what names are given, except by what fails on a Mac for an import."""
-        failed = {
-            id(node) for one in ast.walk(tree) if isinstance(one, ast.Try) and _fails(one) for part in one.body for node in ast.walk(part)
-        }
-        for node in ast.walk(tree):
+        failing = [one for one in nodes if isinstance(one, ast.Try) and _fails(one)]
+        failed = {id(node) for one in failing for part in one.body for node in ast.walk(part)}
+        for node in nodes:
             if id(node) in failed:
                 continue
             if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -182,6 +181,8 @@ class _Decider:
         if isinstance(node, ast.Attribute):
             above = self._dotted(node.value)
             return f"{above}.{node.attr}" if above else ""
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.value, ast.Call):
+            return f"{self._dotted(node.value)}.{node.slice.value!r}"  # `platform.uname()[0]`
         return ""
 
 

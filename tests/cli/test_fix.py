@@ -294,3 +294,22 @@ def test_a_mistake_of_mpslint_costs_one_file(folder: Path, monkeypatch: pytest.M
     assert done.stderr.startswith("mpslint: bad.py: not checked, because of a mistake in mpslint (KeyError: 'oh'; ")
     assert (folder / "bad.py").read_text() == BAD
     assert (folder / "a b.py").read_text() == GOOD
+
+
+@pytest.mark.parametrize(("own", "other"), [("\n", "\r\n"), ("\r\n", "\n")])
+def test_a_new_line_ends_as_the_lines_of_its_own_file_do(folder: Path, own: str, other: str) -> None:
+    """The files of one run may have different line ends."""
+    (folder / "main.py").write_bytes(f"from model import A, B{other}{other}A(), B(){other}".encode())
+    script = folder / "model.py"
+    text = (
+        "from sentence_transformers import SentenceTransformer\n\n\n"
+        "class A:\n    def __init__(self, device='cuda:0'):\n        self.model = SentenceTransformer('a').to(device)\n\n\n"
+        "class B:\n    def __init__(self, device='cuda:0'):\n        self.model = SentenceTransformer('b').to(device)\n"
+    )
+    script.write_bytes(text.replace("\n", own).encode())
+
+    run("main.py", "model.py", "--apply")
+
+    fixed = script.read_bytes()
+    assert fixed.count(b"\n") > text.count("\n"), "no line was added"
+    assert fixed.count(b"\r\n") == (fixed.count(b"\n") if own == "\r\n" else 0)

@@ -1,0 +1,129 @@
+"""Loaders of a script whose workers would run code that needs a name which only the script's main block gives a value."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._loaders import with_workers
+from mpslint.core.finding import Related
+from mpslint.facts.values import Bound, Frame, Function, Instance, Value, alternatives_of
+from mpslint.program.flow import SCOPES, asks_for_main
+from mpslint.program.walk import children, walk
+from mpslint.rule.check import Gate
+from mpslint.rule.judge import Match, match_of
+from mpslint.settings.evidence import Evidence
+from mpslint.source.document import Kind
+
+TAKEN = ("dataset", "collate_fn", "worker_init_fn", "sampler", "batch_sampler")
+"""Arguments that go to the workers."""
+IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
+"""Methods that run in the workers."""
+PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
+"""What may leave the code in it out."""
+
+GATE = Gate(
+    words=("workers",),
+    roles=("loader",),
+    may_find=lambda document, options, target: document.kind is Kind.PYTHON and "__main__" in document.code,
+)
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the workers of loaders that run a function in which such a name is read."""
+    if evidence.document.kind is not Kind.PYTHON:
+        return
+    names = _only_in_main(evidence.facts.body)
+    for _, workers, arguments in with_workers(evidence) if names else ():
+        match = match_of(workers, evidence.plans[-1], evidence)
+        run = [one for name in TAKEN if name in arguments for one in _run_by(arguments[name].value) if _is_in_script(one.frame)]
+        read = next(((one, node) for one in run for node in _read_in(one) if node.id in names), None)
+        if match is None or read is None:
+            continue
+        function, node = read
+        related = (*match.related, Related(evidence.span_of(node), f"{function.name}() reads it here"))
+        yield dataclasses.replace(match, values={**match.values, "name": node.id, "function": function.name}, related=related)
+
+
+def _run_by(value: Value) -> Iterator[Function]:
+    """Yield the functions of the program that workers call for an argument of a loader."""
+    alternatives = alternatives_of(value)
+    if len(alternatives) > 1:
+        return
+    for one in alternatives:
+        if isinstance(one, Function):
+            yield one
+        elif isinstance(one, Bound) and one.function is not None:
+            yield one.function
+        elif isinstance(one, Instance) and one.cls is not None:
+            yield from (found for name in IN_WORKERS if isinstance(found := one.cls.lookup(name), Function))
+
+
+def _is_in_script(frame: Frame) -> bool:
+    """Return whether a frame lies in the file that is started, which workers read anew under another name."""
+    while frame.parent is not None:
+        frame = frame.parent
+    return frame.home is None
+
+
+def _read_in(function: Function) -> Iterator[ast.Name]:
+    """Yield the names of others that a function reads whenever it runs."""
+    node = function.node
+    arguments = node.args
+    own = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if one}
+    body = node.body if isinstance(node.body, list) else [node.body]
+    own |= {name for statement in body for name in _bound(walk(statement))}
+    outer = {name for frame in _above(function.frame) for name in frame.slots}
+    waiting: list[ast.AST] = [one for one in reversed(body) if not isinstance(one, PERHAPS)]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in own | outer:
+            yield one
+        if isinstance(one, ast.Return) and one.value is None:
+            return
+        waiting += reversed([inner for inner in children(one) if not isinstance(inner, PERHAPS)])
+
+
+def _above(frame: Frame) -> Iterator[Frame]:
+    """Yield the frames of functions around one, without the module's."""
+    while frame.parent is not None:
+        yield frame
+        frame = frame.parent
+
+
+def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that some nodes give a value."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def _only_in_main(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names of a module to which only its main block, or a function by `global`, gives a value; none where that is not known."""
+    statements = list(body)
+    if not any(asks_for_main(statement) for statement in statements):
+        return set()
+    inside = {name for statement in statements if asks_for_main(statement) for name in _bound(_at_once(statement))}
+    others = [statement for statement in statements if not asks_for_main(statement)]
+    outside = {name for statement in others for name in _bound(_at_once(statement))}
+    is_calling = any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in others)
+    declared = {name for statement in others for node in walk(statement) if isinstance(node, ast.Global) for name in node.names}
+    return (inside - outside - declared) | (set() if is_calling else declared - outside) - {"*"} if "*" not in outside else set()
+
+
+def _at_once(statement: ast.stmt) -> Iterator[ast.AST]:
+    """Yield the nodes of a statement that run with it: not those in functions and classes."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, SCOPES):
+            waiting += children(node)

@@ -1,0 +1,75 @@
+"""A model on the Mac's GPU that is given to a function which prints its layers, and runs it on the CPU for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mpslint.checks._models import OF_EVERY_MODULE
+from mpslint.core.finding import Related
+from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
+from mpslint.rule.check import Gate
+from mpslint.rule.judge import Match
+from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
+
+
+def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
+    """Yield the package of each such function: it stands in every file that calls one."""
+    for name in (*options.get("raises", ()), *options.get("moves", ())):
+        yield ([name.partition(".")[0]],)
+
+
+GATE = Gate(words=("summary",), ways=_ways)
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each such call of a model that was put on the Mac's GPU before.
+
+    Options: `raises`, the functions that run the model on an input of their own, on the CPU or on CUDA; `moves`, those that move it to
+    the CPU for an input of which they are given the size (the second argument, or one of `sizes`), and leave it there: these count where
+    the model is run again before it is moved back.
+    """
+    matched = {id(m.call): m for m in evidence.file_plans.matched}
+    placed: dict[int, Call] = {}
+    moved: dict[int, Match] = {}
+    for call in evidence.facts.calls:
+        device = "cpu" if call.method == "cpu" else _device(matched.get(id(call)))
+        if device and isinstance(call.receiver, Instance):
+            moved.pop(id(call.receiver), None)
+            placed.pop(id(call.receiver), None)
+            if device == "mps":
+                placed[id(call.receiver)] = call
+            continue
+        if isinstance(call.receiver, Instance) and id(call.receiver) in moved and call.method not in OF_EVERY_MODULE:
+            yield moved.pop(id(call.receiver))
+        for model in (one for one in _given(call) if id(one) in placed):
+            related = (Related(evidence.span_of(placed[id(model)].node), "it goes to the Mac's GPU here"),)
+            match = Match(evidence.span_of(call.node), {}, call=call, context=call.context, related=related, node=call.node)
+            if call.name in options.get("raises", ()):
+                yield match
+            elif call.name in options.get("moves", ()) and _moves(call, options):
+                moved[id(model)] = match
+
+
+def _device(found: Matched | None) -> str:
+    """Return the device that a call puts something on, whatever path was taken; '' for another call, or where it isn't known."""
+    if found is None or found.pattern.role != "placement":
+        return ""
+    parts = [part for s in found.settings if s.name == "device.name" for part in alternatives_of(s.value)]
+    names = {str(part.value).split(":")[0] if isinstance(part, Known) else "" for part in parts}
+    return names.pop() if len(names) == 1 else ""
+
+
+def _given(call: Call) -> Iterator[Instance]:
+    """Yield the object that a call is about."""
+    first = call.arguments[0] if call.arguments else call.keywords.get("model")
+    yield from (one for one in alternatives_of(first.value) if isinstance(one, Instance)) if first is not None else ()
+
+
+def _moves(call: Call, options: Mapping[str, Any]) -> bool:
+    """Return whether a call runs the model on an input of its own and on the device that it chooses, which is the CPU on a Mac."""
+    device: Argument | None = call.keywords.get("device")
+    is_cpu = device is None or (isinstance(device.value, Known) and device.value.value in (None, "cpu"))
+    is_sized = len(call.arguments) > 1 or any(name in call.keywords for name in options["sizes"])
+    return is_sized and is_cpu

@@ -1,0 +1,193 @@
+"""Objects that hold settings as attributes or entries: made of keywords, of a dict, or by a class of the program that is a dict."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.facts.values import Argument, DictEntry, Function, Instance, Items, Known, Mapping, Value, weakened
+from mpslint.program.arguments import CallArguments
+from mpslint.program.config_files import path_of
+from mpslint.program.machine import Walker
+from mpslint.program.walk import walk
+
+OTHER = "another file"
+"""Why an entry is not known."""
+DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict"})
+CONSTRUCTORS = frozenset({"__init__", "update"})
+MOST_ENTRIES = 300
+"""Entries of a dict that a loop copies."""
+
+
+def made(m: Walker, name: str, arguments: CallArguments) -> Value:
+    """Return an object whose attributes are its keywords, or the entries of the dict it is given."""
+    bag = Instance(name)
+    _take(m, bag, arguments)
+    return bag
+
+
+def _take(m: Walker, bag: Instance, arguments: CallArguments) -> None:
+    """Write what the arguments of a call say into a bag; what is not known may be anything from then on."""
+    given = [argument.value for argument in arguments.positional]
+    initial = arguments.keywords.get("initial_dictionary")
+    for value in (*given[:1], *([initial.value] if initial is not None else [])):
+        entries = dict(entries_of(value))
+        for key, one in entries.items():
+            m.store.write(bag.slots, key, _nested(bag, one))
+        if not is_whole(value):
+            _forget(m, bag, entries)
+    named = {key: argument.value for key, argument in arguments.keywords.items() if key != "initial_dictionary"}
+    for key, value in named.items():
+        m.store.write(bag.slots, key, _nested(bag, value))
+    if arguments.is_open:
+        _forget(m, bag, named)
+
+
+def _nested(bag: Instance, value: Value) -> Value:
+    """Return a value as a bag holds it: a dict in an object of outside is such an object too."""
+    if not isinstance(value, Mapping) or bag.cls is not None or bag.name in DICTS:
+        return value
+    inner = Instance(bag.name, fallback=OTHER if value.is_open else "")
+    inner.slots.update({key: _nested(bag, one) for key, one in entries_of(value)})
+    return inner
+
+
+def entries_of(value: Value) -> Iterator[tuple[str, Value]]:
+    """Yield the keys of a dict, or of an object that holds settings, with their values."""
+    if isinstance(value, Mapping):
+        yield from ((str(key), entry.value) for key, entry in value.slots.items() if isinstance(entry, DictEntry))
+    elif isinstance(value, Instance):
+        yield from ((key, one) for key, one in value.written_slots().items() if isinstance(key, str))
+
+
+def is_whole(value: Value) -> bool:
+    """Return whether the entries that are known of a value are all that it has."""
+    return isinstance(value, Mapping) and not value.is_open
+
+
+def _forget(m: Walker, bag: Instance, kept: dict[str, Value]) -> None:
+    """From here on every entry but those that were just given may be another."""
+    for key, value in list(bag.slots.items()):
+        if isinstance(key, str) and key not in kept:
+            m.store.write(bag.slots, key, weakened(value))
+    bag.fallback = OTHER
+
+
+def is_dict(m: Walker, owner: Instance) -> bool:
+    """Return whether an object is of a class that holds entries: a dict, or an object of attributes."""
+    known = m.platform.bags | DICTS
+    return owner.name in known or (owner.cls is not None and not known.isdisjoint(owner.cls.outside_bases()))
+
+
+def call_method(m: Walker, owner: Instance, method: str, arguments: CallArguments, node: ast.Call | None) -> Value | None:
+    """Return what a method of an object of settings gives; None where that is not known, or for another object."""
+    if method in CONSTRUCTORS and (is_dict(m, owner)):
+        _take(m, owner, arguments)
+        return Known(None, node)
+    if owner.name not in m.platform.bags:
+        return None
+    if method in ("get", "pop"):
+        return _entry(owner, arguments, node)
+    if method in m.platform.bag_copies:
+        return _copied(owner)
+    if method not in m.platform.bag_mergers:
+        return None
+    first = arguments.first()
+    path = path_of(m, first, node) if first is not None and node is not None else None
+    found = m.project.load_config(m, str(path.value), path.weak) if path is not None and m.project is not None else None
+    merged = found if found is not None else first if isinstance(first, Instance) else None
+    _merge(m, owner, merged) if merged is not None else _forget_all(m, owner)
+    return Known(None, node)
+
+
+def _merge(m: Walker, owner: Instance, other: Value) -> None:
+    """Write the entries of a configuration over those of an object, and so within its parts."""
+    for key, value in entries_of(other):
+        inner = owner.slots.get(key)
+        if isinstance(inner, Instance) and isinstance(value, (Mapping, Instance)):
+            _merge(m, inner, value)
+        else:
+            m.store.write(owner.slots, key, _nested(owner, value))
+
+
+def _forget_all(m: Walker, owner: Instance) -> None:
+    for key, value in list(owner.slots.items()):
+        if isinstance(value, Instance) and value.name == owner.name:
+            _forget_all(m, value)
+        else:
+            m.store.write(owner.slots, key, weakened(value))
+
+
+def _copied(owner: Instance) -> Instance:
+    copy = Instance(owner.name, fallback=owner.fallback)
+    for key, value in owner.slots.items():
+        copy.slots[key] = _copied(value) if isinstance(value, Instance) and value.name == owner.name else value
+    return copy
+
+
+def _entry(bag: Instance, arguments: CallArguments, node: ast.Call | None) -> Value | None:
+    """Return what `bag.get(key, default)` gives; None where that is not known."""
+    key = arguments.first()
+    if not (isinstance(key, Known) and isinstance(key.value, str)):
+        return None
+    if key.value in bag.slots:
+        return bag.slots[key.value]
+    if bag.fallback:
+        return None
+    return arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
+
+
+def kept_parameters(m: Walker, arguments: CallArguments) -> Value:
+    """Return what a method keeps of the parameters of the function that calls it: all, those that it names, or those of an object."""
+    first = arguments.first() if arguments.positional else None
+    if isinstance(first, Instance):
+        return first
+    if isinstance(first, Mapping):
+        return made(m, "", CallArguments((Argument(first, None),), {}, False))
+    named = {one.value.value for one in arguments.positional if isinstance(one.value, Known)}
+    given = {name: Argument(value, None) for name, value in m.frame.slots.items() if name != "self" and (not named or name in named)}
+    return made(m, "", CallArguments((), given, True))
+
+
+def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | None:
+    """Return what the variable of a loop is in each round, if it writes the entries of a dict as attributes; None for any other loop."""
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "copies" not in known:
+        known["copies"] = any(_writes_by_name(inner) for statement in node.body for inner in walk(statement))
+    if not known["copies"]:
+        return None
+    call = node.iter if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute) else None
+    is_pairs = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in ("items", "iteritems")
+    source = call.func.value if is_pairs and call is not None and isinstance(call.func, ast.Attribute) else node.iter
+    before, m.is_silent = m.is_silent, True
+    value = m.value(source)
+    m.is_silent = before
+    if not is_whole(value):
+        return None
+    entries = list(entries_of(value))
+    if not 0 < len(entries) <= MOST_ENTRIES:
+        return None
+    keys = [Known(key, node.iter) for key, _ in entries]
+    return [Items("tuple", {0: key, 1: one}) for key, (_, one) in zip(keys, entries, strict=True)] if is_pairs else list(keys)
+
+
+def _writes_by_name(node: ast.AST) -> bool:
+    """Return whether something writes an attribute whose name is a variable: `setattr(x, k, v)`, `self[k] = v`, `x.__dict__[k] = v`."""
+    if isinstance(node, ast.Call):
+        return (isinstance(node.func, ast.Name) and node.func.id == "setattr") or _is_attribute(node.func, "__setattr__")
+    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name)):
+        return False
+    return _is_attribute(node.value, "__dict__") or (isinstance(node.value, ast.Name) and node.value.id == "self")
+
+
+def _is_attribute(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name
+
+
+def from_getter(m: Walker, owner: Instance, getter: str, name: str) -> Value | None:
+    """Return what a class's own `__getattr__` or `__getitem__` gives for a name; None where it has none, or that is not known."""
+    method = owner.cls.lookup(getter) if owner.cls is not None else None
+    if not isinstance(method, Function):
+        return None
+    found = m.calls.call_function(m, method, [owner, Known(name)], {}, False, None)
+    return found if isinstance(found, (Known, Mapping, Instance, Items)) else None
