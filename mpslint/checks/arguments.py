@@ -14,15 +14,18 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.plan import Matched
 from mpslint.settings.spell import remove_argument
 from mpslint.settings.spelling import WrittenSetting
-from mpslint.source.document import Document
+from mpslint.source.document import Document, Kind
 from mpslint.source.words import RoleWords
 from mpslint.target.target import Target
 
 CAUGHT = "builtins.TypeError"
 """What a call raises that is given an argument which it does not take."""
+BY_PARSER = "ValueError"
+"""What a parser of the command line raises for a word that none of its classes takes."""
+KEEPS_OTHERS = ("return_remaining_strings", "allow_extra_keys")
+"""Arguments of such a parser with which it raises nothing."""
 
 
 def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
@@ -43,8 +46,9 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
 def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document names an argument that these versions do not take, and the call, where only one takes it."""
     identifiers = document.code_identifiers
+    others = [part.document.text for part in document.parts if part.document.kind is not Kind.PYTHON]
     return any(
-        (not call or call in identifiers) and not gone.isdisjoint(identifiers)
+        (not call or call in identifiers) and (not gone.isdisjoint(identifiers) or any(name in text for name in gone for text in others))
         for call, gone in _gone(options["kind"], tuple(target.versions.items()))
     )
 
@@ -71,16 +75,26 @@ def _may_be(fact: ArgumentFact, kind: str) -> bool:
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each argument of a kind. Option `kind`: renamed, removed, or later (it comes with a later version)."""
-    for matched in evidence.file_plans.matched:
-        if matched.call.context.in_handler or any(CAUGHT in caught for caught in matched.call.context.handlers):
+    for call, role in _calls(evidence):
+        if call.context.in_handler or any(CAUGHT in caught for caught in call.context.handlers):
             continue  # the program finds out by itself which arguments there are
-        for name, argument in matched.call.keywords.items():
-            fact = fact_of(matched.pattern.role, matched.call.names, name)
-            if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(matched.call, name):
+        for name, argument in call.keywords.items():
+            fact = fact_of(role, call.names, name)
+            if fact is None or fact.exists.matches(evidence.target.versions) or _is_own(call, name):
+                continue
+            if call.is_parsed and any(keyword.arg in KEEPS_OTHERS for keyword in call.node.keywords):
                 continue
             node = _node_of(argument, evidence)
             if node is not None and _kind(fact, evidence.target.versions) == options["kind"]:
-                yield _match(matched, fact, node, argument, evidence)
+                yield _match(call, fact, node, argument, evidence)
+
+
+def _calls(evidence: Evidence) -> Iterator[tuple[Call, str]]:
+    """Yield the calls of which something may be known, each with the role in which a dialect reads it ('' for none)."""
+    matched = {id(one.call) for one in evidence.file_plans.matched}
+    yield from ((one.call, one.pattern.role) for one in evidence.file_plans.matched)
+    owners = load_arguments().facts
+    yield from ((call, "") for call in evidence.facts.calls if id(call) not in matched and any(name in owners for name in call.names))
 
 
 def _kind(fact: ArgumentFact, versions: Mapping[str, Version]) -> str:
@@ -97,30 +111,39 @@ def _is_own(call: Call, name: str) -> bool:
 
 
 def _node_of(argument: Argument, evidence: Evidence) -> ast.AST | None:
-    """Return the keyword, or the key of the dict, that names an argument."""
+    """Return the keyword, the key of the dict or the words of a command that name an argument; its value in a configuration file."""
     if argument.keyword is not None:
         return argument.keyword
     parent = evidence.parents.get(argument.node) if argument.node is not None else None
+    if parent is None and argument.node is not None and _is_outside_python(argument.node, evidence):
+        return argument.node
     if isinstance(parent, ast.Dict):
         return next((key for key, value in zip(parent.keys, parent.values, strict=True) if value is argument.node), None)
     return parent if isinstance(parent, ast.keyword) else None
 
 
-def _match(matched: Matched, fact: ArgumentFact, node: ast.AST, argument: Argument, evidence: Evidence) -> Match:
+def _is_outside_python(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether what wrote an argument lies in a file of the run that is no Python."""
+    start = evidence.span_of(node).start
+    return any(part.document.kind is not Kind.PYTHON and part.span.start <= start < part.span.end for part in evidence.document.parts)
+
+
+def _match(call: Call, fact: ArgumentFact, node: ast.AST, argument: Argument, evidence: Evidence) -> Match:
     package = next(iter(fact.exists.packages))
     values = {
         "written": fact.name,
         "value": argument.value.value if isinstance(argument.value, Known) else None,
-        "called": matched.call.names[0].rsplit(".", 1)[-1] if matched.call.names else matched.call.method,
+        "called": call.names[0].rsplit(".", 1)[-1] if call.names else call.method,
         "library": f"{package} {format_version(evidence.target.versions[package])}",
         "use": fact.use if fact.use else fact.before,
         "note": f" {fact.note}" if fact.note else "",
         "since": next((format_version(number) for _, compare, number in fact.exists.terms if compare in (">=", ">")), ""),
+        "raised": BY_PARSER if call.is_parsed else fact.raises,
         "fact": fact,
         "literal": isinstance(argument.node, ast.Constant) and not (isinstance(argument.node.value, str) and argument.node.value.isdigit()),
     }
     place = evidence.span_of(node)
-    return Match(place, values, call=matched.call, context=matched.call.context, node=node)
+    return Match(place, values, call=call, context=call.context, node=node)
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
@@ -136,11 +159,12 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     new = match.values["use"]
     if not new or (match.call is not None and new in match.call.keywords):
         return None
-    shift = 1 if isinstance(match.node, ast.Constant) else 0
+    written = evidence.document.text[match.span.start : match.span.end]
+    shift = 2 if written.startswith("--") else 1 if isinstance(match.node, ast.Constant) else 0
     start = match.span.start + shift
     if evidence.document.text[start : start + len(fact.name)] != fact.name:
         return None
-    if isinstance(match.node, ast.Constant) and _is_read(fact.name, evidence):
+    if shift == 1 and _is_read(fact.name, evidence):
         return None
     return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")
 

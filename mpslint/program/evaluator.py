@@ -70,7 +70,7 @@ def evaluate_program(
             # An exit that a Mac takes by default: the rest of the file, or of the cell, runs with another option only.
             left = [guard for guard in machine.context.guards if guard.default is not None and guard.taken is not guard.default]
             machine.context = Context(guards=tuple(left))
-            # The Mac decides this exit. Below the `sys.exit(main())` of a finished program nothing runs either, but its functions are judged.
+            # The Mac decides this exit. Below the `sys.exit(main())` of a finished program nothing runs, but its functions are judged.
             ends = ends and not asks_for_main(statement)
             is_over = is_over or (ends and cell is None)
             ends = ends and (cell is not None or decided < len(machine.facts.choices))

@@ -12,8 +12,8 @@ from mpslint.engine import check
 from mpslint.rewrite.apply import fix
 from mpslint.rule.rule import Example, Rule
 from mpslint.source.reader import read
-from mpslint.target.pins import uninstallable_in
 from mpslint.target.target import Target, default_target, with_versions
+from mpslint.target.uninstallable import uninstallable_in
 
 _HOLE = re.compile(r"\{\w+\}")
 

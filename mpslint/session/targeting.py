@@ -17,9 +17,10 @@ from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.commands import commands, script_header
 from mpslint.target.macs import known_chip
-from mpslint.target.pins import environment_versions, project_requirements, project_root, uninstallable
+from mpslint.target.pins import environment_versions, project_requirements, project_root
 from mpslint.target.requirement import Requirement
 from mpslint.target.target import MACOS, Target, default_target, given, resolved, with_mac, with_versions
+from mpslint.target.uninstallable import uninstallable
 
 OPTIONS = "option"
 CONFIGURATION = "configuration"

@@ -12,7 +12,7 @@ from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
-_KEYS = {"exists", "use", "before", "drop", "note", "rewrite"}
+_KEYS = {"exists", "raises", "use", "before", "drop", "note", "rewrite"}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -22,6 +22,7 @@ class ArgumentFact:
     owner: str
     name: str
     exists: VersionRange
+    raises: str = "TypeError"
     use: str = ""
     """The argument to use instead in versions that removed it."""
     before: str = ""
@@ -68,6 +69,7 @@ def load_arguments() -> ArgumentFacts:
                 owner,
                 name,
                 VersionRange.parse(fact["exists"]),
+                fact.get("raises", "TypeError"),
                 fact.get("use", ""),
                 fact.get("before", ""),
                 fact.get("drop", False),

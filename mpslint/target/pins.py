@@ -18,7 +18,7 @@ from mpslint.core.outside import LARGEST_SETTINGS, read_file, tree_around
 from mpslint.core.versions import parse_version
 from mpslint.target import commands, locks, manifests
 from mpslint.target.packages import canonical, is_known
-from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, holds_on_a_mac, requirements
+from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requirements
 from mpslint.target.specifier import exact_version
 
 _MOST_INCLUDES = 50
@@ -31,9 +31,10 @@ _READERS: Mapping[str, _Reader] = {
 }  # fmt: skip
 _INCLUDE = re.compile(r"\s*(?:(-r|--requirement)|(-c|--constraint))[\s=]\s*[\"']?([^\s\"'#]+)")
 _CONTINUED = re.compile(r"\\\r?\n")
+_WILD = frozenset("*?[")
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
     """Return the text of a file of a project. Raises ReadError for what is no file, is too large, or is a link out of the project."""
     return decoded(read_file(path, LARGEST_SETTINGS, tree_around(os.fspath(path.parent))))
 
@@ -84,34 +85,6 @@ def project_requirements(root: Path) -> tuple[Requirement, ...]:
     return (*found, *(project_requirements(outer) if outer is not None and outer != root else ()))
 
 
-@remembered(maxsize=64)
-def uninstallable(root: Path) -> tuple[str, ...]:
-    """Return what pip can't install on a Mac of a project's requirements files, in words; nothing where another file serves a Mac."""
-    data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
-    if any(fnmatch.filter(names, glob) for glob in data["instead"]):
-        return ()
-    return tuple(found for name in data["files"] if name in names for found in _uninstallable_of(root / name))
-
-
-def _uninstallable_of(path: Path) -> Iterator[str]:
-    try:
-        text = _text_of(path)
-    except (ReadError, OSError):
-        return
-    yield from uninstallable_in(text, path.name)
-
-
-def uninstallable_in(text: str, source: str) -> Iterator[str]:
-    """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
-    data = platform_data("pin_files")["uninstallable"]
-    for number, line in enumerate(text.splitlines(), 1):
-        wanted, _, marker = line.partition("#")[0].strip().partition(";")
-        name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
-        is_meant = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"]) or re.match(data["builds"], wanted) is not None
-        if is_meant and holds_on_a_mac(marker.strip()):
-            yield f"{wanted.strip()} ({source}, line {number})"
-
-
 def _is_part(root: Path) -> bool:
     return _marks().isdisjoint(names_in(str(root)))
 
@@ -125,12 +98,18 @@ def _pin_files(root: Path) -> Iterator[tuple[Path, str]]:
         for glob in row["names"]:
             folder, _, pattern = glob.rpartition("/")
             names = names_in(str(root / folder)) if not folder or folder in names_in(str(root)) else frozenset[str]()
-            fitting = fnmatch.filter(names, pattern) or [name for name in names if fnmatch.fnmatch(name.lower(), pattern.lower())]
-            for name in sorted(fitting, key=lambda name: (elsewhere.search(name) is not None, name)):
+            for name in sorted(_fitting(names, pattern), key=lambda name: (elsewhere.search(name) is not None, name)):
                 relative = f"{folder}/{name}" if folder else name
                 if relative not in seen:
                     seen.add(relative)
                     yield root / relative, row["as"]
+
+
+def _fitting(names: frozenset[str], pattern: str) -> list[str]:
+    """Return the names that a pattern fits as it is written, else those that it fits but for capitals."""
+    if _WILD.isdisjoint(pattern):  # most patterns are plain names
+        return [pattern] if pattern in names else [name for name in names if name.lower() == pattern.lower()]
+    return fnmatch.filter(names, pattern) or [name for name in names if fnmatch.fnmatch(name.lower(), pattern.lower())]
 
 
 def _python_of(root: Path, files: list[tuple[Path, str]]) -> str:
@@ -152,7 +131,7 @@ def _read(root: Path, path: Path, reader: str, python: str) -> tuple[Requirement
         if reader in ("lines", "constraints", "lock_lines"):
             found = _lines(path, root, python, set(), reader == "constraints")
             return tuple(replace(one, is_locked=reader == "lock_lines") for one in found)
-        return tuple(_READERS[reader](_text_of(path), source, python))
+        return tuple(_READERS[reader](text_of(path), source, python))
     except (MpslintError, OSError, ValueError, TypeError, AttributeError, KeyError, IndexError, RuntimeError):  # a link to itself, too
         return ()
     except Exception as error:
@@ -169,7 +148,7 @@ def _lines(path: Path, root: Path, python: str, seen: set[Path], is_constraint: 
         return
     seen.add(path)
     source = os.path.relpath(path, root.resolve()).replace(os.sep, "/")
-    for line in _CONTINUED.sub(" ", _text_of(path)).splitlines():
+    for line in _CONTINUED.sub(" ", text_of(path)).splitlines():
         include = _INCLUDE.match(line)
         if include is not None:
             try:

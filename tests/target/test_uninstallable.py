@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mpslint.session.targeting import base_target
 
 FROZEN = "numpy\nnvidia_nccl_cu12==2.20.5\ntriton==3.0.0 ; sys_platform == 'linux'\ntorch==2.4.0\n"
@@ -21,4 +23,45 @@ def test_a_file_for_a_mac_serves_instead(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
     (tmp_path / "requirements_mac.txt").write_text("torch\n", encoding="utf-8")
 
+    assert base_target(str(tmp_path / "train.py")).uninstallable == ()
+
+
+WHEEL = "https://download.pytorch.org/whl/cu118/torch-2.0.1%2Bcu118-cp310-cp310-linux_x86_64.whl"
+INDEX = '[[tool.poetry.source]]\nname = "gpu"\nurl = "https://download.pytorch.org/whl/cu118"\n'
+UV = '[project]\nname = "x"\ndependencies = ["torch"]\n[[tool.uv.index]]\nname = "gpu"\nurl = "https://download.pytorch.org/whl/cu124"\n[tool.uv.sources]\n'
+CONDA = "dependencies:\n  - python=3.10\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        ("pyproject.toml", f'[tool.poetry.dependencies]\ntorch = {{url = "{WHEEL}"}}\n', True),
+        ("pyproject.toml", f'[tool.poetry.dependencies]\ntorch = {{url = "{WHEEL}", platform = "linux"}}\n', False),
+        ("pyproject.toml", f'[tool.poetry.dependencies]\ntorch = {{url = "{WHEEL}", markers = "sys_platform == \'linux\'"}}\n', False),
+        ("pyproject.toml", f'[tool.poetry.dependencies]\ntorch = {{version = "^2", source = "gpu"}}\n{INDEX}', True),
+        ("pyproject.toml", f'[tool.poetry.dependencies]\ntorch = "^2"\n{INDEX}', False),
+        ("pyproject.toml", f'[project]\ndependencies = ["torch @ {WHEEL}"]\n', True),
+        ("pyproject.toml", '[project]\ndependencies = ["torch==2.0.1", "triton; sys_platform == \'linux\'"]\n', False),
+        ("pyproject.toml", f'{UV}torch = {{index = "gpu"}}\n', True),
+        ("pyproject.toml", f'{UV}torch = [{{index = "gpu", marker = "sys_platform == \'linux\'"}}]\n', False),
+        ("pyproject.toml", "[tool.poetry.dependencies\n", False),
+        ("environment.yml", f"{CONDA}  - pytorch-cuda=11.8\n", True),
+        ("environment.yml", f"{CONDA}  - nvidia::cudatoolkit=11.3\n", True),
+        ("environment.yml", f"{CONDA}  - ld_impl_linux-64=2.40=h55db66e_0\n", True),
+        ("environment.yml", f"{CONDA}  - pip:\n    - nvidia-cublas-cu12==12.1.3.1\n", True),
+        ("environment.yml", f"{CONDA}  - pytorch\n  - pip:\n    - transformers\n", False),
+        ("environment.yml", "dependencies: 3\n", False),
+    ],
+)
+def test_addresses_indexes_and_conda_packages_are_read(name: str, text: str, is_found: bool, tmp_path: Path) -> None:
+    """What names a build for another system can't be installed, unless only for that system."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert bool(base_target(str(tmp_path / "train.py")).uninstallable) is is_found
+
+
+def test_a_conda_environment_beside_other_requirements_is_for_linux(tmp_path: Path) -> None:
+    """A Mac installs from the other file."""
+    (tmp_path / "environment.yml").write_text(f"{CONDA}  - pytorch-cuda=11.8\n", encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("torch\n", encoding="utf-8")
     assert base_target(str(tmp_path / "train.py")).uninstallable == ()

@@ -1,0 +1,111 @@
+"""What can't be installed on a Mac of what a project asks for: packages and builds for Linux and Windows only."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpslint.core.finding import MpslintError, ReadError
+from mpslint.core.folders import names_in, remembered
+from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
+from mpslint.target.pins import text_of
+from mpslint.target.requirement import holds_on_a_mac
+
+
+@remembered(maxsize=64)
+def uninstallable(root: Path) -> tuple[str, ...]:
+    """Return what can't be installed on a Mac of what a project asks for, in words; nothing where another file serves a Mac."""
+    data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
+    if any(fnmatch.filter(names, glob) for glob in data["instead"]):
+        return ()
+    files = [(name, how) for name, how in data["files"].items() if name in names]
+    if len(files) > 1 or any(name in names for name in data["others"]):
+        files = [(name, how) for name, how in files if how != "conda"]
+    return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
+
+
+def _uninstallable_of(path: Path, how: str) -> Iterator[str]:
+    try:
+        yield from _READERS[how](text_of(path), path.name)
+    except (MpslintError, ReadError, OSError, ValueError, TypeError, RecursionError):
+        return  # a file that cannot be read says nothing
+
+
+def uninstallable_in(text: str, source: str) -> Iterator[str]:
+    """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
+    for number, line in enumerate(text.splitlines(), 1):
+        wanted = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+        if _is_meant(wanted):
+            yield f"{_written(wanted)} ({source}, line {number})"
+
+
+def _is_meant(line: str) -> bool:
+    """Return whether a requirement asks, on a Mac, for what has no build for it."""
+    data = platform_data("pin_files")["uninstallable"]
+    wanted, _, marker = line.strip().partition(";")
+    name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
+    is_named = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"])
+    return (is_named or any(re.search(mark, wanted) for mark in data["builds"])) and holds_on_a_mac(marker.strip())
+
+
+def _written(line: str) -> str:
+    """Return a requirement in a few words: of an address the name of the file."""
+    wanted = line.partition(";")[0].strip()
+    return wanted.rsplit("/", 1)[-1] if wanted.endswith(".whl") else wanted
+
+
+def _of_toml(text: str, source: str) -> Iterator[str]:
+    """Yield the same of a pyproject.toml: of its own dependencies, and of Poetry's and uv's tables."""
+    data = parse_toml(text)
+    project, tool = _table(data, "project"), _table(data, "tool")
+    listed = project.get("dependencies")
+    for line in listed if isinstance(listed, list) else ():
+        if isinstance(line, str) and _is_meant(line):
+            yield f"{_written(line)} ({source})"
+    poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
+    for tables, indexes in ((_table(poetry, "dependencies"), poetry.get("source")), (_table(uv, "sources"), uv.get("index"))):
+        for name, written in tables.items():
+            rows = written if isinstance(written, list) else [written]
+            for address in (_address(row, indexes) for row in rows if isinstance(row, dict) and _is_for_a_mac(row)):
+                if address and any(re.search(mark, f"{name} @ {address}") for mark in _marks()):
+                    yield f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})"
+
+
+def _marks() -> list[str]:
+    data = platform_data("pin_files")["uninstallable"]
+    return [*data["builds"], data["indexes"]]
+
+
+def _address(row: Mapping[str, Any], indexes: Any) -> str:
+    """Return where a dependency comes from: its own address, or that of the index it names."""
+    name = row.get("source") or row.get("index")
+    named = [one for one in indexes if isinstance(one, dict) and one.get("name") == name] if isinstance(indexes, list) and name else []
+    return str(row.get("url") or (named[0].get("url", "") if named else ""))
+
+
+def _is_for_a_mac(row: Mapping[str, Any]) -> bool:
+    markers = [str(row[key]) for key in ("marker", "markers") if row.get(key)]
+    return row.get("platform") in (None, "darwin") and all(holds_on_a_mac(marker) for marker in markers) and not row.get("optional")
+
+
+def _table(data: Any, key: str) -> Mapping[str, Any]:
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _of_conda(text: str, source: str) -> Iterator[str]:
+    """Yield the same of a conda environment file, with its pip part."""
+    data = parse_yaml(text, source)
+    rows = data.get("dependencies") if isinstance(data, dict) else None
+    for row in rows if isinstance(rows, list) else ():
+        lines = row.get("pip") if isinstance(row, dict) else None
+        yield from (f"{_written(line)} ({source})" for line in lines or () if isinstance(line, str) and _is_meant(line))
+        name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0] if isinstance(row, str) else ""
+        if any(fnmatch.fnmatchcase(name, glob) for glob in platform_data("pin_files")["uninstallable"]["conda"]):
+            yield f"{row} ({source})"
+
+
+_READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}
