@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mpslint.checks._models import model_texts, plain_text
 from mpslint.core.record import record
+from mpslint.facts.values import Known, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.plan import Matched
 
 LEAVES = frozenset(
     {"cpu", "item", "tolist", "numpy", "size", "dim", "numel", "float", "int", "len", "bool", "str", "range", "enumerate", "print"}
@@ -117,6 +119,22 @@ class Placed:
     def _files(self) -> list[int]:
         """The lines on which the files of a run begin."""
         return sorted(part.first_line for part in self.evidence.document.parts)
+
+
+def on_mps(evidence: Evidence) -> Placed:
+    """Return the answers for what a program's own moves put on the Mac's GPU."""
+    if "on mps" not in evidence.memo:
+        by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
+        evidence.memo["on mps"] = Placed(evidence, lambda call: _is_move_to_mps(by_node.get(id(call))))
+    placed: Placed = evidence.memo["on mps"]
+    return placed
+
+
+def _is_move_to_mps(found: Matched | None) -> bool | None:
+    """Return whether a call puts something on the GPU; None where it names no device."""
+    settings = found.settings if found is not None else ()
+    values = [part for s in settings if s.name == "device.name" for part in alternatives_of(s.value)]
+    return all(isinstance(one, Known) and str(one.value).split(":")[0] == "mps" for one in values) if values else None
 
 
 def _names_given(node: ast.Assign | ast.AugAssign) -> Iterator[str]:

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._models import plain_text
-from mpslint.checks._placed import Placed
+from mpslint.checks._placed import on_mps
 from mpslint.core.finding import Edit
-from mpslint.facts.values import Known, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -65,8 +64,6 @@ class _Tensors:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self._placed = Placed(evidence, self._is_move)
-        self._by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
         self._reached = {id(function) for call in evidence.facts.calls for function in call.context.functions}
 
     def are_on_mps(self, tensor: ast.expr | None, node: ast.AST) -> bool:
@@ -87,14 +84,7 @@ class _Tensors:
                 return False
             if any(IS_MODULE.search(ast.unparse(base)) for base in owner.bases):
                 return not _is_guarded(node, function, self.evidence)
-        return (tensor is None or self._placed.holds(tensor)) and not _is_guarded(node, function, self.evidence)
-
-    def _is_move(self, call: ast.Call) -> bool | None:
-        """Return whether a call puts something on the GPU; None where it names no device."""
-        found = self._by_node.get(id(call))
-        settings = found.settings if found is not None else ()
-        values = [part for s in settings if s.name == "device.name" for part in alternatives_of(s.value)]
-        return all(isinstance(one, Known) and str(one.value).startswith("mps") for one in values) if values else None
+        return (tensor is None or on_mps(self.evidence).holds(tensor)) and not _is_guarded(node, function, self.evidence)
 
 
 def _asked(test: ast.expr) -> ast.expr | None:

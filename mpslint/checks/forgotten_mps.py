@@ -13,7 +13,7 @@ from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Choice
-from mpslint.facts.values import Known, alternatives_of, origin_of
+from mpslint.facts.values import Context, Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
@@ -60,10 +60,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is not None and is_used(choice.node, evidence):
-            shown = cpu if isinstance(choice.node, ast.IfExp) else choice.node.test
-            span = evidence.span_of(choice.node if isinstance(choice.node, ast.IfExp) else shown)
-            values = _values(span, cpu, evidence)
-            yield Match(span, values, context=choice.context, node=choice.node)
+            shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
+            yield _chosen(shown, cpu, choice.node, choice.context, evidence)
     yield from _replaced(evidence)
     yield from _switched_off(evidence)
     yield from _by_flag(evidence)
@@ -96,9 +94,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
         )  # `"cuda" in device` follows from the device
         is_flag = is_flag and not OF_A_TENSOR.search(tested)
         if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
-            span = evidence.span_of(node)
-            values = _values(span, node.orelse, evidence)
-            yield Match(span, values, node=node)
+            yield _chosen(node, node.orelse, node, None, evidence)
 
 
 def _replaced(evidence: Evidence) -> Iterator[Match]:
@@ -113,15 +109,15 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
             above = evidence.parents.get(statement) if statement is not None else None
             if isinstance(above, ast.If) and id(above) not in seen and statement in above.body and _asks_in_vain(above.test):
                 seen.add(id(above))
-                span = evidence.span_of(above.test)
-                values = _values(span, statement, evidence)
-                yield Match(span, values, context=setting.context, node=above)
+                yield _chosen(above.test, statement, above, setting.context, evidence)
 
 
-def _values(span: Span, cpu: ast.AST, evidence: Evidence) -> dict[str, Any]:
-    """Return what is known of a choice at a place, whose CPU a node is, and what a fix would make of the name of the CPU."""
+def _chosen(shown: ast.AST, cpu: ast.AST, node: ast.AST, context: Context | None, evidence: Evidence) -> Match:
+    """Return the match of a choice, shown at one of its parts, whose CPU is in another; with what a fix would make of the CPU's name."""
+    span = evidence.span_of(shown)
     instead = {id(constant): "mps" for constant in _constants(cpu, "cpu")}
-    return {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu, "instead": instead}
+    values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu, "instead": instead}
+    return Match(span, values, context=context, node=node)
 
 
 def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
@@ -169,7 +165,7 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     """Return the statement that takes the CPU, where an `if`, or what stands before it, takes CUDA for the same name or returns it."""
     first, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     block = _block_of(node, evidence)
-    before, after = block[: block.index(node)], block[block.index(node) + 1 :]
+    before, after = block[: block.index(node)], _after(node, evidence)
     taken = _last_branch(first)
     if not taken and any(isinstance(statement, ast.Return) for statement in other):
         taken = after[: next((n for n, statement in enumerate(after, start=1) if isinstance(statement, ast.Return)), 0)]
@@ -181,6 +177,15 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
     return found[-1] if found else None
+
+
+def _after(node: ast.stmt, evidence: Evidence) -> Sequence[ast.stmt]:
+    """Return what runs after a statement, also behind the tests that it is below: `if name == "cuda": if is_available(): ...`."""
+    block = _block_of(node, evidence)
+    after = block[block.index(node) + 1 :]
+    above = evidence.parents.get(node)
+    is_below_test = isinstance(above, ast.If) and not any(isinstance(one, (ast.Return, ast.Raise)) for one in after)
+    return [*after, *_after(above, evidence)] if is_below_test and isinstance(above, ast.If) else after
 
 
 def _block_of(node: ast.stmt, evidence: Evidence) -> list[ast.stmt]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mpslint.checks._gradients import LEAVES_DEVICE
+from mpslint.checks._placed import on_mps
 from mpslint.checks._trained import is_only_run
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
@@ -128,7 +129,11 @@ def _is_brought(name: str, last: str, document: Document) -> bool:
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the calls of a table that the program makes. Options: `table`, the file and its key (`cuda.calls`), and `kind`."""
+    """Yield the calls of a table that the program makes.
+
+    Options: `table`, the file and its key (`cuda.calls`), `kind`, and `placed`, the modules whose functions compute on
+    the device of their arguments: what is known to be computed on the CPU is left out.
+    """
     for entry in load_table(options["table"]):
         if entry.kind != options["kind"] or not entry.versions.matches(evidence.target.versions):
             continue
@@ -136,6 +141,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         for match in calls(entry.condition, evidence):
             if match.call is None or not _is_meant(entry, match.call, evidence):
+                continue
+            if _stays_on_cpu(match.call, options.get("placed", ()), evidence):
                 continue
             if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
                 continue
@@ -154,6 +161,17 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+
+
+def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> bool:
+    """Return whether a function of one of some modules is called at the top of a program on what nothing there put on the Mac's GPU.
+
+    In a function it isn't known what its arguments are, nor where a Trainer moves what it is given.
+    """
+    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    if not given or call.name.rpartition(".")[0] not in modules or call.context.functions or evidence.has_device_chooser:
+        return False
+    return not any(on_mps(evidence).holds(one) for one in given)
 
 
 def _texts_given(call: Call) -> Iterator[str]:

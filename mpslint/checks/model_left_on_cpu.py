@@ -17,7 +17,9 @@ from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
-LOADS = "from_pretrained"
+LOADS, NEW = "from_pretrained", "nn."
+IS_LAYER = re.compile(r"(?:^|\.)nn\.(?!functional|init|utils|Parameter)[A-Z](?!\w*Loss$)")
+"""A module of torch that computes with weights."""
 IS_NO_MODEL = re.compile(r"Token|Process|Extractor|Config|Pipeline|Scheduler|Peft")
 """Classes of which `from_pretrained` gives no module of its own: a tokenizer, a pipeline, or an adapter around a model placed before."""
 RUNS = ("generate", "forward")
@@ -25,7 +27,9 @@ RUNS = ("generate", "forward")
 GIVES_ITSELF = ("eval", "train", "float", "half", "bfloat16", "requires_grad_", "apply")
 """Methods whose result is the model, which can be moved or named again."""
 
-GATE = Gate(words=("cuda",), may_find=lambda document, options, target: LOADS in document.text and ".to(" in document.text)
+GATE = Gate(
+    words=("cuda",), may_find=lambda document, options, target: ".to(" in document.text and (LOADS in document.text or NEW in document.text)
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -33,7 +37,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     whole = evidence.whole or evidence
     if "set_default_" in whole.text:
         return
-    for node in whole.nodes_beside(LOADS):
+    for node in (one for word in (LOADS, NEW) for one in whole.nodes_beside(word)):
         if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or not _is_left(node.value):
             continue
         if _only_runs(node.targets[0].id, list(_scope_of(node, whole)), whole):
@@ -41,7 +45,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 
 def _is_left(value: ast.expr) -> bool:
-    """Return whether an expression loads a model and leaves it where it is: `AutoModel.from_pretrained(...)`, with no device asked for."""
+    """Return whether an expression loads or makes a model and leaves it where it is, with no device asked for."""
+    if isinstance(value, ast.Call) and IS_LAYER.search(plain_text(value.func)):
+        return not any(keyword.arg is None or "device" in keyword.arg for keyword in value.keywords)
     if not isinstance(value, ast.Call) or called_name(value) != LOADS or not isinstance(value.func, ast.Attribute) or len(value.args) > 1:
         return False
     named = [keyword.arg for keyword in value.keywords]

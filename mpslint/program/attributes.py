@@ -23,11 +23,8 @@ from mpslint.facts.values import (
 )
 from mpslint.program import bags, flags
 from mpslint.program.functions import call_function
-from mpslint.program.machine import Walker
+from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
-
-WORDS = "sys.argv"
-"""The words that a program is started with."""
 
 
 def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> Value:
@@ -74,9 +71,11 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
         return flags.holder(m, full)
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
-    if full == WORDS and m.project is not None and (words := m.project.words()) is not None:
+    if full == COMMAND_WORDS and full in m.module.slots:
+        return m.module.slots[full]
+    if full == COMMAND_WORDS and (words := m.words()) is not None:
         found = {0: UNKNOWN, **{index: word.value for index, word in enumerate(words, 1)}}
-        return Items("list", found, node, not m.project.is_told_all())
+        return Items("list", found, node, not m.is_told_all())
     package = m.platform.versions.get(full)
     if package is not None and package in m.versions:
         return Known(".".join(map(str, m.versions[package])), node, source=full)
@@ -106,13 +105,17 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():
         return UNKNOWN
-    for called in base.call.names if base.call is not None else (base.name,):
-        answer = m.platform.attributes.get(f"{called}.{name}")
-        if answer is not None:
-            return Known(answer, node, source="torch.device")
+    if (answer := _answer(m, base, name)) is not None:
+        return Known(answer, node, source="torch.device")
     child = m.made(Instance(f"{base.name}.{name}", owner=base))
     base.slots[name] = child  # remembered, not written: a path that only reads it, such as a loop, leaves it what it was
     return child
+
+
+def _answer(m: Walker, base: Instance, name: object) -> str | None:
+    """Return what an attribute or an item of what a call returned is on the Mac; None where that isn't known."""
+    found = (m.platform.attributes.get(f"{called}.{name}") for called in (base.call.names if base.call is not None else (base.name,)))
+    return next((answer for answer in found if answer is not None), None)
 
 
 def _is_of_class(function: Function) -> bool:
@@ -130,6 +133,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         key = ("item", index.value) if isinstance(index, Known) and is_hashable(index.value) else "item"
         if isinstance(index, Known) and isinstance(index.value, str) and index.value in base.slots:
             return base.slots[index.value]
+        if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
+            return Known(answer, source="torch.device")  # `platform.uname()[0]`
         if isinstance(index, Known) and isinstance(index.value, str):
             given = bags.from_getter(m, base, "__getitem__", index.value)
             if given is not None:

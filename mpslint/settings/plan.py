@@ -73,8 +73,8 @@ class TrainingPlan:
 
     @property
     def roles(self) -> frozenset[str]:
-        """The roles of the calls, or of the parts of a configuration file, that belong to the run."""
-        return frozenset([*self.calls, *(part.pattern.call.role for part in self.configs)])
+        """The roles of the calls, or of the parts of a configuration file or a command, that belong to the run."""
+        return frozenset([*self.calls, *(part.pattern.call.role for part in self.configs), *(part.pattern.role for part in self.commands)])
 
     def constant(self, name: str) -> Any:
         """Return the value of the setting that counts, or None when it is not known or not there."""

@@ -181,6 +181,8 @@ class _Decider:
         if isinstance(node, ast.Attribute):
             above = self._dotted(node.value)
             return f"{above}.{node.attr}" if above else ""
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.value, ast.Call):
+            return f"{self._dotted(node.value)}.{node.slice.value!r}"  # `platform.uname()[0]`
         return ""
 
 
