@@ -179,7 +179,7 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     cpu = _assignments(taken, is_cpu)
     if not cpu and not _assigns(taken, cuda):
         cpu = _assignments(before, is_cpu)
-    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, node, choice, evidence)]
+    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, statement, node, choice, evidence)]
     if not found and choice.answer and _asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and names_device(s.value, "cpu")]
     return found[-1] if found else None
@@ -223,10 +223,11 @@ def _is_of_device(node: ast.If) -> bool:
     return "is_available" in ast.unparse(node.test) or (bool(names) and bool(_assignments(node.body, is_cpu)))
 
 
-def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
+def _is_replaced(target: str, cpu: ast.stmt, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
     """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
     above = evidence.parents.get(node)
-    is_named = isinstance(above, ast.If) and node in above.body and "cuda" in ast.unparse(above.test) and target in ast.unparse(above.test)
+    asked = ast.unparse(above.test) if isinstance(above, ast.If) and node in above.body else ""
+    is_named = "cuda" in asked and target in asked and cpu in (*node.body, *node.orelse)
     is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
     return (is_alone or is_named) and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
 
