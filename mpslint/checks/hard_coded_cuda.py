@@ -178,13 +178,13 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
 def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
     """Return a call as a message shows it: what is called, and the one argument."""
     func = call.node.func
-    name = f".{call.method}" if call.method or isinstance(func, ast.Call) else ast.unparse(func)
+    name = f".{call.method}" if call.method else ast.unparse(func)
     node = argument.keyword or argument.node
     if node is None or argument.unpacked or isinstance(node, ast.Starred):
         return f"{name}(...)"
     span = evidence.span_of(node)
     written = evidence.document.text[span.start : span.end]
-    return f"{name}({written})" if len(written) <= 40 else f"{name}(...)"
+    return f"{name}({written})" if len(written) <= 40 and span in evidence.span_of(call.node) else f"{name}(...)"
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

@@ -20,8 +20,8 @@ from mpslint.facts.values import (
 )
 from mpslint.program import environment
 from mpslint.program.attributes import get_item
-from mpslint.program.machine import Walker
-from mpslint.program.operators import combine
+from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.operators import combine, note_division
 
 
 def assign_statement(m: Walker, node: ast.Assign) -> bool:
@@ -75,6 +75,8 @@ def _assign_attribute(m: Walker, target: ast.Attribute, value: Value, value_node
             _become(m, owner, value)
         elif isinstance(owner, (Instance, Class, Module)):
             m.store.write(owner.slots, target.attr, value)
+        elif isinstance(owner, Symbol) and f"{owner.name}.{target.attr}" == COMMAND_WORDS:
+            m.store.write(m.module.slots, COMMAND_WORDS, value)
     if not m.is_silent:
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
 
@@ -117,6 +119,7 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
             if isinstance(entry, DictEntry) and entry.node is not None:
                 environment.write(m, Known(key), entry.value, entry.node, entry.node)
         return False
+    note_division(m, node, node.op, old, new)
     assign(m, node.target, combine(old, node.op, new, node), node.value, node)
     return False
 

@@ -23,11 +23,8 @@ from mpslint.facts.values import (
 )
 from mpslint.program import bags, flags
 from mpslint.program.functions import call_function
-from mpslint.program.machine import Walker
+from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
-
-WORDS = "sys.argv"
-"""The words that a program is started with."""
 
 
 def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> Value:
@@ -74,9 +71,11 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
         return flags.holder(m, full)
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
-    if full == WORDS and m.project is not None and (words := m.project.words()) is not None:
+    if full == COMMAND_WORDS and full in m.module.slots:
+        return m.module.slots[full]
+    if full == COMMAND_WORDS and (words := m.words()) is not None:
         found = {0: UNKNOWN, **{index: word.value for index, word in enumerate(words, 1)}}
-        return Items("list", found, node, not m.project.is_told_all())
+        return Items("list", found, node, not m.is_told_all())
     package = m.platform.versions.get(full)
     if package is not None and package in m.versions:
         return Known(".".join(map(str, m.versions[package])), node, source=full)

@@ -24,7 +24,7 @@ def build(m: Walker, name: str, arguments: CallArguments, node: ast.Call, own: I
     What each section makes is a name of outside, or the parameter (`model_class`) that says it. `own` is an object of a class of the
     program's own, which may set defaults and link options.
     """
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     sections, is_whole = _sections(m, m.platform.builder_hooks[name]["commands"]) if words is not None else ({}, False)
     defaults, links = _hooked(m, m.platform.builder_hooks[name], own) if own is not None else ({}, [])
     sections = _linked(on_top(defaults, sections), links)
@@ -107,11 +107,11 @@ def _at(sections: dict[str, Value], path: str) -> Value | None:
 def _sections(m: Walker, commands: Sequence[str]) -> tuple[dict[str, Value], bool]:
     """Return what files that the words name, and then the words, say of each section; and whether that is all."""
     assert m.project is not None
-    given = dict(named(m.project.words() or ()))
-    is_whole = m.project.is_told_all()
+    given = dict(named(m.words() or ()))
+    is_whole = m.is_told_all()
     result: dict[str, Value] = {}
     file = next((given[name] for name in FILES if name in given), None)
-    said = {str(word.value.value) for word in m.project.words() or () if isinstance(word.value, Known)}
+    said = {str(word.value.value) for word in m.words() or () if isinstance(word.value, Known)}
     for path in file.values() if isinstance(file, Items) else [file] if file is not None else []:
         if isinstance(path, Known) and path.value in commands:
             continue  # `--config fit.yaml fit`

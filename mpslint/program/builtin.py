@@ -313,8 +313,12 @@ def _items_method(m: Walker, receiver: Items, name: str, arguments: CallArgument
         argument = arguments.positional[-1]
         if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
             m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
-        if name == "append" and not receiver.open and not m.context.loops:
-            m.store.write(receiver.slots, len(receiver.slots), argument.value)
+        more: Value = (
+            argument.value if name == "extend" else Items("list", {0: argument.value} if name == "append" else {}, open=name != "append")
+        )
+        if isinstance(more, Items) and not more.open and not receiver.open and not m.context.loops:
+            for value in more.values():
+                m.store.write(receiver.slots, len(receiver.slots), value)
         else:
             receiver.open = True
         return Known(None, node)

@@ -161,9 +161,10 @@ def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, n
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, DictEntry)}
     given = arguments.get(0, "args")
     if isinstance(given, Items) and not given.open:
+        slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read([Argument(word, origin_of(word)) for word in given.values()], parser, slots))
-    elif given is None and m.project is not None and (words := m.project.words()) is not None:
-        if m.project.is_told_all():
+    elif given is None and (words := m.words()) is not None:
+        if m.is_told_all():
             slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read(words, parser, slots))
     namespace = Instance("argparse.Namespace", slots=slots, fallback="command line")
@@ -219,7 +220,7 @@ def _given(m: Walker, method: str, arguments: CallArguments, node: ast.Call) -> 
         if not isinstance(first, Known):
             return None if not isinstance(first, Mapping) or first.is_open else _entries(first)
         return _in_file(m, str(first.value))
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     if words is None:
         return None
     values = switched_off(dict(named(words)))
@@ -258,7 +259,7 @@ def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "") 
 
     The names in the words may begin with a prefix.
     """
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     values = {key.removeprefix(prefix): value for key, value in switched_off(dict(named(words))).items()} if words is not None else None
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in values.items()} if values is not None else None
     made = _parsed(m, cls, [cls], flags, node)
@@ -284,7 +285,7 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
     outside = cls.outside_bases() if isinstance(cls, Class) else (cls.name,)
     slots: dict[object, Value] = {}
     if isinstance(cls, Class):
-        is_settled = flags is not None and m.project is not None and m.project.is_told_all()
+        is_settled = flags is not None and m.is_told_all()
         defaults = {name: value for name in own if (value := cls.lookup(name)) is not None}
         slots = {name: value if is_settled else weakened(value) for name, value in defaults.items()}
     given = flags or {}
@@ -297,7 +298,7 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
         keywords = {name: flag for name, flag in given.items() if name not in others}
         kept = {str(name): value for name, value in slots.items() if name not in keywords}
         inherited = {name: Argument(value, origin_of(value)) for name, value in kept.items()}
-        is_open = flags is None or m.project is None or not m.project.is_told_all()
+        is_open = flags is None or not m.is_told_all()
         if not is_open:
             unnamed = {key: Known(value, node) for key, value in _left_unnamed(m, outside).items()}
             result.slots.update({key: value for key, value in unnamed.items() if key not in given and key not in slots})

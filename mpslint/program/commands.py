@@ -29,7 +29,7 @@ from mpslint.program.started import Option, named, parse, unnamed
 def start(m: Walker, arguments: CallArguments, node: ast.Call, is_choosing: bool) -> Value | None:
     """Return what a call gives that starts its first argument with the command line; None where that is no code of the program."""
     target = arguments.first() or next((one.value for one in arguments.keywords.values() if isinstance(one.value, (Class, Function))), None)
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     if is_choosing and not isinstance(target, Function):
         return _choose(m, target, words, node)
     if isinstance(target, Class):
@@ -49,7 +49,7 @@ def _made(m: Walker, cls: Class, words: Sequence[Argument] | None, node: ast.Cal
     every = {one.arg for one in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)}
     values = switched_off(dict(named(words))) if words is not None else {}
     given = {name: Argument(value, origin_of(value), unpacked=True) for name, value in values.items() if name in every}
-    is_open = words is None or m.project is None or not m.project.is_told_all()
+    is_open = words is None or not m.is_told_all()
     return m.calls.instantiate(m, cls, CallArguments((), given, is_open), node)
 
 
@@ -88,7 +88,7 @@ def start_function(m: Walker, function: Function, receiver: Sequence[Value], wor
     given.update({name: value for name, value in values.items() if name in every or signature.kwarg is not None})
     free = [name for name in names if name not in given]
     given.update({name: word.value for name, word in zip(free, unnamed(words), strict=False)})
-    is_open = m.project is None or not m.project.is_told_all()
+    is_open = not m.is_told_all()
     return m.calls.call_function(m, function, receiver, {**_typed(m, function, given), **given}, is_open, None)
 
 
@@ -130,7 +130,7 @@ def _own_flags(function: Function) -> Iterator[tuple[str, str]]:
 def start_group(m: Walker, group: Instance) -> None:
     """Walk the functions that are commands of a group (`app = typer.Typer()`): the one that the first word names, else all of them."""
     commands = [function for function in list(m.functions.values()) if any(_belongs(m, one, group) for one in function.decorators)]
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     first = next(unnamed(words), None) if words else None
     if words is not None and len(commands) > 1 and first is not None and isinstance(first.value, Known):
         commands = [one for one in commands if one.name.replace("_", "-") == str(first.value.value).replace("_", "-")]
@@ -174,8 +174,8 @@ def option_values(m: Walker, function: Function) -> dict[str, Value]:
         options[name] = Option(on, kind.value if kind is not None else None, "store_true" if is_switch else "store")
         if off:
             options[f"{name} "] = Option(tuple(off), None, "store_false")
-    words = m.project.words() if m.project is not None and found else None
+    words = m.words() if found else None
     if words is None or m.project is None:
         return {name: weakened(value) for name, value in found.items()}
-    base = {name: settled(value) if m.project.is_told_all() else weakened(value) for name, value in found.items()}
+    base = {name: settled(value) if m.is_told_all() else weakened(value) for name, value in found.items()}
     return {**base, **{name.strip(): value for name, value in parse(words, options, found).items()}}

@@ -100,8 +100,8 @@ def _weak(value: Value) -> Value:
 
 def _of_words(m: Walker) -> Value:
     """Return the configuration that the words of the command line make: `train.batch_size=4`."""
-    words = m.project.words() if m.project is not None else None
-    root = Instance(OBJECT, fallback="" if words is not None and m.project is not None and m.project.is_told_all() else "command line")
+    words = m.words()
+    root = Instance(OBJECT, fallback="" if words is not None and m.is_told_all() else "command line")
     for word in words or ():
         key, equals, text = str(word.value.value).partition("=") if isinstance(word.value, Known) else ("", "", "")
         if not equals:

@@ -37,8 +37,8 @@ def _forget(m: Walker) -> None:
 
 def _override(m: Walker) -> None:
     """Carry out the words of the command line: the names of files to execute, and `--name=value` for names that the program has."""
-    words = m.project.words() if m.project is not None else None
-    if words is None or m.project is None or not m.project.is_told_all():
+    words = m.words()
+    if words is None or not m.is_told_all():
         _forget(m)
     for word in words or ():
         text = str(word.value.value) if isinstance(word.value, Known) else ""

@@ -32,8 +32,8 @@ def define(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Va
     if not (isinstance(flag, Known) and isinstance(flag.value, str)):
         return COMMAND_LINE
     default = arguments.get(1, "default") or Known(None, node)
-    words = m.project.words() if m.project is not None else None
-    is_settled = words is not None and m.project is not None and m.project.is_told_all() and _said(words, m.platform.file_of_flags) is None
+    words = m.words()
+    is_settled = words is not None and m.is_told_all() and _said(words, m.platform.file_of_flags) is None
     kind = m.platform.flag_makers.get(name)
     value = settled(default) if is_settled else weakened(default)
     said = _said(words, flag.value, kind == "builtins.bool") if words is not None else None
@@ -78,8 +78,8 @@ def _made_by_file(m: Walker, path: Value, flag: str, function: str) -> Value:
     config = m.calls.call_function(m, maker, [Known(argument, path.origin)] if argument else [], {}, False, None)
     if not isinstance(config, Instance):
         return COMMAND_LINE
-    words = m.project.words()
-    if words is None or not m.project.is_told_all() or is_weak(path):
+    words = m.words()
+    if words is None or not m.is_told_all() or is_weak(path):
         _weaken(m, config, MOST_NESTED)
     for key, value in named(words or ()):
         first, *above = key.split(".")

@@ -19,6 +19,8 @@ from mpslint.source.unreached import takes
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
+LONGEST_READ = 3
+"""Statements of a `try` block that reads a configuration file and does little else."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -275,7 +277,11 @@ def with_statement(m: Walker, node: ast.With | ast.AsyncWith) -> bool:
 
 
 def try_statement(m: Walker, node: Any) -> bool:
-    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
+    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on.
+
+    A configuration file that the run reads is there, so a short block that reads it goes on behind itself, not in its handlers.
+    """
+    read_before = m.project.configs_read if m.project is not None else 0
     caught = tuple(name for handler in node.handlers for name in _exceptions(m, handler))
     m.store.begin()
     try:
@@ -283,6 +289,7 @@ def try_statement(m: Walker, node: Any) -> bool:
             leaves = m.execute_block(m, node.body)
     finally:
         writes = m.store.undo()
+    reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
     imports_only = all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
     paths = []
     for handler in node.handlers:
@@ -300,7 +307,7 @@ def try_statement(m: Walker, node: Any) -> bool:
         finally:
             m.is_silent = before
             handler_writes = m.store.undo()
-        if not handler_leaves and not imports_only:
+        if not (handler_leaves or imports_only or reads_config):
             paths.append(handler_writes)
     if not leaves:
         m.store.begin()

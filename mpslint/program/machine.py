@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     Function,
     Guard,
     Instance,
+    Items,
     Known,
     Module,
     Names,
@@ -32,6 +33,9 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store, Writes
+
+COMMAND_WORDS = "sys.argv"
+"""Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
 
 
 class Loader(Protocol):
@@ -48,6 +52,10 @@ class Loader(Protocol):
 
         Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
+
+    @property
+    def configs_read(self) -> int:
+        """How many times a configuration file of the run was read."""
 
     def words(self) -> Sequence[Argument] | None:
         """Return the words with which the script is started, behind its name; None where nothing says which."""
@@ -217,6 +225,26 @@ class Walker:
         """Return a new object, noted among those that will be released."""
         self.facts.objects.append(made)
         return made
+
+    def words(self) -> Sequence[Argument] | None:
+        """Return the words of the command line behind the name of the script, as the program itself set them, else as it is started.
+
+        None where nothing says which.
+        """
+        if COMMAND_WORDS not in self.module.slots:
+            return self.project.words() if self.project is not None else None
+        own = self.module.slots[COMMAND_WORDS]
+        if not isinstance(own, Items):
+            return None
+        # A fix writes where a value is used: a word in a list of words is no place for `x if torch.cuda.is_available() else y`.
+        return [Argument(Known(value.value) if isinstance(value, Known) else value, None) for value in own.values()[1:]]
+
+    def is_told_all(self) -> bool:
+        """Return whether these are all words, so that what they leave open has its default."""
+        own = self.module.slots.get(COMMAND_WORDS)
+        if own is None:
+            return self.project is not None and self.project.is_told_all()
+        return isinstance(own, Items) and not own.open
 
     def span_of(self, node: ast.AST) -> tuple[int, int]:
         """Return the offsets of a node in the Document."""

@@ -29,6 +29,8 @@ class Modules:
     loaded: dict[str, Module] = field(default_factory=dict)
     """By file, or by folder for a package without `__init__.py`."""
     depth: int = 0
+    configs_read: int = 0
+    """How many times a configuration file of the run was read."""
 
     @functools.cached_property
     def files(self) -> ConfigFiles:
@@ -40,7 +42,9 @@ class Modules:
 
         Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
-        return self.files.load(path, self._importer(m), is_weak, is_resolved)
+        found = self.files.load(path, self._importer(m), is_weak, is_resolved)
+        self.configs_read += found is not None
+        return found
 
     def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.

@@ -28,8 +28,8 @@ def parse_itself(m: Walker, owner: Instance, method: str, node: ast.Call) -> Val
     if hooks is None or owner.cls is None or method != PARSE:
         return None
     _call_hook(m, owner, hooks["before"])
-    words = m.project.words() if m.project is not None else None
-    is_settled = words is not None and m.project is not None and m.project.is_told_all()
+    words = m.words()
+    is_settled = words is not None and m.is_told_all()
     given = switched_off(dict(named(words))) if words is not None else {}
     options = owner.slots.get(OPTIONS)
     added = {key: one.value for key, one in options.slots.items() if isinstance(one, DictEntry)} if isinstance(options, Mapping) else {}

@@ -18,7 +18,9 @@ from mpslint.project.spawned import groups_in_python, may_start
 from mpslint.source.document import Document, Kind
 
 COMMAND_LINE_FILE = "<command line>"
-"""What stands for the file of a launch that the user types."""
+"""What stands for the file of a launch that stands in no file, in the folder of what it starts."""
+MORE_WORDS = '"$@"'
+"""A word of such a launch that others may follow."""
 MOST_LAUNCHES = 12
 """Commands of one file that are followed; a longer list repeats one script."""
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
@@ -41,11 +43,13 @@ class Entry:
     """The absolute path of the file that holds the command which starts it; '' where nothing but the script is known."""
     number: int = 0
     """Which of the launches of that file it is, from 0."""
+    words: tuple[str, ...] = ()
+    """The words of a launch that stands in no file."""
 
     @property
     def shown_at(self) -> str:
-        """The file that the run is shown for: what starts it, the script where the user types the rest."""
-        return self.launch if self.launch and os.path.basename(self.launch) != COMMAND_LINE_FILE else self.script
+        """The file that the run is shown for: what starts it, the script where no file does."""
+        return self.script if not self.launch or is_unwritten(self.launch) else self.launch
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -57,6 +61,11 @@ class Launch:
     """With the flags that the Python file gets."""
     given: tuple[Given, ...] = ()
     """The words that the Python file gets."""
+
+
+def is_unwritten(path: str) -> bool:
+    """Return whether a path stands for no file, but for a command that the user types or may type."""
+    return os.path.basename(path).startswith(COMMAND_LINE_FILE)
 
 
 def is_launcher(path: str, kind: Kind | None) -> bool:
@@ -156,10 +165,12 @@ def _file(word: str, path: str, folder: str) -> str | None:
     return find_file(os.path.join(above, os.path.basename(word)), path, path) if above else None
 
 
-def command_line(script: str, words: Sequence[str]) -> tuple[str, str]:
-    """Return the path and the text of a shell script that would start a script with some words, though none is there."""
+def command_line(script: str, words: Sequence[str]) -> tuple[Entry, str]:
+    """Return how a script starts with some words, and the text of a shell script that would start it so, though none is there."""
     folder, name = os.path.split(script)
-    return os.path.join(folder, COMMAND_LINE_FILE), f"python {shlex.join([name, *words])}\n"
+    own = COMMAND_LINE_FILE if MORE_WORDS not in words else f"{COMMAND_LINE_FILE} {shlex.join([name, *words]).replace(os.sep, ' ')}"
+    text = " ".join(word if word == MORE_WORDS else shlex.quote(word) for word in ("python", name, *words))
+    return Entry(script, os.path.join(folder, own), words=tuple(words)), text + "\n"
 
 
 def _behind(word: str, command: Command) -> tuple[Given, ...]:

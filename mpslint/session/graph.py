@@ -15,10 +15,11 @@ from mpslint.core.record import record
 from mpslint.facts.values import Known
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
-from mpslint.project.launch import Entry, command_line, is_launcher, launches_in, may_launch
-from mpslint.project.loaded import composed_in, paths_in
+from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
+from mpslint.project.loaded import ENDINGS, composed_in, paths_in
 from mpslint.project.resolve import search_folders
 from mpslint.project.run import Project, full_path
+from mpslint.project.supposed import config_flag, configs_for
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
@@ -50,6 +51,10 @@ class Graph:
     """Scripts that ask whether they were started."""
     speaking: set[str] = field(default_factory=set)
     """Files that name something that rules are about."""
+    imported: set[str] = field(default_factory=set)
+    """Files that others import."""
+    takes_config: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Files whose program has to be told which configuration file it reads: by which word, none where it is the first."""
     files: dict[str, FoundFile] = field(default_factory=dict)
     runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files that each run reads, by what starts it."""
@@ -133,6 +138,8 @@ class Graph:
             return
         if kind is Kind.PYTHON and has_main_guard(text):
             self.guarded.add(path)
+        if kind is Kind.PYTHON and (flag := config_flag(text)) is not None:
+            self.takes_config[path] = flag
         self.project.imports[path] = tuple(imports_of(text))
         self.project.folders[path] = search_folders(path, search_paths_of(text))
         self.project.paths[path] = paths_in(text)
@@ -141,15 +148,15 @@ class Graph:
     def close(self) -> None:
         """Find the scripts, what each of their runs reads, and which files that ties together."""
         closures = {path: self.project.closure(Entry(path)) for path in self.files if self._may_import(path)}
-        imported = {file for path, closure in closures.items() if not _is_test(path) for file in closure[1:]}
+        self.imported = {file for path, closure in closures.items() if not _is_test(path) for file in closure[1:]}
         for path, closure in closures.items():
-            is_script = path in self.guarded or path not in imported
-            if is_script and len(closure) > 1 and not self.speaking.isdisjoint(closure):
+            if self._is_script(path) and len(closure) > 1 and not self.speaking.isdisjoint(closure):
                 self.runs[Entry(path)] = closure
         if self.options.started:
             self.runs = dict(self._typed())
         if not self.options.started:
             self.runs.update(self._launched())
+            self.runs.update(dict(self._supposed()))
         for entry, closure in self.runs.items():
             for file in closure:
                 self._join(entry.script, file)
@@ -178,10 +185,33 @@ class Graph:
                 continue
             if kind_of(path) is not Kind.PYTHON:
                 raise UsageError(f"{found.path}: what follows -- are the options of one Python script")
-            launch, text = command_line(path, self.options.started)
-            self.project.launched[launch] = launches_in(read(launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL), launch)
-            entry = Entry(path, launch)
-            yield entry, self.project.closure(entry)
+            yield self._unwritten(path, self.options.started)
+
+    def _unwritten(self, script: str, words: Sequence[str]) -> tuple[Entry, tuple[str, ...]]:
+        """Return the run of a script that starts with some words, and the files that it reads."""
+        entry, text = command_line(script, words)
+        read_text = read(entry.launch, text.encode("utf-8", "surrogateescape"), Kind.SHELL)
+        self.project.launched[entry.launch] = launches_in(read_text, entry.launch)
+        return entry, self.project.closure(entry)
+
+    def _supposed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+        """Yield the runs of scripts that read a configuration file which nothing names, each with a file that has the keys they ask for."""
+        for path in [path for path in self.files if path.endswith(".py") and self.takes_config]:
+            alone = self.project.closure(Entry(path))
+            flag = next((self.takes_config[file] for file in alone if file in self.takes_config), None)
+            if flag is None:
+                continue
+            started = (set(files) for entry, files in self.runs.items() if entry.script == path and entry.launch)
+            if (
+                _is_test(path)
+                or not self._is_script(path)
+                or any(file.endswith(ENDINGS) for files in started for file in files.difference(alone))
+            ):
+                continue
+            texts = [document.python for file in alone if (document := self.project.document(file)) is not None]
+            for config in configs_for(path, "\n".join(texts), self.project.text):
+                if config not in alone:
+                    yield self._unwritten(path, (*flag, os.path.relpath(config, os.path.dirname(path)), MORE_WORDS))
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
@@ -204,6 +234,9 @@ class Graph:
                 continue
             spent[group] = spent.get(group, 0) + again
             seen.update(closure)
+
+    def _is_script(self, path: str) -> bool:
+        return path in self.guarded or path not in self.imported
 
     def _may_import(self, path: str) -> bool:
         found = self.project

@@ -14,7 +14,7 @@ from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
-from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line
+from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
 from mpslint.project.run import Project, Run, full_path, run_of
 from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
@@ -98,7 +98,7 @@ def _unit(graph: Graph, members: tuple[tuple[int, FoundFile], ...]) -> FilesToge
 def _unlisted(options: Options, path: str) -> Document | None:
     """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
     found = FoundFile(path, is_named=False)
-    if os.path.basename(path) == COMMAND_LINE_FILE:
+    if is_unwritten(path):
         return None
     try:
         data = read_file(path, LARGEST_PROJECT_FILE)
@@ -131,7 +131,7 @@ def files_of_runs(files: Sequence[FoundFile], options: Options) -> list[FoundFil
     """Return some files, and behind them the other files that their runs read."""
     units = units_of(graph_of(files, options), list(enumerate(files)))
     known = {full_path(found.path) for found in files}
-    known |= {one.launch for unit in units for one in unit.entries if os.path.basename(one.launch) == COMMAND_LINE_FILE}
+    known |= {one.launch for unit in units for one in unit.entries if is_unwritten(one.launch)}
     others = dict.fromkeys(path for unit in units for paths in unit.reads.values() for path in paths if path not in known)
     is_absolute = any(os.path.isabs(found.path) for found in files)
     return [*files, *(FoundFile(_shown(path, is_absolute), is_named=False) for path in others)]
@@ -200,9 +200,9 @@ class Runs:
     def _read(self, path: str) -> Document | None:
         if path in self.changed:
             return self.changed[path]
-        if os.path.basename(path) == COMMAND_LINE_FILE:
-            script = next(one.script for one in self.unit.entries if one.launch == path)
-            return read(COMMAND_LINE_FILE, command_line(script, self.options.started)[1].encode("utf-8", "surrogateescape"), Kind.SHELL)
+        if is_unwritten(path):
+            entry = next(one for one in self.unit.entries if one.launch == path)
+            return read(COMMAND_LINE_FILE, command_line(entry.script, entry.words)[1].encode("utf-8", "surrogateescape"), Kind.SHELL)
         found = self.opened.get(path) or FoundFile(self._shown(path), is_named=False)
         try:
             data = read_bytes(found, self.options)
@@ -229,7 +229,8 @@ class Runs:
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
-        as_one = {rule.id for rule in rules if rule.as_one}
+        said = {one.rule for found in walked.findings.values() for one in found}
+        as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
             entries = () if start.shown_at == path else (_starting(run),)
@@ -260,7 +261,8 @@ class Runs:
 
         configuration = configuration_for(found.path, self.options)
         rules = rules_for(document.path, configuration, self.options)
-        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.as_one}
+        ids = {one.rule for one in self.findings.get(path, ())}
+        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.id in ids and rule.as_one}
         threshold = self.options.severity or configuration.severity
         checked = alone.checked
         if checked is None:
@@ -303,7 +305,7 @@ def _is_written(document: Document, span: Span) -> bool:
 
 def _starting(run: Run) -> Related:
     """Return what starts a run: the line of a shell script, or the script itself, without a line."""
-    if run.command is not None and os.path.basename(run.launch) != COMMAND_LINE_FILE:
+    if run.command is not None and not is_unwritten(run.launch):
         place = run.document.place(run.command.span.start)
         return Related(Span(0, 0), STARTS, place.path or run.document.path, place.line, place.column)
     return Related(Span(0, 0), STARTS, run.parts[run.script].document.path)

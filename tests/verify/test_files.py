@@ -105,6 +105,7 @@ def test_the_keys_of_the_rewrite_settle(lesson: dict[str, Any]) -> None:
     before, after = (run for run in lesson["runs"] if run["backend"] == "emulated")
     assert sum(step["new_graph_keys"] for step in before["steps"][100:]) > 300
     assert sum(step["new_graph_keys"] for step in after["steps"][100:]) < 40
+    assert before["planned_graph_keys"] > 2 * after["planned_graph_keys"]
     assert after["largest_peak"] < before["largest_peak"]
 
 

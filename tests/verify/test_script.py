@@ -29,15 +29,20 @@ for step in range(100):
     optimizer.step()
 """
 
-TRAINER = """
+NEEDS_DATA = """
 import argparse
-import numpy as np
-import torch
-from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
-
 parser = argparse.ArgumentParser()
 parser.add_argument("--data", required=True)
 data = parser.parse_args().data
+"""
+FOR_EVER = "while True: time.sleep(0.1)"
+
+TRAINER = (
+    NEEDS_DATA
+    + """
+import numpy as np
+import torch
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
 class Rows(torch.utils.data.Dataset):
     def __len__(self): return 400
@@ -57,6 +62,7 @@ next(model.parameters()).device)
 trainer.train()
 trainer.save_model("final")
 """
+)
 
 LIGHTNING = """
 import lightning as L
@@ -94,7 +100,6 @@ def reasons(report: VerifyReport) -> str:
     return "\n".join([report.problem, *(f"{c.status} {c.name}: {c.reason}" for v in report.verdicts for c in v.checks)])
 
 
-@pytest.mark.cold
 def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     """A loop of 100 steps is ended after 20, its memory emulated, its losses real."""
     report = verify(tmp_path, LOOP, "auto")
@@ -106,7 +111,6 @@ def test_a_plain_loop_runs_emulated_and_on_the_cpu(tmp_path: Path) -> None:
     assert "ended after 20 optimizer steps" in report.runs[0].notes[0]
 
 
-@pytest.mark.cold
 def test_trainer_is_shortened_and_says_how(tmp_path: Path) -> None:
     """Trainer with its arguments: few steps, an evaluation, nothing saved, each change listed,
     the device as on a Mac."""
@@ -191,7 +195,7 @@ def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (TRAINER, "give them after --"),
+        (NEEDS_DATA, "give them after --"),
         ("import sys\nsys.exit(0)", "before the first training step"),
         ("name = input('name? ')", "asks for input"),
         ("import not_installed_anywhere", "imports what is not installed here"),
@@ -203,14 +207,14 @@ def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:
         ("open('data/of_theirs.csv')", "reads 'data/of_theirs.csv', which isn't on this machine (train.py:1)"),
         ("import subprocess\nsubprocess.run(['pip', 'install', 'x'])", "does not run 'pip install x'"),
         ("def broken(:", "does not parse"),
-        ("while True: pass", "4 seconds"),
+        (f"import time\n{FOR_EVER}", "2 seconds"),
         ("import os\nos._exit(3)", "os._exit(3), after no optimizer steps"),
     ],
 )
 def test_code_that_cannot_be_run_is_explained(tmp_path: Path, code: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line says why nothing was run."""
     monkeypatch.setenv("OF_THE_USER", "1")
-    report = verify(tmp_path, code, seconds=4 if code.startswith("while") else 120)
+    report = verify(tmp_path, code, seconds=2 if FOR_EVER in code else 120)
 
     assert report.status == "not run", reasons(report)
     assert said in report.problem
@@ -245,9 +249,9 @@ def test_a_forged_result_is_one_line(tmp_path: Path, line: str) -> None:
 
 def test_a_signal_handler_does_not_keep_it_running(tmp_path: Path) -> None:
     """Code that handles SIGTERM itself is ended all the same."""
-    report = verify(tmp_path, ("import signal\nsignal.signal(signal.SIGTERM, lambda *a: None)\nwhile True: pass"), seconds=5)
+    report = verify(tmp_path, f"import signal, time\nsignal.signal(signal.SIGTERM, lambda *a: None)\n{FOR_EVER}", seconds=3)
 
-    assert "5 seconds" in report.problem
+    assert "3 seconds" in report.problem
     assert report.seconds < 60
 
 

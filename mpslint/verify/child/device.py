@@ -102,6 +102,8 @@ def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: 
     records: list[StepRecord] = []
     failure = ""
     shapes = [[worst_shape(spec)] * spec.accumulation, *train_shapes(spec, max(steps - 1, 1))][:steps]
+    gc.collect()
+    gc.freeze()  # each step collects what it left itself, without looking through all of torch again
     try:
         for number, step_shapes in enumerate(shapes, start=1):
             records.append(_step(spec, config, model, trained, optimizer, gauge, number, step_shapes))
@@ -110,6 +112,8 @@ def measure(spec: RunSpec, backend: str, steps: int, progress: Progress, gauge: 
             progress(number, steps, records[-1])
     except RuntimeError as error:
         failure = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    finally:
+        gc.unfreeze()
     moved = any(not torch.equal(old, new) for old, new in zip(before, trained, strict=False))
     troubles = () if failure else gradient_troubles(spec, gauge.device)
     return RunResult(

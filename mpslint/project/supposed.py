@@ -1,0 +1,72 @@
+"""The configuration files that a script may be started with, where it has to be told and nothing in the project says with which."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from mpslint.core.folders import names_in
+from mpslint.project.loaded import ENDINGS, TextOf, first_mapping
+from mpslint.project.resolve import project_folder
+
+MOST_CONFIGS = 3
+"""Files that a script is supposed to start with, those first whose keys it asks for most."""
+MOST_READ = 60
+"""Files that are looked into for one script."""
+FEWEST_KEYS = 2
+ENOUGH_KEYS = 0.6
+"""Of the keys of such a file, the share that the program has to name."""
+_OPTION = re.compile(r"""\b(?:add_argument|option|argument)\(\s*((?:["'][\w-]+["']\s*,\s*)*["'][\w-]+["'])([^()]*)""")
+_NAME = re.compile(
+    r"""["']((?:--)?(?:[a-z]+[_-])?(?:config|conf|cfg|yaml|yml|params|hparams|settings)(?:[_-](?:file|path|filename|yaml|json))?)["']"""
+)
+_OTHER = re.compile(
+    r"""\b(?:type\s*=\s*(?:float|int|bool)|choices\s*=|action\s*=|default\s*=\s*(?!None\b|["']["']))|\b(?:model|deepspeed|ds|tokenizer)[_-]"""
+)
+_FIRST_WORD = re.compile(r"\b(?:open|load\w*|read\w*|Path)\(\s*sys\.argv\[1\]")
+_FOLDER = re.compile(r"conf|cfg|param|setting|option|recipe|experiment|ya?ml", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+
+def config_flag(text: str) -> tuple[str, ...] | None:
+    """Return the option by which a script has to be told its configuration file, `()` for its first word; None where it has a default."""
+    if "argv[1]" in text and _FIRST_WORD.search(text) is not None:
+        return ()
+    if "argument(" not in text and "option(" not in text:
+        return None
+    for call in _OPTION.finditer(text):
+        name = _NAME.search(call[1])
+        if name is not None and _OTHER.search(call[0]) is None:
+            return (name[1],) if name[1].startswith("--") else ()
+    return None
+
+
+def configs_for(script: str, program: str, text_of: TextOf) -> tuple[str, ...]:
+    """Return the configuration files near a script that have mostly keys which its program names, by their absolute paths."""
+    words = frozenset(_WORD.findall(program))
+    found: list[tuple[float, str]] = []
+    for path in _near(script):
+        mapping = first_mapping(text_of(path) or "", path)
+        keys = list(mapping.entries) if mapping is not None else []
+        named = sum(key in words for key in keys)
+        if named >= FEWEST_KEYS and named >= ENOUGH_KEYS * len(keys):
+            found.append((-named / len(keys), path))
+    return tuple(path for _, path in sorted(found)[:MOST_CONFIGS])
+
+
+def _near(script: str) -> Iterator[str]:
+    """Yield the files beside a script and at the top of its project, and those of the folders there that are named after configuration."""
+    own = os.path.dirname(script)
+    waiting = [(folder, 0) for folder in dict.fromkeys((own, project_folder(own)))]
+    left = MOST_READ
+    for folder, depth in waiting:
+        for name in sorted(names_in(folder)):
+            path = os.path.join(folder, name)
+            if name.endswith(ENDINGS) and not name.startswith("."):
+                left -= 1
+                if left < 0:
+                    return
+                yield path
+            elif depth < 2 and (depth or _FOLDER.search(name)) and "." not in name and os.path.isdir(path):
+                waiting.append((path, depth + 1))
