@@ -223,7 +223,7 @@ def _after_fixes(
     ids = {one.rule for one in found}
     instead: dict[int, object] = {}
     leading: list[Rule] = []
-    for rule in (rule for rule in rules if rule.leads_to and rule.id in ids):
+    for rule in (rule for rule in rules if rule.id in ids and rule.leads_to):  # a rule is read where more than its id is asked for
         values = [match.values.get("instead", {}) for match in judge(rule, evidence)]
         instead.update(item for value in values for item in value.items())
         leading += [rule] if any(values) else []

@@ -35,10 +35,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders that run a function in which such a name is read."""
     if evidence.document.kind is not Kind.PYTHON:
         return
-    names = _only_in_main(evidence.facts.body)
-    for _, workers, arguments in with_workers(evidence) if names else ():
+    names: set[str] | None = None
+    for _, workers, arguments in with_workers(evidence):
         match = match_of(workers, evidence.plans[-1], evidence)
         run = [one for name in TAKEN if name in arguments for one in _run_by(arguments[name].value) if _is_in_script(one.frame)]
+        if run and names is None:
+            names = _only_in_main(evidence.facts.body)
+        if not (run and names):
+            continue
         read = next(((one, node) for one in run for node in _read_in(one) if node.id in names), None)
         if match is None or read is None:
             continue

@@ -30,7 +30,7 @@ _COMPARE: dict[str, Callable[[Version, Version], bool]] = {
 def parse_version(text: str) -> Version | None:
     """Return the release numbers at the start of `text` (`2.13.0+cpu` is (2, 13, 0)), or None when there are none."""
     match = _RELEASE.match(text)
-    return tuple(int(part) for part in match.group(1).split(".")) if match else None
+    return tuple(map(int, match.group(1).split("."))) if match else None
 
 
 def format_version(version: Version) -> str:

@@ -108,7 +108,13 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
 
 
 def _words_of(items: Items) -> str:
-    """Return a list of texts as one, as a command is written: `["nvidia-smi", "-L"]` is `nvidia-smi -L`; '' for a list of anything else."""
+    """Return a list of texts or of numbers as one text; '' for a list of anything else.
+
+    Texts are put as a command is written, `["nvidia-smi", "-L"]` as `nvidia-smi -L`, numbers as those of devices are, `[0]` as `0,`.
+    """
+    numbers = [str(value.value) for value in items.values() if isinstance(value, Known) and type(value.value) is int]
+    if numbers and len(numbers) == len(items.values()) and not items.open:
+        return ",".join(numbers) + ("," if len(numbers) == 1 else "")
     texts = [value.value for value in items.values() if isinstance(value, Known) and isinstance(value.value, str)]
     return " ".join(texts) if len(texts) == len(items.values()) and not items.open else ""
 

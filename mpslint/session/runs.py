@@ -229,7 +229,8 @@ class Runs:
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
-        as_one = {rule.id for rule in rules if rule.as_one}
+        said = {one.rule for found in walked.findings.values() for one in found}
+        as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
             entries = () if start.shown_at == path else (_starting(run),)
@@ -260,7 +261,8 @@ class Runs:
 
         configuration = configuration_for(found.path, self.options)
         rules = rules_for(document.path, configuration, self.options)
-        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.as_one}
+        ids = {one.rule for one in self.findings.get(path, ())}
+        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.id in ids and rule.as_one}
         threshold = self.options.severity or configuration.severity
         checked = alone.checked
         if checked is None:

@@ -31,6 +31,7 @@ _READERS: Mapping[str, _Reader] = {
 }  # fmt: skip
 _INCLUDE = re.compile(r"\s*(?:(-r|--requirement)|(-c|--constraint))[\s=]\s*[\"']?([^\s\"'#]+)")
 _CONTINUED = re.compile(r"\\\r?\n")
+_WILD = frozenset("*?[")
 
 
 def text_of(path: Path) -> str:
@@ -97,12 +98,18 @@ def _pin_files(root: Path) -> Iterator[tuple[Path, str]]:
         for glob in row["names"]:
             folder, _, pattern = glob.rpartition("/")
             names = names_in(str(root / folder)) if not folder or folder in names_in(str(root)) else frozenset[str]()
-            fitting = fnmatch.filter(names, pattern) or [name for name in names if fnmatch.fnmatch(name.lower(), pattern.lower())]
-            for name in sorted(fitting, key=lambda name: (elsewhere.search(name) is not None, name)):
+            for name in sorted(_fitting(names, pattern), key=lambda name: (elsewhere.search(name) is not None, name)):
                 relative = f"{folder}/{name}" if folder else name
                 if relative not in seen:
                     seen.add(relative)
                     yield root / relative, row["as"]
+
+
+def _fitting(names: frozenset[str], pattern: str) -> list[str]:
+    """Return the names that a pattern fits as it is written, else those that it fits but for capitals."""
+    if _WILD.isdisjoint(pattern):  # most patterns are plain names
+        return [pattern] if pattern in names else [name for name in names if name.lower() == pattern.lower()]
+    return fnmatch.filter(names, pattern) or [name for name in names if fnmatch.fnmatch(name.lower(), pattern.lower())]
 
 
 def _python_of(root: Path, files: list[tuple[Path, str]]) -> str:
