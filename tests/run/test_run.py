@@ -231,7 +231,9 @@ optimizers = [torch.optim.AdamW(layer.parameters()) for layer in (one, other)]
 for step in range(30):
     for layer, optimizer in zip((one, other), optimizers):
         for _ in range(1 if layer is one else 3):
-            layer(torch.ones(2, 4)).mean().backward()
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                loss = layer(torch.ones(2, 4)).mean()
+            loss.backward()
             optimizer.step()
 """
 COMPILED = """
@@ -251,11 +253,15 @@ for step in range(30):
     ids=["three trainings in a row", "two optimizers a step", "a compiled model"],
 )
 def test_steps_are_counted(tmp_path: Path, code: str, said: str) -> None:
-    """Of each training in a row; of a GAN the first optimizer's; of a compiled model without a warning of torch's."""
+    """Of each training in a row; of a GAN the first optimizer's; of a compiled model without a warning of torch's.
+
+    The GAN's autocast works, which is no news.
+    """
     done = run(tmp_path, code, "train.py")
 
     assert said in done.stderr
     assert "Warning" not in done.stderr
+    assert "is asked for" not in done.stderr
     assert ("batch shape" in done.stderr) is (code != COMPILED)
 
 
@@ -266,7 +272,7 @@ from torch import nn
 model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 1))
 optimizer = torch.optim.AdamW(model.parameters())
 for step in range(40):
-    with torch.autocast("DEVICE", dtype=torch.bfloat16):
+    with torch.autocast("cuda", dtype=torch.bfloat16):
         loss = model(torch.ones(2, 8)).mean()
     loss.backward()
     optimizer.step()
@@ -275,14 +281,13 @@ for step in range(40):
 
 
 @pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize(("device", "is_told"), [("cuda", True), ("cpu", False)])
-def test_a_dtype_that_is_asked_for_and_missed_is_told(tmp_path: Path, device: str, is_told: bool) -> None:
-    """Autocast for CUDA does nothing elsewhere; one that works is no news."""
-    done = run(tmp_path, ASKING.replace("DEVICE", device), "train.py")
+def test_a_dtype_that_is_asked_for_and_missed_is_told(tmp_path: Path) -> None:
+    """Autocast for CUDA does nothing elsewhere."""
+    done = run(tmp_path, ASKING, "train.py")
     said = "warning: bfloat16 is asked for (train.py:8, dtype), but the layers compute in float32"
 
-    assert done.stderr.count(said) == int(is_told)
-    assert done.stderr.count("is asked for") == int(is_told)
+    assert done.stderr.count(said) == 1
+    assert done.stderr.count("is asked for") == 1
 
 
 def test_a_module_is_run_and_its_file_checked(tmp_path: Path) -> None:
