@@ -1,4 +1,4 @@
-"""What several checks need to know of a Trainer: what the program does with it, and its functions."""
+"""What several checks need to know of a Trainer: the call that makes it, and the functions it is given."""
 
 from __future__ import annotations
 
@@ -11,12 +11,6 @@ from mpslint.settings.translate import bound_arguments
 def trainer_of(plan: TrainingPlan) -> Call | None:
     """Return the call that makes a run's Trainer, or None."""
     return next(iter(plan.calls.get("trainer", ())), None)
-
-
-def is_asked(plan: TrainingPlan, method: str, evidence: Evidence) -> bool:
-    """Return whether the program calls a method of a run's Trainer."""
-    trainer = trainer_of(plan)
-    return trainer is not None and any(call.receiver is trainer.result for call in evidence.calls_of_method.get(method, ()))
 
 
 def function_given(plan: TrainingPlan, name: str, evidence: Evidence) -> Function | None:

@@ -182,10 +182,17 @@ def _is_guarded(node: ast.AST, function: ast.AST | None, evidence: Evidence) -> 
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that takes the tensor's own device, where the choice is one expression."""
+    """Return the edit that takes the tensor's own device, where the choice is one expression, or an `if` that only moves something."""
     node, tensor = match.node, match.values["tensor"]
-    if not isinstance(node, ast.IfExp) or match.values["how"] != "cpu" or isinstance(node.test, (ast.BoolOp, ast.UnaryOp)):
+    if not isinstance(node, (ast.If, ast.IfExp)) or match.values["how"] != "cpu" or not isinstance(node.test, ast.Attribute):
         return None
+    if isinstance(node, ast.If):
+        names = [_moved_in_place(statement) for statement in node.body]
+        if node.orelse or not all(names):
+            return None
+        indent = "\n" + " " * node.col_offset
+        new = indent.join(f"{name} = {name}.to({tensor}.device)" for name in names)
+        return WrittenSetting((Edit(evidence.span_of(node), new),), new.replace(indent, "; "))
     above = evidence.parents.get(node)
     if isinstance(above, ast.Call) and called_name(above) == "device" and len(above.args) == 1 and not above.keywords:
         return _taken(above, f"{tensor}.device", evidence)
@@ -195,6 +202,15 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     if isinstance(moved, ast.Attribute) and moved.attr == "cuda" and ast.dump(moved.value) == ast.dump(node.orelse):
         return _taken(node, f"{evidence.text_of(moved.value)}.to({tensor}.device)", evidence)
     return None
+
+
+def _moved_in_place(statement: ast.stmt) -> str:
+    """Return what a statement moves to CUDA: `y` of `y = y.cuda()`; '' for another statement."""
+    value = statement.value if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not isinstance(value, ast.Call) or called_name(value) != "cuda" or not isinstance(value.func, ast.Attribute):
+        return ""
+    name = plain_text(value.func.value)
+    return name if isinstance(statement, ast.Assign) and plain_text(statement.targets[0]) == name else ""
 
 
 def _taken(node: ast.expr, new: str, evidence: Evidence) -> WrittenSetting:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._device_uses import is_used
+from mpslint.checks._named_devices import is_cpu, is_cuda, names_device
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
@@ -85,12 +86,16 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
     if not any(name in evidence.document.text for name in QUESTIONS):
         return
     for node in evidence.nodes_beside("cpu"):
-        if not isinstance(node, ast.IfExp) or id(node) in decided or not (_names(node.orelse, "cpu") and _names(node.body, "cuda")):
+        if (
+            not isinstance(node, ast.IfExp)
+            or id(node) in decided
+            or not (names_device(node.orelse, "cpu") and names_device(node.body, "cuda"))
+        ):
             continue
         tested = ast.unparse(node.test)
         is_flag = IS_FLAG.search(tested) is not None and not IS_OF_SEVERAL.search(tested) and "is_available" not in tested
         is_flag = is_flag and not any(
-            isinstance(part, ast.expr) and _names(part, "cuda") for part in ast.walk(node.test)
+            isinstance(part, ast.expr) and names_device(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
         is_flag = is_flag and not OF_A_TENSOR.search(tested)
         if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
@@ -153,7 +158,7 @@ def _is_question(node: ast.expr) -> bool:
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     is_chosen = choice.answer and isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))  # "cpu" if not cuda else device
-    return taken if _names(taken, "cpu") and (_is_cuda(other) or is_chosen or _is_named(other)) else None
+    return taken if names_device(taken, "cpu") and (is_cuda(other) or is_chosen or _is_named(other)) else None
 
 
 def _is_named(node: ast.expr) -> bool:
@@ -164,19 +169,27 @@ def _is_named(node: ast.expr) -> bool:
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
     """Return the statement that takes the CPU, where an `if`, or what stands before it, takes CUDA for the same name or returns it."""
     first, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-    block = _block_of(node, evidence)
-    before, after = block[: block.index(node)], _after(node, evidence)
+    before, after = _before(node, evidence), _after(node, evidence)
     taken = _last_branch(first)
     if not taken and any(isinstance(statement, ast.Return) for statement in other):
         taken = after[: next((n for n, statement in enumerate(after, start=1) if isinstance(statement, ast.Return)), 0)]
-    cuda = _assignments(_last_branch(other) or before, _is_cuda)
-    cpu = _assignments(taken, _is_cpu)
+    cuda = _assignments(_last_branch(other) or before, is_cuda)
+    if not other and any(isinstance(statement, ast.Return) for statement in first):
+        cuda |= _assignments(after, is_cuda)  # `if not torch.cuda.is_available(): return "cpu"`, and CUDA after it
+    cpu = _assignments(taken, is_cpu)
     if not cpu and not _assigns(taken, cuda):
-        cpu = _assignments(before, _is_cpu)
-    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, node, choice, evidence)]
+        cpu = _assignments(before, is_cpu)
+    found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, statement, node, choice, evidence)]
     if not found and choice.answer and _asks_in_vain(node.test):
-        found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and _names(s.value, "cpu")]
+        found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and names_device(s.value, "cpu")]
     return found[-1] if found else None
+
+
+def _before(node: ast.stmt, evidence: Evidence) -> Sequence[ast.stmt]:
+    """Return what runs before a statement, also before the tests that it is below."""
+    block, above = _block_of(node, evidence), evidence.parents.get(node)
+    before = block[: block.index(node)]
+    return [*_before(above, evidence), *before] if isinstance(above, ast.If) and node in above.body else before
 
 
 def _after(node: ast.stmt, evidence: Evidence) -> Sequence[ast.stmt]:
@@ -199,15 +212,24 @@ def _block_of(node: ast.stmt, evidence: Evidence) -> list[ast.stmt]:
 
 def _last_branch(block: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     """Return the `else` of a chain of `elif` that asks for accelerators of other makers; else the block itself."""
-    while len(block) == 1 and isinstance(block[0], ast.If) and block[0].orelse and "is_available" in ast.unparse(block[0].test):
+    while len(block) == 1 and isinstance(block[0], ast.If) and block[0].orelse and _is_of_device(block[0]):
         block = block[0].orelse
     return block
 
 
-def _is_replaced(target: str, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
+def _is_of_device(node: ast.If) -> bool:
+    """Return whether an `elif` asks for an accelerator, or by the device's name for the CPU (`elif name == "cpu"`)."""
+    names = [part for part in walk(node.test) if isinstance(part, ast.Constant) and part.value == "cpu"]
+    return "is_available" in ast.unparse(node.test) or (bool(names) and bool(_assignments(node.body, is_cpu)))
+
+
+def _is_replaced(target: str, cpu: ast.stmt, node: ast.If, choice: Choice, evidence: Evidence) -> bool:
     """Return whether `if not torch.cuda.is_available():` makes a device the CPU, which may have been CUDA before."""
+    above = evidence.parents.get(node)
+    asked = ast.unparse(above.test) if isinstance(above, ast.If) and node in above.body else ""
+    is_named = "cuda" in asked and target in asked and cpu in (*node.body, *node.orelse)
     is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
-    return is_alone and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
+    return (is_alone or is_named) and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
 
 
 def _assigns(block: Sequence[ast.stmt], targets: Mapping[str, ast.stmt]) -> bool:
@@ -230,41 +252,6 @@ def _assignments(block: Sequence[ast.stmt], is_device: Callable[[ast.expr], bool
         elif isinstance(statement, ast.Return) and statement.value is not None and is_device(statement.value):
             found["return"] = statement
     return found
-
-
-def _names(node: ast.expr, device: str) -> bool:
-    """Return whether an expression is this device: its name, or `torch.device(name)`."""
-    if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in platform_data("cuda")["devices"]["classes"]:
-        node = node.args[0]
-    node = _beginning(node)
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
-
-
-def _beginning(node: ast.expr) -> ast.expr:
-    """Return the constant that a composed text begins with: `f"cuda:{i}"`, `"cuda:%d" % i`, `"cuda:" + str(i)`, `"cuda:{}".format(i)`."""
-    if isinstance(node, ast.JoinedStr) and node.values:
-        return node.values[0]
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.Add)):
-        return node.left
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return node.func.value
-    return node
-
-
-def _is_cpu(node: ast.expr) -> bool:
-    return _names(node, "cpu")
-
-
-def _is_cuda(node: ast.expr) -> bool:
-    """Return whether an expression is a device of CUDA, by name or by number, or several (`0`, `"0"`, `"0,1"`, `[0, 1]`)."""
-    if _names(node, "cuda"):
-        return True
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return False
-    values = value if isinstance(value, (list, tuple)) else str(value).split(",")
-    return bool(values) and not isinstance(value, bool) and all(str(one).isdigit() for one in values)
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

@@ -8,30 +8,37 @@ from typing import Any
 
 from mpslint.checks._trainers import trainer_of
 from mpslint.core.knowledge import platform_data
+from mpslint.core.versions import Version
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import behind
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.target.macs import GIB, limits
+from mpslint.target.macs import GIB, limits, macs
 
 GATE = Gate(words=("from_pretrained",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the model of each run whose state is too large. Options: `partly`, a pattern of texts that speak of training a part only."""
-    memory = evidence.target.memory_gib
-    if memory is None:
+    """Yield the model of each run whose state is too large.
+
+    Options: `partly`, a pattern of texts that speak of training a part only; `unknown`, the memory of a Mac that is taken where none is
+    given (then a given one is not asked about), and how to say which Macs hold the model (`some`), or that none does (`none`).
+    """
+    given, unknown = evidence.target.memory_gib, options.get("unknown")
+    memory = given if unknown is None else unknown["memory"]
+    if memory is None or (given is not None) is (unknown is not None):
         return
-    limit = limits(memory, evidence.target.versions.get("macos"))
+    macos = evidence.target.versions.get("macos")
+    limit = limits(memory, macos)
     is_partly = re.search(options["partly"], evidence.text) is not None
     for plan in evidence.plans:
         model = _model_of(plan, evidence)
         millions = parameters_of(str(model.constant)) if model is not None else None
         match = match_of(model, plan, evidence) if model is not None else None
-        if millions is None or match is None:
-            continue
+        if millions is None or match is None or (unknown is not None and match.call is None):
+            continue  # of a command or a file, the script may load the weights in another way; who says the memory wants to know anyway
         needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls)
         if needed > limit.recommended:
             values = {
@@ -41,8 +48,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 "recommended": f"{limit.recommended / GIB:.1f}",
                 "most": f"{limit.high / GIB:.1f}",
                 "memory": memory,
+                "macs": _macs_for(needed, macos, unknown) if unknown is not None else "",
             }
             yield Match(match.span, values, model, match.call, plan, match.context, match.related, match.node)
+
+
+def _macs_for(needed: float, macos: Version | None, said: Mapping[str, str]) -> str:
+    """Return which Macs have the memory that is needed, in the words of the rule."""
+    sizes = sorted({mac.memory for mac in macs().macs})
+    smallest = next((size for size in sizes if limits(size, macos).recommended >= needed), None)
+    return said["some"].format(memory=smallest) if smallest is not None else said["none"]
 
 
 def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:

@@ -106,6 +106,16 @@ class Handler:
 
 
 @record(frozen=True, slots=True, eq=False)
+class Division:
+    """A division by a number that is 0 because of what the Target answers to a platform question."""
+
+    node: ast.BinOp | ast.AugAssign
+    source: str
+    """The question, by the qualified name of the function that was asked."""
+    context: Context
+
+
+@record(frozen=True, slots=True, eq=False)
 class Choice:
     """A conditional whose test the Target decides by the answer to a platform question."""
 
@@ -153,6 +163,7 @@ class Facts:
     imports: list[Import] = field(default_factory=list)
     handlers: list[Handler] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    divisions: list[Division] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)

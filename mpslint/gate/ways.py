@@ -119,7 +119,8 @@ class _ConditionReader:
         """Yield the words of what can say one of some settings as asked, and those of its argument; and a device that has to be named."""
         spellings = [one for name in condition.names for one in self._spellings(name, condition)]
         yield frozenset(word for called, _ in spellings for word in called)
-        yield frozenset(word for _, written in spellings for word in written)
+        methods = ((name, True) for name in condition.or_calls)
+        yield frozenset([*methods, *(word for _, written in spellings for word in written)])
         yield from self._of_packages(condition)
         kinds = [kind for op, value in condition.comparisons if op in ("is", "matches", "may_be") for kind in _devices_in(value)]
         if kinds and all(map(_reads_devices, condition.names)):

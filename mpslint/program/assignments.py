@@ -21,7 +21,7 @@ from mpslint.facts.values import (
 from mpslint.program import environment
 from mpslint.program.attributes import get_item
 from mpslint.program.machine import COMMAND_WORDS, Walker
-from mpslint.program.operators import combine
+from mpslint.program.operators import combine, note_division
 
 
 def assign_statement(m: Walker, node: ast.Assign) -> bool:
@@ -119,6 +119,7 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
             if isinstance(entry, DictEntry) and entry.node is not None:
                 environment.write(m, Known(key), entry.value, entry.node, entry.node)
         return False
+    note_division(m, node, node.op, old, new)
     assign(m, node.target, combine(old, node.op, new, node), node.value, node)
     return False
 

@@ -161,6 +161,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return started
     if name in platform.flag_makers:
         return flags.define(m, name, arguments, node)
+    if name in platform.namespace_makers:
+        return commandline.of_namespace(m, platform.namespace_makers[name], arguments, node)
     if name in platform.argument_parsers:
         return commandline.made_parser(name, arguments, node)
     if name in platform.dataclass_parsers:

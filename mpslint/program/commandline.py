@@ -173,6 +173,20 @@ def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, n
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
 
 
+def of_namespace(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return the object that a class of outside makes of the options of a parser, those included that it added to the parser itself."""
+    first = arguments.get(0, "args")
+    words = m.project.words() if m.project is not None else None
+    slots = first.slots if isinstance(first, Instance) else {}
+    values = {key: value for key, value in slots.items() if isinstance(key, str)}
+    values = {**dict(named(words or ())), **values}
+    result = m.made(Instance(name))
+    inherited = {key: Argument(value, origin_of(value)) for key, value in values.items() if key not in arguments.keywords}
+    keywords = {key: value for key, value in arguments.keywords.items() if key != "args"}
+    result.call = record_call(m, (name,), "", None, CallArguments((), keywords, True), node, result, inherited)
+    return result
+
+
 def settled(value: Value) -> Value:
     """Return a default that nothing changes any more."""
     return Known(value.value, value.origin, False, value.source) if isinstance(value, Known) else value

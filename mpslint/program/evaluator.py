@@ -57,21 +57,23 @@ def evaluate_program(
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
-    ends, ended_cell, last_cell = False, None, None
+    ends, ended_cell, last_cell, is_over = False, None, None, False
     with _deep_recursion():
         for statement in body:
             decided = len(machine.facts.choices)
             cell = _cell_of(machine, statement)
             # After a cell that raises the next can be run: what the rest of it gives to names is what one puts right before that.
-            machine.is_silent = ended_cell is not None and cell == ended_cell
+            machine.is_silent = is_over or (ended_cell is not None and cell == ended_cell)
             machine.context = machine.context if cell == last_cell else Context()
             last_cell = cell
             ends = _walk(machine, lambda statement=statement: execute_one(machine, statement))  # type: ignore[misc]
             # An exit that a Mac takes by default: the rest of the file, or of the cell, runs with another option only.
             left = [guard for guard in machine.context.guards if guard.default is not None and guard.taken is not guard.default]
             machine.context = Context(guards=tuple(left))
-            # The Mac decides this exit, unlike the `sys.exit(main())` of a finished program.
-            ends = ends and decided < len(machine.facts.choices) and not asks_for_main(statement)
+            # The Mac decides this exit. Below the `sys.exit(main())` of a finished program nothing runs, but its functions are judged.
+            ends = ends and not asks_for_main(statement)
+            is_over = is_over or (ends and cell is None)
+            ends = ends and (cell is not None or decided < len(machine.facts.choices))
             if ends and cell is not None:
                 ends, ended_cell = False, cell
             if ends:

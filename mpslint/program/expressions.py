@@ -23,7 +23,7 @@ from mpslint.facts.values import (
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.machine import Walker
-from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable
+from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable, note_division
 
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
@@ -72,7 +72,9 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 
 
 def _binary(m: Walker, node: ast.BinOp) -> Value:
-    return combine(m.value(node.left), node.op, m.value(node.right), node)
+    left, right = m.value(node.left), m.value(node.right)
+    note_division(m, node, node.op, left, right)
+    return combine(left, node.op, right, node)
 
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:

@@ -19,6 +19,8 @@ from mpslint.source.unreached import takes
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
+IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
+"""What catches the error of an import."""
 LONGEST_READ = 3
 """Statements of a `try` block that reads a configuration file and does little else."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -289,8 +291,9 @@ def try_statement(m: Walker, node: Any) -> bool:
             leaves = m.execute_block(m, node.body)
     finally:
         writes = m.store.undo()
+    fails = not IMPORT_ERRORS.isdisjoint(caught) and any(_imports_absent(m, statement) for statement in node.body)
+    imports_only = not fails and all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
     reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
-    imports_only = all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
     paths = []
     for handler in node.handlers:
         names = _exceptions(m, handler)
@@ -309,7 +312,7 @@ def try_statement(m: Walker, node: Any) -> bool:
             handler_writes = m.store.undo()
         if not (handler_leaves or imports_only or reads_config):
             paths.append(handler_writes)
-    if not leaves:
+    if not leaves and not fails:
         m.store.begin()
         try:
             m.store.redo(writes)
@@ -322,6 +325,13 @@ def try_statement(m: Walker, node: Any) -> bool:
         m.store.merge(*paths)
     finally_leaves = m.execute_block(m, node.finalbody)
     return finally_leaves or not paths
+
+
+def _imports_absent(m: Walker, statement: ast.stmt) -> bool:
+    """Return whether a statement imports a package that no Mac has."""
+    names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
+    names += [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+    return any(name.split(".")[0] in m.platform.absent_imports for name in names)
 
 
 def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.core.versions import parse_version
+from mpslint.facts.facts import Division
 from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Value, is_weak
 from mpslint.program.machine import Walker
@@ -32,6 +33,17 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
+
+
+def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, right: Value) -> None:
+    """Record a division by what is 0 on this Target; `%` of a text formats it."""
+    if m.is_silent or not isinstance(op, DIVISIONS) or not isinstance(right, Known) or not right.source or right.value != 0:
+        return
+    if isinstance(right.value, int) and not isinstance(right.value, bool) and not (isinstance(left, Known) and isinstance(left.value, str)):
+        m.facts.divisions.append(Division(node, right.source, m.context))
+
+
 def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
     """Return `left op right`."""
     if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):
@@ -49,8 +61,10 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         return join_all([combine(a, op, b, node) for a in lefts for b in rights])
     if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
         return UNKNOWN
+    # A product is 0 because of the factor that is.
+    zero = next((side for side in (left, right) if isinstance(op, ast.Mult) and side.source and side.value == 0), None)
     try:
-        return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak)
+        return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak, zero.source if zero is not None else "")
     except (ArithmeticError, TypeError, ValueError, KeyError):
         return UNKNOWN
 

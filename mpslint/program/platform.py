@@ -65,6 +65,7 @@ class Platform:
     self_parsers: dict[str, dict[str, str]]
     typed_commands: frozenset[str]
     dataclass_parsers: frozenset[str]
+    namespace_makers: dict[str, str]
     parsed_fields: dict[str, dict[str, Any]]
     commands: frozenset[str]
     command_groups: frozenset[str]

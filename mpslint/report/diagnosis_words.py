@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from mpslint.diagnose.catalogue import Change, TextRole, Value
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom
+from mpslint.diagnose.matching import MOST_TIMES
 from mpslint.diagnose.memory_log import MemoryLog
 from mpslint.diagnose.sizes import format_bytes
+from mpslint.report.text import counted
 
 _QUOTED = 400
 
@@ -36,7 +38,8 @@ def where(symptom: Symptom, source: str) -> str:
     """Return where the text stands, how often, the line of the user's code it came from, and who prints it so."""
     parts = [f"{source}, {symptom.place}"]
     if symptom.times > 1:
-        parts.append(f"{symptom.times} times")
+        at_least = "at least " if symptom.times >= MOST_TIMES else ""  # of long logs not every line is matched
+        parts.append(f"{at_least}{symptom.times} times")
     if symptom.frame is not None:
         parts.append(f"from {symptom.frame}")
     if symptom.wording.terms:
@@ -79,7 +82,7 @@ def rest(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"{error.place}{frame}: not known: {shortened(error.text)}"
     if diagnosis.outcome is Explained.UNKNOWN:
         yield (
-            f"Looked for in {diagnosis.lines} lines: a memory log, and {diagnosis.looked_for} messages of PyTorch on "
+            f"Looked for in {counted(diagnosis.lines, 'line')}: a memory log, and {diagnosis.looked_for} messages of PyTorch on "
             "MPS, of the libraries that train with it and of frameworks it is mistaken for. None is there, and mpslint "
             "does not guess. If this text belongs there, `mpslint report FILE` prints an issue that is ready to file."
         )

@@ -314,7 +314,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     """Return whether a condition other than the first holds for the run that a place belongs to."""
     subject = condition.subject
     if subject == "setting":
-        return any(_holds_for(name, condition, match) for name in condition.names)
+        return any(_holds_for(name, condition, match) for name in condition.names) or _calls_instead(condition, match, evidence)
     if subject in ("product", "ratio"):
         factors = [match.plan.get(name) for name in condition.names] if match.plan is not None else []
         product = combined(condition, factors) if factors else None
@@ -346,6 +346,13 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if key not in evidence.memo:
         evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
     return bool(evidence.memo[key])
+
+
+def _calls_instead(condition: Condition, match: Match, evidence: Evidence) -> bool:
+    """Return whether the program calls one of the methods that count as much as a setting."""
+    made = [call.result for call in match.plan.calls.get(condition.of, ())] if match.plan is not None else []
+    calls = (call for name in condition.or_calls for call in evidence.calls_of_method.get(name, ()))
+    return any(call.receiver is one for call in calls for one in made if one is not None)
 
 
 def _is_caught_beside(condition: Condition, handler: ast.ExceptHandler, evidence: Evidence) -> bool:

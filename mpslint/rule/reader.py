@@ -3,6 +3,7 @@
 The vocabulary of `when` and `unless` is closed. Each condition is a mapping with one subject and its comparisons:
 
     {setting: precision.mixed, is: fp16}              a canonical setting of a run
+    {setting: evaluation.metrics, is: true, of: trainer, or_calls: [predict]}   or a method of the run's Trainer is called
     {product: [batch.train, length.source], at_least: 16384}
     {ratio: [batch.eval, batch.train], above: 1}
     {call: torch.cuda.amp.autocast}                   a call, by qualified name (`*` is any part)
@@ -80,7 +81,7 @@ SUBJECTS = (
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
-    "styles", "direct", "of", "before", "holds",
+    "styles", "direct", "of", "before", "holds", "or_calls",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
@@ -245,6 +246,7 @@ class RuleReader:
             data.get("of", ""),
             data.get("before", ""),
             data.get("holds", ""),
+            _as_tuple(data.get("or_calls", ())),
         )
 
     def comparisons(self, data: Mapping[str, Any], where: str) -> tuple[tuple[str, Any], ...]:

@@ -41,6 +41,8 @@ class Condition:
     """A method that the same object calls later; both under no test."""
     holds: str = ""
     """A regular expression that the text of a call holds."""
+    or_calls: tuple[str, ...] = ()
+    """Methods of what the run's call in the role `of` made: a call of one of them counts as much as the setting."""
 
     @property
     def named_arguments(self) -> list[str]:

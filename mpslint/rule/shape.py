@@ -32,7 +32,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
     **dict.fromkeys(("written", "missing", "direct", "trains", "chooses_device", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
-    **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does"), NAMES),
+    **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),
     **dict.fromkeys(("at_least", "at_most", "above", "below"), NUMBER),
     **dict.fromkeys(("examples", "sources", "positional", "outside"), (list,)),
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),

@@ -27,6 +27,8 @@ SKIPPED_FOLDERS = frozenset(
 )
 STANDARD_INPUT = "-"
 _GITIGNORE = ".gitignore"
+_APPLE_DOUBLE = "._"
+"""Begins the name of the file in which macOS keeps what another file system has no place for."""
 LARGEST_JSON = 100_000
 """Bytes of a JSON file below a folder that may hold settings."""
 MOST_JSON = 100
@@ -166,7 +168,7 @@ def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bo
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
-                    elif (kind := kind_of(entry.name)) is not None and _is_file(entry, tree):
+                    elif (kind := kind_of(entry.name)) is not None and not entry.name.startswith(_APPLE_DOUBLE) and _is_file(entry, tree):
                         files.append((entry.name, kind, entry))
                     elif entry.name == _GITIGNORE and respect_gitignore:
                         ignores = _with_own(ignores, entry.path)

@@ -20,6 +20,7 @@ _WITH_VALUE = re.compile(
     r"-[cCifretn]$|--(?:index-url|extra-index-url|find-links|requirement|constraint|channel|target|name|prefix|index|group|python|platform)$"
 )
 _END = re.compile(r"\s#|\s(?:&&|\|\||;|\|)|;(?=\s*\w+\s)|&&|\s[12&]?>>?\s*(?=[/&$A-Za-z{])")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
 _SCRIPT = re.compile(r"^# /// script[ \t]*\r?\n((?:#(?: .*)?\r?\n)+?)# ///[ \t]*$", re.MULTILINE)
 
 
@@ -30,11 +31,18 @@ def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[R
             continue
         match = _COMMAND.search(line)
         while match is not None:
-            rest = _END.split(match.group("rest"), maxsplit=1)[0]
+            rest = _until_end(match.group("rest"))
             yield from _installed(match.group("tool"), rest, source, python)
             # A line may join commands: `pip install uv && uv pip install torch`; what follows `||` runs only where the first one fails.
             end = match.start("rest") + len(rest)
             match = _COMMAND.search(line, end) if not line[end:].lstrip().startswith("||") else None
+
+
+def _until_end(rest: str) -> str:
+    """Return a command up to where the next one or a comment begins; within quotes, a `;` stands before the marker of a requirement."""
+    quoted = [match.span() for match in _QUOTED.finditer(rest)]
+    ends = (match.start() for match in _END.finditer(rest) if not any(start < match.start() < end for start, end in quoted))
+    return rest[: next(ends, len(rest))]
 
 
 def _installed(tool: str, rest: str, source: str, python: str) -> Iterator[Requirement]:

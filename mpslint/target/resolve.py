@@ -12,6 +12,8 @@ from mpslint.target.requirement import Requirement
 from mpslint.target.specifier import admitting, exact_version
 
 NEWEST = "newest known"
+OLDEST = "oldest known"
+"""Where all known releases need something newer than is pinned: what fits is older than they are."""
 _MOST_STEPS = 2000
 """Releases that are tried before the search for a set that fits together is given up; real projects take a few dozen."""
 
@@ -190,7 +192,13 @@ def _newest_that_fits(package: _Package, surroundings: Sequence[Mapping[str, Ver
             for release in reversed(package.releases):
                 if _fits(package.name, release, around, only_required):
                     return release
-    return package.releases[-1]
+    return package.releases[0] if _is_too_new(package, surroundings[-1]) else package.releases[-1]
+
+
+def _is_too_new(package: _Package, chosen: Mapping[str, Version]) -> bool:
+    """Return whether the newest release needs newer packages than are chosen: what fits is then older than all known releases."""
+    needs = (need for need in needs_of(package.name, package.releases[-1]) if need.name in chosen)
+    return any(not need.admits(chosen[need.name]) and need.admits(release_numbers(need.name)[-1]) for need in needs if need.is_required)
 
 
 def _choice(package: _Package, chosen: Mapping[str, Version], asked: Collection[str]) -> VersionChoice:
@@ -200,6 +208,8 @@ def _choice(package: _Package, chosen: Mapping[str, Version], asked: Collection[
     if version == package.releases[-1]:
         return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked)
     because = _because(package, chosen, asked)
+    if not _fits(package.name, version, {name: other for name, other in chosen.items() if name in asked}, only_required=True):
+        return VersionChoice(version, OLDEST)
     return VersionChoice(version, f"newest that fits {because}" if because else NEWEST)
 
 

@@ -21,7 +21,8 @@ def uninstallable(root: Path) -> tuple[str, ...]:
     data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
     if any(fnmatch.filter(names, glob) for glob in data["instead"]):
         return ()
-    files = [(name, how) for name, how in data["files"].items() if name in names]
+    is_locked = any(name in names for name in data["locks"])
+    files = [(name, how) for name, how in data["files"].items() if name in names and (how == "toml" or not is_locked)]
     if len(files) > 1 or any(name in names for name in data["others"]):
         files = [(name, how) for name, how in files if how != "conda"]
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
@@ -88,7 +89,11 @@ def _address(row: Mapping[str, Any], indexes: Any) -> str:
 
 def _is_for_a_mac(row: Mapping[str, Any]) -> bool:
     markers = [str(row[key]) for key in ("marker", "markers") if row.get(key)]
-    return row.get("platform") in (None, "darwin") and all(holds_on_a_mac(marker) for marker in markers) and not row.get("optional")
+    return (
+        row.get("platform") in (None, "darwin")
+        and all(holds_on_a_mac(marker) for marker in markers)
+        and not any(row.get(key) for key in ("optional", "extra", "group"))
+    )
 
 
 def _table(data: Any, key: str) -> Mapping[str, Any]:

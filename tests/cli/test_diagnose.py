@@ -164,7 +164,7 @@ def test_what_is_not_known_says_what_was_looked_for() -> None:
     output = " ".join(run("-m", UNKNOWN).output.split())
 
     assert "not known: KeyError: 'labels'" in output
-    assert "Looked for in 1 lines" in output
+    assert "Looked for in 1 line:" in output
     assert "mpslint report FILE" in output
     assert output.endswith("Not known.")
 
@@ -253,3 +253,14 @@ def test_without_a_source_the_rules_to_look_for_are_named() -> None:
     assert "Where it is in your code: mpslint check FILE --select MPS301," in alone
     assert "Where it is in your code" not in joined
     assert "MPS301" in joined
+
+
+def test_a_count_of_a_long_log_says_that_it_is_a_lower_bound(tmp_path: Path) -> None:
+    """A message that comes very often isn't matched in every line."""
+    line = "RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB)\n"
+    log = tmp_path / "a.log"
+
+    log.write_text(line * 3)
+    assert "line 1; 3 times" in " ".join(CliRunner().invoke(group, ["diagnose", str(log)]).output.split())
+    log.write_text(line * 2000)
+    assert "line 1; at least " in " ".join(CliRunner().invoke(group, ["diagnose", str(log)]).output.split())

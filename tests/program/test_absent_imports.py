@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.api import check
 from mpslint.settings.evidence import gather_evidence
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -36,3 +37,36 @@ def test_what_follows_the_import(body: str, expected: bool) -> None:
 
     assert ("torch.zeros" in evidence.calls_of_name) is expected
     assert "torch.ones" in evidence.calls_of_name
+
+
+GUARDED = """import torch
+
+try:
+    import {package}
+    {flag}
+except {error}:
+    {package} = None
+    HAS = False
+
+model = torch.nn.Linear(2, 2)
+if {test}:
+    model = model.cuda()
+"""
+
+
+@pytest.mark.parametrize("error", ["ImportError", "ModuleNotFoundError", "Exception", "(ImportError, OSError)"])
+@pytest.mark.parametrize(("flag", "test"), [("", "{} is not None"), ("", "{}"), ("HAS = True", "HAS")])
+def test_what_asks_for_the_package_is_not_reached(error: str, flag: str, test: str) -> None:
+    """The handler of the import runs, and nothing of the `try` below it."""
+    test = test.format("flash_attn")
+    text = GUARDED.format(package="flash_attn", error=error, flag=flag, test=test)
+
+    assert check(text).findings == ()
+    assert "MPS501" in [finding.rule for finding in check(text.replace(f"if {test}", "if model")).findings]
+
+
+def test_a_package_that_a_mac_may_have_is_there() -> None:
+    """What is imported in a `try` is taken to be installed."""
+    text = GUARDED.format(package="wandb", error="ImportError", flag="", test="wandb is not None")
+
+    assert "MPS501" in [finding.rule for finding in check(text).findings]

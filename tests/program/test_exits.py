@@ -47,6 +47,15 @@ def test_what_may_be_reached_is_reported(goes_on: str) -> None:
     assert "MPS501" in [finding.rule for finding in check(HEAD + goes_on + REST).findings]
 
 
+@pytest.mark.parametrize("ends", ["raise SystemExit(0)\n", "sys.exit()\n", "exit()\n", "with open('a') as f:\n    quit()\n"])
+def test_nothing_runs_below_an_exit_of_every_machine(ends: str) -> None:
+    """In a notebook the next cell can be run all the same; functions above are judged as in every other script."""
+    assert check(HEAD + ends + REST).findings == ()
+    assert [finding.rule for finding in check(HEAD + "def f():\n    torch.ones(2).cuda()\n\n" + ends).findings] == ["MPS501"]
+    cells = notebook(HEAD, ends + "torch.cuda.synchronize()\n", "torch.cuda.set_device(0)\n").decode()
+    assert [finding.cell for finding in check(cells, filename="n.ipynb").findings] == [3]
+
+
 def test_a_script_that_ends_after_its_work_is_judged_whole() -> None:
     """`sys.exit(main())` ends what is done, so helpers that nothing calls are judged, as in every other script."""
     text = (

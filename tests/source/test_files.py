@@ -36,6 +36,14 @@ def test_a_folder_gives_the_files_that_matter(tree: Path) -> None:
     assert found(".") == [".env", "a.py", "b.ipynb", "run.sh", "src/c.py", "src/keep.gen.py", "ünï cödé/j k.py"]
 
 
+def test_what_macos_puts_beside_files_is_not_read(tree: Path) -> None:
+    """`._train.py` holds no Python, on disks and in archives that a Mac has written."""
+    before = found(".")
+    (tree / "._train.py").write_bytes(b"\x00\x05\x16\x07")
+
+    assert found(".") == before
+
+
 def test_a_gitignore_above_the_folder_counts(tree: Path) -> None:
     """Walking `src` obeys the .gitignore of the repository's root."""
     assert found("src") == ["src/c.py", "src/keep.gen.py"]

@@ -33,6 +33,9 @@ COMMANDS = {
     "python train.py --torch==2.1": {},
     "pip uninstall torch==2.0": {},
     "pip install torch==2.4.0 || pip install torch==1.9.0": {"torch": "==2.4.0"},
+    """pip install "torch==2.4.0; sys_platform == 'linux'" peft==0.18.0""": {"peft": "==0.18.0"},
+    """pip install 'torch==2.4.0; sys_platform == "darwin"' && pip install peft==0.18.0""": {"torch": "==2.4.0", "peft": "==0.18.0"},
+    'os.system("pip install torch==2.0.1; pip install peft==0.18.0")': {"torch": "==2.0.1", "peft": "==0.18.0"},
 }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.target.packages import needs_of, newest_versions
+from mpslint.target.packages import needs_of, newest_versions, release_numbers
 from mpslint.target.requirement import Requirement
-from mpslint.target.resolve import NEWEST, VersionChoice, resolve
+from mpslint.target.resolve import NEWEST, OLDEST, VersionChoice, resolve
 
 
 def resolved(*lines: str, installed: dict[str, str] | None = None) -> dict[str, VersionChoice]:
@@ -137,3 +137,11 @@ def test_what_libraries_rest_on_gives_way_to_them(pin: str, transformers: tuple[
 def test_a_lower_bound_counts_before_a_later_pin() -> None:
     """What setup.py asks for holds against the old release that a recipe for a test installs."""
     assert resolved("datasets>=2.15.0", "datasets==2.3.2")["datasets"].version > (2, 15)
+
+
+def test_what_all_known_releases_are_too_new_for_gets_the_oldest() -> None:
+    """The newest one, which needs transformers 5, is further off than any."""
+    choice = resolved("transformers==4.28.1")["sentence-transformers"]
+
+    assert choice == VersionChoice(release_numbers("sentence-transformers")[0], OLDEST)
+    assert resolved("torch==2.99")["sentence-transformers"].source == NEWEST

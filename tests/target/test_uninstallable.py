@@ -44,6 +44,7 @@ CONDA = "dependencies:\n  - python=3.10\n"
         ("pyproject.toml", '[project]\ndependencies = ["torch==2.0.1", "triton; sys_platform == \'linux\'"]\n', False),
         ("pyproject.toml", f'{UV}torch = {{index = "gpu"}}\n', True),
         ("pyproject.toml", f'{UV}torch = [{{index = "gpu", marker = "sys_platform == \'linux\'"}}]\n', False),
+        ("pyproject.toml", f'{UV}torch = [{{index = "cpu", extra = "cpu"}}, {{index = "gpu", extra = "gpu"}}]\n', False),
         ("pyproject.toml", "[tool.poetry.dependencies\n", False),
         ("environment.yml", f"{CONDA}  - pytorch-cuda=11.8\n", True),
         ("environment.yml", f"{CONDA}  - nvidia::cudatoolkit=11.3\n", True),
@@ -65,3 +66,11 @@ def test_a_conda_environment_beside_other_requirements_is_for_linux(tmp_path: Pa
     (tmp_path / "environment.yml").write_text(f"{CONDA}  - pytorch-cuda=11.8\n", encoding="utf-8")
     (tmp_path / "requirements.txt").write_text("torch\n", encoding="utf-8")
     assert base_target(str(tmp_path / "train.py")).uninstallable == ()
+
+
+def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
+    """A lock can't name another wheel than pyproject.toml does; a requirements file beside it is for other machines."""
+    (tmp_path / "poetry.lock").write_text("", encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(f'[tool.poetry.dependencies]\ntorch = {{url = "{WHEEL}"}}\n', encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
+    assert len(base_target(str(tmp_path / "train.py")).uninstallable) == 1
