@@ -37,8 +37,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         model = _model_of(plan, evidence)
         millions = parameters_of(str(model.constant)) if model is not None else None
         match = match_of(model, plan, evidence) if model is not None else None
-        if millions is None or match is None:
-            continue
+        if millions is None or match is None or (unknown is not None and match.call is None):
+            continue  # of a command or a file, the script may load the weights in another way; who says the memory wants to know anyway
         needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls)
         if needed > limit.recommended:
             values = {
