@@ -255,7 +255,9 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
         if indent.strip():
             return None
         start = _above_comments(start, indent, evidence.document)
-        parts.append(WrittenSetting((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+        lines = code.replace("\n", f"{newline}{indent}")
+        summary = " ".join(code.split("  #")[0].split())
+        parts.append(WrittenSetting((Edit(Span(start, start), f"{lines}{newline}{indent}"),), summary))
     return parts
 
 
