@@ -84,7 +84,11 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n", "an environment.yml can't limit a line to Linux"),
-        ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n  - pip:\n    - triton==3.0.0\n", "an environment.yml can't limit a line to Linux"),
+        (
+            "environment.yml",
+            f"{CONDA}  - cudatoolkit=11.3\n  - pip:\n    - triton==3.0.0\n",
+            "an environment.yml can't limit a line to Linux",
+        ),
         ("environment.yml", f"{CONDA}  - pip:\n    - triton==3.0.0\n", "sys_platform"),
         ("requirements.txt", FROZEN, "sys_platform"),
     ],
