@@ -22,7 +22,7 @@ from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import add_argument, additions, import_edits, remove_argument, write_setting
+from mpslint.settings.spell import add_argument, additions, alternative, import_edits, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.spelling import WrittenSetting
@@ -44,6 +44,8 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
     fallback: Fix | None = None
     for recipe in rule.fixes:
         if not recipe.versions.matches(evidence.target.versions) or not conditions_hold(recipe.when, recipe.unless, match, evidence):
+            continue
+        if recipe.matches and not re.search(recipe.matches, str(match.values.get("written", ""))):
             continue
         if recipe.safety is Safety.MANUAL:
             return fallback or Fix(Safety.MANUAL, fill(recipe.advice or recipe.summary, match, evidence))
@@ -213,11 +215,13 @@ def _set_argument(evidence: Evidence, match: Match, name: str, text: str) -> Wri
     given = bound_arguments(match.call, matched.pattern) if matched is not None else match.call.keywords
     existing = given.get(name)
     if existing is None:
-        return add_argument(match.call, name, text)
+        return add_argument(match.call, name, text) if "{old}" not in text else None
     if existing.node is None:
         return None
     span = evidence.span_of(existing.node)
-    return WrittenSetting((Edit(span, text),), f"{name}={text}")
+    old = evidence.document.text[span.start : span.end]
+    shown = text.replace("{old}", old if "\n" not in old else "...")
+    return WrittenSetting((Edit(span, text.replace("{old}", alternative(old))),), f"{name}={shown}")
 
 
 def _text_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> list[WrittenSetting] | None:
@@ -251,7 +255,9 @@ def _statement_parts(recipe: FixRecipe, match: Match, evidence: Evidence) -> lis
         if indent.strip():
             return None
         start = _above_comments(start, indent, evidence.document)
-        parts.append(WrittenSetting((Edit(Span(start, start), f"{code}{newline}{indent}"),), code.split("  #")[0]))
+        lines = code.replace("\n", f"{newline}{indent}")
+        summary = " ".join(code.split("  #")[0].split())
+        parts.append(WrittenSetting((Edit(Span(start, start), f"{lines}{newline}{indent}"),), summary))
     return parts
 
 

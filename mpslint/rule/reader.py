@@ -90,7 +90,7 @@ _RULE_KEYS = {
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
-    "remove_statement", "argument", "rewrite", "statement", "when", "unless",
+    "remove_statement", "argument", "rewrite", "statement", "matches", "when", "unless",
 }  # fmt: skip
 _OUTCOME_KEYS = {"versions", "severity", "message", "when", "unless"}
 _BEHAVIOUR_KEYS = {"behaviour", "does", "versions", "severity", "message", "when", "unless"}
@@ -290,6 +290,7 @@ class RuleReader:
             data.get("rewrite", ""),
             _as_tuple(data.get("imports", ())),
             data.get("statement", {}),
+            data.get("matches", ""),
             *self.own_conditions(data, "fix"),
         )
 

@@ -79,7 +79,7 @@ class FixRecipe:
     remove_statement: bool = False
     replace: str = ""
     argument: Mapping[str, str] = field(default_factory=dict)
-    """Arguments to give to the call, as Python text."""
+    """Arguments to give to the call, as Python text; `{old}` is what the argument says now."""
     compute: str = ""
     """A Python function of `mpslint/checks/` that works out what to set."""
     rewrite: str = ""
@@ -87,6 +87,8 @@ class FixRecipe:
     imports: tuple[str, ...] = ()
     statement: Mapping[str, str] = field(default_factory=dict)
     """Role of a call of the run -> a line of Python to put before its statement; `{model}` is the text of its argument `model`."""
+    matches: str = ""
+    """A regular expression that the text of the setting's value matches; the recipe is passed over where it doesn't."""
     when: tuple[Condition, ...] = ()
     unless: tuple[Condition, ...] = ()
 

@@ -115,12 +115,12 @@ def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
     template = load_vocabulary()[name].elsewhere
     if not template or evidence.target.is_only_machine:
         return new
-    whole = template.format(old=_alternative(old), new=new)
+    whole = template.format(old=alternative(old), new=new)
     test = whole.removeprefix("True if ").removesuffix(" else False")
     return test if (old, new) == ("True", "False") else whole
 
 
-def _alternative(text: str) -> str:
+def alternative(text: str) -> str:
     """Return an expression as it may stand before `if` or after `else`: in parentheses where it binds less tightly."""
     try:
         tree = ast.parse(f"({text})", mode="eval").body

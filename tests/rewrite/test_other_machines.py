@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
@@ -46,3 +47,28 @@ def test_with_cuda_nothing_changes(rule: Rule, example: Example, monkeypatch: py
     assert after.text != before.text
     monkeypatch.setattr(evaluator, "load_platform", with_cuda)
     assert settings_of(after, example) == settings_of(before, example)
+
+
+def settings_kept_for_cuda() -> list[tuple[Rule, Example]]:
+    """Return the examples in Python whose fix keeps an argument as it was where there is CUDA."""
+    rules = [rule for rule in load_rules() if any("{old}" in text for fix in rule.fixes for text in fix.argument.values())]
+    found = [(rule, example) for rule in rules for example in rule.examples if "is_available() else" in example.good]
+    return [(rule, example) for rule, example in found if example.file.endswith(".py")]
+
+
+@pytest.mark.parametrize(("rule", "example"), [pytest.param(*one, id=f"{one[0].id}-{n}") for n, one in enumerate(settings_kept_for_cuda())])
+def test_with_cuda_the_whole_argument_is_kept(rule: Rule, example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`DDPStrategy(find_unused_parameters=True)` keeps its arguments there: the value is the one that was written."""
+    monkeypatch.setattr(evaluator, "load_platform", with_cuda)
+
+    def said(text: str) -> list[tuple[str, Any, list[str]]]:
+        document = read(example.file, text.encode())
+        evidence = gather_evidence(document, document.python, target_of(example))
+        names = [name for condition in rule.when if condition.subject == "setting" for name in condition.names]
+        found = [setting for plan in evidence.plans for name in names if (setting := plan.get(name)) is not None]
+        makers = [ast.unparse(call.node) for call in evidence.facts.calls if "Strategy" in call.name]
+        return [(setting.name, setting.constant if setting.is_known else None, makers) for setting in found]
+
+    before = said(example.bad)
+    assert before
+    assert said(example.good) == before
