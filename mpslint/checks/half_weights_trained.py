@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
-from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of, any_guard
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.rule.check import Gate
+from mpslint.rule.guards import is_certain, is_off
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import only_evaluates
 from mpslint.settings.plan import Matched
+from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.settings.translate import bound_arguments
@@ -88,7 +90,7 @@ def _is_half(setting: Setting) -> bool:
 
 def _trained(call: Call, found: Matched | None, evidence: Evidence) -> Iterator[Value]:
     """Yield the models whose own weights a call is given to train."""
-    if found is None or only_evaluates(found, evidence.facts):
+    if found is None or only_evaluates(found, evidence.facts) or _evaluates_by_default(found, evidence):
         return
     arguments = bound_arguments(call, found.pattern)
     if found.pattern.role == "trainer" and "peft_config" not in arguments and "model" in arguments:
@@ -97,6 +99,15 @@ def _trained(call: Call, found: Matched | None, evidence: Evidence) -> Iterator[
         for value in alternatives_of(arguments["params"].value):
             if isinstance(value, Instance) and value.name.endswith("parameters") and value.owner is not None:
                 yield value.owner
+
+
+def _evaluates_by_default(found: Matched, evidence: Evidence) -> bool:
+    """Return whether a program trains with its Trainer only if an option is given, and evaluates without it (`if args.train: ...`)."""
+    kind = load_roles().kinds[found.pattern.role]
+    calls = [call for call in evidence.facts.calls if call.method in (*kind.training, *kind.evaluating)]
+    training = [call for call in calls if call.method in kind.training]
+    evaluates = any(call.receiver is found.call.result and is_certain(call.context) for call in calls if call not in training)
+    return evaluates and all(any_guard(call.context.guards, "is off", is_off) for call in training)
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

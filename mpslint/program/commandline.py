@@ -88,7 +88,7 @@ def call_method(m: Walker, parser: Instance, method: str, arguments: CallArgumen
     if OPTIONS not in parser.slots:
         return None
     if method in ADDING:
-        _add_argument(m, parser, arguments, node)
+        _add_argument(m, parser, method, arguments, node)
         return Instance("argparse.Action")
     if method in OF_CLASSES:
         _add_class(m, parser, arguments, node)
@@ -104,7 +104,7 @@ def call_method(m: Walker, parser: Instance, method: str, arguments: CallArgumen
     return None
 
 
-def _add_argument(m: Walker, parser: Instance, arguments: CallArguments, node: ast.Call) -> None:
+def _add_argument(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> None:
     """Note an option: its destination, and the value it has when it is not given."""
     flags = [a.value.value for a in arguments.positional if isinstance(a.value, Known) and isinstance(a.value.value, str)]
     if not flags:
@@ -120,7 +120,9 @@ def _add_argument(m: Walker, parser: Instance, arguments: CallArguments, node: a
     way = action.value.name if action is not None and isinstance(action.value, Symbol) else way
     value: Value = COMMAND_LINE
     written: ast.AST | None = node
-    if default is not None:
+    if _always_given(method, flags, arguments):
+        pass
+    elif default is not None:
         value, written = _typed(default.value, arguments), default.node
     elif way in STORED:
         value = Known(not STORED[way], node)
@@ -140,6 +142,15 @@ def _add_argument(m: Walker, parser: Instance, arguments: CallArguments, node: a
         several,
         constant.value if constant is not None else COMMAND_LINE,
     )
+
+
+def _always_given(method: str, flags: Sequence[str], arguments: CallArguments) -> bool:
+    """Return whether a command line can't leave an argument out, so that its default is never used."""
+    required, count = arguments.keywords.get("required"), arguments.keywords.get("nargs")
+    if any(flag.startswith("-") for flag in flags):
+        return required is not None and not (isinstance(required.value, Known) and not required.value.value)
+    # Of the arguments without a name, argparse takes the default of those with `?` and `*` only.
+    return method == "add_argument" and not (count is not None and isinstance(count.value, Known) and count.value.value in ("?", "*"))
 
 
 def _typed(value: Value, arguments: CallArguments) -> Value:

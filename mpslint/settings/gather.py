@@ -152,7 +152,7 @@ class _Gatherer:
         loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
         plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)
-        return without_training(plan) if only_evaluates(run, self.facts) else plan
+        return without_training(plan, run.call) if only_evaluates(run, self.facts) else plan
 
     def _of_loops(self) -> Iterator[TrainingPlan]:
         """Yield a plan for each loop (in the module or a function) in which `backward()` runs."""

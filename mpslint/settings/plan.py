@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
-from mpslint.facts.values import Call
+from mpslint.core.versions import VersionRange
+from mpslint.facts.values import Call, Known
 from mpslint.settings.dialect import CallPattern
 from mpslint.settings.setting import Setting
 from mpslint.settings.vocabulary import load_vocabulary
@@ -18,6 +19,9 @@ from mpslint.settings.vocabulary import load_vocabulary
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
     from mpslint.settings.translate_shell import CommandPart
+
+NO_TRAINING = "evaluation.only"
+"""The setting of a run that only evaluates."""
 
 
 @record(frozen=True, eq=False)
@@ -82,10 +86,12 @@ class TrainingPlan:
         return setting.constant if setting is not None and setting.is_known else None
 
 
-def without_training(plan: TrainingPlan) -> TrainingPlan:
-    """Return a run without the settings that count only in training."""
+def without_training(plan: TrainingPlan, trainer: Call) -> TrainingPlan:
+    """Return a run without the settings that count only in training, and with the one that says so."""
     kinds = load_vocabulary()
-    return dataclasses.replace(plan, settings={name: said for name, said in plan.settings.items() if not kinds[name].training})
+    settings = {name: said for name, said in plan.settings.items() if not kinds[name].training}
+    none = Setting(NO_TRAINING, Known(True), "derived", "", None, call=trainer, context=trainer.context, default_versions=VersionRange())
+    return dataclasses.replace(plan, settings={**settings, NO_TRAINING: (none,)})
 
 
 @record(frozen=True, eq=False)

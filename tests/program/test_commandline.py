@@ -55,3 +55,39 @@ def test_what_a_library_gives_a_function_is_read(code: str) -> None:
     code = HEAD + code.format(body="nn.Linear(2, 2).to(args.device)")
     assert {finding.rule for finding in check(code).findings} & {"MPS501", "MPS502"}
     assert not check(code.replace("'cuda", "'mps")).findings
+
+
+PARSED = HEAD + "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument({argument})\nargs = parser.parse_args({words})\n"
+ALWAYS_GIVEN = {
+    "required": "'--device', default='cuda', required=True",
+    "required, typed": "'-d', '--device', type=str, required=True, default='cuda'",
+    "required, perhaps": "'--device', default='cuda', required=unknown()",
+    "without a name": "'device', default='cuda'",
+    "without a name, several": "'device', nargs='+', default='cuda'",
+}
+LEFT_OUT = {
+    "not required": "'--device', default='cuda', required=False",
+    "without a name, optional": "'device', nargs='?', default='cuda'",
+}
+
+
+@pytest.mark.parametrize("argument", ALWAYS_GIVEN.values(), ids=ALWAYS_GIVEN)
+def test_the_default_of_an_argument_that_is_always_given_is_not_used(argument: str) -> None:
+    """argparse raises where it is missing, so only the words say what it is."""
+    assert not check(PARSED.format(argument=argument, words="") + "nn.Linear(2, 2).to(args.device)\n").findings
+
+
+@pytest.mark.parametrize("argument", LEFT_OUT.values(), ids=LEFT_OUT)
+def test_the_default_of_an_argument_that_may_be_left_out_is_used(argument: str) -> None:
+    assert check(PARSED.format(argument=argument, words="") + "nn.Linear(2, 2).to(args.device)\n").findings
+
+
+def test_words_say_what_a_required_argument_is() -> None:
+    code = PARSED.format(argument=ALWAYS_GIVEN["required"].replace("'cuda'", "'mps'"), words="['--device', 'cuda']")
+    assert {finding.rule for finding in check(code + "nn.Linear(2, 2).to(args.device)\n").findings} & {"MPS501", "MPS502"}
+
+
+def test_click_uses_the_default_of_a_required_option() -> None:
+    """click 8.5.1 asks only whether there is a value, and a default is one."""
+    code = "import click\n@click.command()\n@click.option('--device', required=True, default='cuda')\ndef main(device):\n    nn.Linear(2, 2).to(device)\nmain()\n"
+    assert {finding.rule for finding in check(HEAD + code).findings} & {"MPS501", "MPS502"}

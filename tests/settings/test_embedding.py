@@ -46,14 +46,25 @@ def test_the_number_is_said_where_it_is_known(name: str, dtype: str, said: str) 
     assert said in finding.message
 
 
+FROZEN = (
+    "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig(r=8))\n",
+    "from peft import PeftModel\nmodel = PeftModel.from_pretrained(model, 'adapter', is_trainable=True)\n",
+    "import peft\nmodel = peft.get_peft_model(model, peft.PrefixTuningConfig(num_virtual_tokens=8))\n",
+    "model.load_adapter('adapter', is_trainable=True)\n",
+    "for parameter in model.parameters():\n    parameter.requires_grad = False\nmodel.lm_head.requires_grad_(True)\n",
+    "model.get_input_embeddings().requires_grad_(False)\n",
+    "from project import freeze_embeddings\nfreeze_embeddings(model)\n",
+)
+
+
 @pytest.mark.parametrize(
     ("name", "torch", "more"),
     [
         ("someone/unknown", "2.12", ""),
         ("gpt2", "2.13", ""),
-        ("gpt2", "2.12", "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig(r=8))\n"),
+        *(("gpt2", "2.12", more) for more in FROZEN),
     ],
-    ids=["unknown checkpoint", "torch that keeps nothing", "frozen embedding"],
+    ids=["unknown checkpoint", "torch that keeps nothing", *FROZEN],
 )
 def test_no_number_is_made_up(name: str, torch: str, more: str) -> None:
     """An unknown checkpoint, a torch that keeps nothing, an embedding that isn't trained: the finding says no number."""
