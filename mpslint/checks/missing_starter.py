@@ -1,0 +1,31 @@
+"""Commands of shell scripts that start a training through a program that macOS lacks: `taskset -c 0-3 python train.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.config.shell import STARTERS
+from mpslint.core.finding import Span
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import Known
+from mpslint.rule.check import Gate
+from mpslint.rule.judge import Match
+from mpslint.settings.evidence import Evidence
+
+GATE = Gate(names=lambda options: platform_data("shell")["starters"])
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield the first word of each such command; option `trains`: what the words that it starts hold where they train."""
+    missing, trains = platform_data("shell")["starters"], re.compile(options["trains"])
+    for command in evidence.facts.commands:
+        words = [str(one.value.value) if isinstance(one.value, Known) else "" for one in command.given]
+        if not words or words[0] not in missing:
+            continue
+        first = next((index for index, word in enumerate(words) if STARTERS.fullmatch(word)), None)
+        if first is not None and any(trains.search(word) for word in words[first:]):
+            start = command.given[0].span.start
+            started = " ".join(word for word in words[first : first + 2] if word)
+            yield Match(Span(start, command.given[0].span.end), {"written": words[0], "started": started})
