@@ -59,7 +59,7 @@ def _alone(evidence: Evidence) -> Iterator[Match]:
     models = model_texts(evidence)
     if not all(plain_text(_owner(move)) in models or _is_new_model(_owner(move)) for move in moves):
         return
-    if any(isinstance(node, ast.For) and _gives_batches(node) for node in evidence.nodes_beside("for")):
+    if any(isinstance(node, ast.For) and gives_batches(node) for node in evidence.nodes_beside("for")):
         yield Match(evidence.span_of(moves[0]), {"written": ast.unparse(moves[0])}, node=moves[0])
 
 
@@ -82,13 +82,13 @@ def _loop_above(node: ast.AST, evidence: Evidence) -> ast.For | None:
     """Return the innermost loop over batches around a node."""
     above = evidence.parents.get(node)
     while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        if isinstance(above, ast.For) and _gives_batches(above):
+        if isinstance(above, ast.For) and gives_batches(above):
             return above
         above = evidence.parents.get(above)
     return None
 
 
-def _gives_batches(loop: ast.For) -> bool:
+def gives_batches(loop: ast.For) -> bool:
     """Return whether a loop goes over a loader, counted and shown or not: `for i, (x, y) in enumerate(tqdm(train_loader))`."""
     node = loop.iter
     while isinstance(node, ast.Call) and node.args:
