@@ -36,7 +36,12 @@ GATE = Gate(words=("import", "python", "python3", "torchrun", "accelerate"), fil
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first import of PyTorch, or of what imports it. Option `kind`: macos, python, conflict or wheel."""
+    """Yield the first import of PyTorch, or of what imports it.
+
+    Options: `kind`, which is macos, python, conflict or wheel; `for`, the installer (pip or conda) of some that has none.
+    """
+    if "for" in options and all(one.installer != options["for"] for one in evidence.target.uninstallable):
+        return
     values = dict(_values(evidence.target, options["kind"]))
     place = _place(evidence) if values else None
     if place is not None:
@@ -66,7 +71,7 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
         yield "spec", _spoken(need.spec)
     elif kind == "wheel" and target.uninstallable:
         more = len(target.uninstallable) - 1
-        yield "written", target.uninstallable[0] + (f" and {more} more" if more else "")
+        yield "written", target.uninstallable[0].written + (f" and {more} more" if more else "")
     elif kind == "conflict" and target.conflicts:
         yield "written", "; ".join(target.conflicts)
 

@@ -132,6 +132,7 @@ def _padded_by_hand(function: Function, given: frozenset[str]) -> list[ast.Call]
     nodes = list(walk(function.node))
     named = {node.targets[0].id: node.value for node in nodes if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
     longest = {name: value for name, value in named.items() if _is_longest(value) and name not in given and _is_given_once(name, nodes)}
+    longest.update((name, value) for name, value in _running_longest(nodes, longest) if name not in given)
     filled = [part for node in nodes for part in _fills(node)]
     names = {part.id for part in filled if isinstance(part, ast.Name)}
     return [value for name, value in longest.items() if name in names] + [part for part in filled if _is_longest(part)]
@@ -144,6 +145,29 @@ def _is_longest(node: ast.expr) -> TypeGuard[ast.Call]:
     measured = node.args if isinstance(node.func, ast.Name) else [node.func]
     is_bounded = any(isinstance(argument, ast.Constant) for argument in node.args)
     return not is_bounded and any(MEASURES.search(ast.unparse(argument)) for argument in measured)
+
+
+def _running_longest(nodes: Sequence[ast.AST], longest: Mapping[str, ast.Call]) -> Iterator[tuple[str, ast.Call]]:
+    """Yield each name that begins as a number and grows with the lengths, `longest = max(longest, len(row))`, and that maximum.
+
+    A name that is given anything else, such as the next multiple, is none.
+    """
+    given: dict[str, list[ast.expr | None]] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            given.setdefault(node.targets[0].id, []).append(node.value)
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and isinstance(node.target, ast.Name):
+            given.setdefault(node.target.id, []).append(node.value if isinstance(node, ast.AnnAssign) else None)
+    for name, (first, *others) in given.items():
+        if not isinstance(first, ast.Constant) or len(others) != 1:
+            continue
+        grown = others[0]
+        if not isinstance(grown, ast.Call) or _name(grown) != "max" or not isinstance(grown.func, ast.Name) or len(grown.args) != 2:
+            continue
+        lengths = [one for one in grown.args if not (isinstance(one, ast.Name) and one.id == name)]
+        is_length = len(lengths) == 1 and (MEASURES.search(ast.unparse(lengths[0])) or ast.unparse(lengths[0]) in longest)
+        if is_length and not isinstance(lengths[0], ast.Constant):
+            yield name, grown
 
 
 def _is_given_once(name: str, nodes: Sequence[ast.AST]) -> bool:

@@ -38,9 +38,14 @@ def print_fixes(out: Terminal, fixed: Fixed) -> None:
             out.wrapped(place, " ", (finding.rule, "bold"), f" {finding.name}: {finding.fix.summary}")
 
 
-def print_left(out: Terminal, fixed: Fixed) -> None:
-    """Print what is left in one file, and why it was not rewritten, the very same once, and what could not be read."""
+def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]]) -> None:
+    """Print what is left in one file, and why it was not rewritten, the very same once, and what could not be read.
+
+    What is about the run is printed once for all files: `said` has what was printed before, and gets what is printed here.
+    """
     left = [finding for finding in fixed.after.findings if finding.severity.rank < 2 or _is_held_back(finding)]
+    left = [finding for finding in left if not (finding.is_of_run and (finding.rule, finding.message) in said)]
+    said.update((finding.rule, finding.message) for finding in left if finding.is_of_run)
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in left:
         groups.setdefault((finding.rule, finding.severity.value, _why_left(finding)), []).append(finding)

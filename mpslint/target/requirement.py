@@ -44,6 +44,19 @@ class Requirement:
     """The newest release is installed, whatever was there (`pip install -U`)."""
 
 
+PIP, CONDA = "pip", "conda"
+
+
+@record(frozen=True, slots=True)
+class Uninstallable:
+    """Something that a project asks for and that no Mac can install."""
+
+    written: str
+    """The requirement with its place."""
+    installer: str = PIP
+    """What would install it, and so how a file can limit it to another system."""
+
+
 def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Requirement | None:
     """Return the requirement that a line writes; None for one of a package that the knowledge doesn't cover, or for another platform."""
     text = _HASHES.sub("", _COMMENT.sub("", line)).strip()

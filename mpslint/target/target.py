@@ -11,7 +11,7 @@ from mpslint.core.finding import UsageError
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.target.packages import needs_of, newest_versions
-from mpslint.target.requirement import PYTHON, Requirement
+from mpslint.target.requirement import PYTHON, Requirement, Uninstallable
 from mpslint.target.resolve import NEWEST, VersionChoice, is_development, resolve
 
 MACOS = "macos"
@@ -32,8 +32,8 @@ class Target:
     """The largest micro-batch of the run that this Mac takes, where that was worked out."""
     is_only_machine: bool = False
     """Whether no other machine runs the code, so that a fix need not keep what it does there."""
-    uninstallable: tuple[str, ...] = ()
-    """What pip can't install on a Mac of the project's requirements, in words."""
+    uninstallable: tuple[Uninstallable, ...] = ()
+    """What can't be installed on a Mac of what the project asks for."""
 
     @functools.cached_property
     def versions(self) -> dict[str, Version]:

@@ -12,12 +12,12 @@ from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
 from mpslint.target.pins import text_of
-from mpslint.target.requirement import holds_on_a_mac
+from mpslint.target.requirement import CONDA, Uninstallable, holds_on_a_mac
 
 
 @remembered(maxsize=64)
-def uninstallable(root: Path) -> tuple[str, ...]:
-    """Return what can't be installed on a Mac of what a project asks for, in words; nothing where another file serves a Mac."""
+def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
+    """Return what can't be installed on a Mac of what a project asks for; nothing where another file serves a Mac."""
     data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
     if any(fnmatch.filter(names, glob) for glob in data["instead"]):
         return ()
@@ -28,19 +28,19 @@ def uninstallable(root: Path) -> tuple[str, ...]:
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
 
 
-def _uninstallable_of(path: Path, how: str) -> Iterator[str]:
+def _uninstallable_of(path: Path, how: str) -> Iterator[Uninstallable]:
     try:
         yield from _READERS[how](text_of(path), path.name)
     except (MpslintError, ReadError, OSError, ValueError, TypeError, RecursionError):
         return  # a file that cannot be read says nothing
 
 
-def uninstallable_in(text: str, source: str) -> Iterator[str]:
+def uninstallable_in(text: str, source: str) -> Iterator[Uninstallable]:
     """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
     for number, line in enumerate(text.splitlines(), 1):
         wanted = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
         if _is_meant(wanted):
-            yield f"{_written(wanted)} ({source}, line {number})"
+            yield Uninstallable(f"{_written(wanted)} ({source}, line {number})")
 
 
 def _is_meant(line: str) -> bool:
@@ -58,21 +58,21 @@ def _written(line: str) -> str:
     return wanted.rsplit("/", 1)[-1] if wanted.endswith(".whl") else wanted
 
 
-def _of_toml(text: str, source: str) -> Iterator[str]:
+def _of_toml(text: str, source: str) -> Iterator[Uninstallable]:
     """Yield the same of a pyproject.toml: of its own dependencies, and of Poetry's and uv's tables."""
     data = parse_toml(text)
     project, tool = _table(data, "project"), _table(data, "tool")
     listed = project.get("dependencies")
     for line in listed if isinstance(listed, list) else ():
         if isinstance(line, str) and _is_meant(line):
-            yield f"{_written(line)} ({source})"
+            yield Uninstallable(f"{_written(line)} ({source})")
     poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
     for tables, indexes in ((_table(poetry, "dependencies"), poetry.get("source")), (_table(uv, "sources"), uv.get("index"))):
         for name, written in tables.items():
             rows = written if isinstance(written, list) else [written]
             for address in (_address(row, indexes) for row in rows if isinstance(row, dict) and _is_for_a_mac(row)):
                 if address and any(re.search(mark, f"{name} @ {address}") for mark in _marks()):
-                    yield f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})"
+                    yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})")
 
 
 def _marks() -> list[str]:
@@ -101,16 +101,16 @@ def _table(data: Any, key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _of_conda(text: str, source: str) -> Iterator[str]:
+def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
     """Yield the same of a conda environment file, with its pip part."""
     data = parse_yaml(text, source)
     rows = data.get("dependencies") if isinstance(data, dict) else None
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
-        yield from (f"{_written(line)} ({source})" for line in lines or () if isinstance(line, str) and _is_meant(line))
+        yield from (Uninstallable(f"{_written(line)} ({source})") for line in lines or () if isinstance(line, str) and _is_meant(line))
         name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0] if isinstance(row, str) else ""
         if any(fnmatch.fnmatchcase(name, glob) for glob in platform_data("pin_files")["uninstallable"]["conda"]):
-            yield f"{row} ({source})"
+            yield Uninstallable(f"{row} ({source})", CONDA)
 
 
-_READERS: Mapping[str, Callable[[str, str], Iterator[str]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}
+_READERS: Mapping[str, Callable[[str, str], Iterator[Uninstallable]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}

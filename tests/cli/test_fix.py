@@ -106,6 +106,14 @@ def test_what_is_held_back_is_named_with_the_reason(folder: Path) -> None:
     assert "2 unsafe fixes held back" in run("run.sh").output
 
 
+def test_what_is_about_all_files_is_left_once(folder: Path) -> None:
+    """As check says it once."""
+    (folder / "requirements.txt").write_text("torch==2.4.0\ntriton==3.0.0\n")
+    for name in ("one.py", "two.py"):
+        (folder / name).write_text("import torch\n")
+    assert run("one.py", "two.py").output.count("MPS720") == 1
+
+
 def test_what_could_not_be_read_is_said(folder: Path) -> None:
     """A cell costs a cell, a script costs the script."""
     (folder / "half.ipynb").write_bytes(notebook("def (:\n", BAD))

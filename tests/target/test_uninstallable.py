@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.engine import check
+from mpslint.rule.loading import load_rules
 from mpslint.session.targeting import base_target
+from mpslint.source.reader import read
+from mpslint.target.requirement import Uninstallable
 
 FROZEN = "numpy\nnvidia_nccl_cu12==2.20.5\ntriton==3.0.0 ; sys_platform == 'linux'\ntorch==2.4.0\n"
 
@@ -15,7 +19,7 @@ def test_a_line_without_a_build_is_named(tmp_path: Path) -> None:
     """The line is named with its place, whatever its spelling; one that is limited to Linux is not."""
     (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
 
-    assert base_target(str(tmp_path / "train.py")).uninstallable == ("nvidia_nccl_cu12==2.20.5 (requirements.txt, line 2)",)
+    assert base_target(str(tmp_path / "train.py")).uninstallable == (Uninstallable("nvidia_nccl_cu12==2.20.5 (requirements.txt, line 2)"),)
 
 
 def test_a_file_for_a_mac_serves_instead(tmp_path: Path) -> None:
@@ -74,3 +78,28 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(f'[tool.poetry.dependencies]\ntorch = {{url = "{WHEEL}"}}\n', encoding="utf-8")
     (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
     assert len(base_target(str(tmp_path / "train.py")).uninstallable) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n", "an environment.yml can't limit a line to Linux"),
+        (
+            "environment.yml",
+            f"{CONDA}  - cudatoolkit=11.3\n  - pip:\n    - triton==3.0.0\n",
+            "an environment.yml can't limit a line to Linux",
+        ),
+        ("environment.yml", f"{CONDA}  - pip:\n    - triton==3.0.0\n", "sys_platform"),
+        ("requirements.txt", FROZEN, "sys_platform"),
+    ],
+    ids=["conda", "conda and pip", "pip in conda", "pip"],
+)
+def test_the_advice_is_for_what_installs_it(name: str, text: str, said: str, tmp_path: Path) -> None:
+    """Markers are pip's: conda can't read them."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    path = str(tmp_path / "train.py")
+    rules = [rule for rule in load_rules() if rule.id == "MPS720"]
+    (finding,) = check(read(path, b"import torch\n"), base_target(path), rules).findings
+    assert finding.fix is not None
+    assert said in finding.fix.summary
