@@ -38,8 +38,12 @@ GATE = Gate(words=("is_cuda", "get_device"))
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice of a device by a tensor on MPS that knows CUDA and the CPU only.
 
-    Option `effects` says what follows where it selects the CPU (`cpu`), and where it selects CUDA (`cuda`).
+    Option `effects` says what follows where it selects the CPU (`cpu`), and where it selects CUDA (`cuda`). With option `possible`, yield
+    what would select CUDA anywhere in the run once its tensors are on MPS.
     """
+    if options.get("possible"):
+        yield from _possible(evidence.whole or evidence)
+        return
     tensors = _Tensors(evidence)
     for node in evidence.nodes_beside(".is_cuda"):
         if isinstance(node, (ast.IfExp, ast.If)) and (tensor := _asked(node.test)) is not None and tensors.are_on_mps(tensor, node):
@@ -51,6 +55,15 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         named = _is_number(node)
         if named is not None and (place := _named_cuda(named, evidence)) is not None and tensors.are_on_mps(None, place):
             yield _match(named.func.value, "cuda", place, place, evidence, options)
+
+
+def _possible(evidence: Evidence) -> Iterator[Match]:
+    """Yield each CUDA device that is made of a tensor's number, wherever its tensors are now."""
+    for node in evidence.nodes_beside(".get_device("):
+        named = _is_number(node)
+        place = _named_cuda(named, evidence) if named is not None else None
+        if place is not None and not _is_guarded(place, evidence.above(place, FUNCTIONS), evidence):
+            yield Match(evidence.span_of(place), {"written": ast.unparse(place)}, node=place)
 
 
 def _match(tensor: ast.expr, how: str, shown: ast.AST, node: ast.AST, evidence: Evidence, options: Mapping[str, Any]) -> Match:

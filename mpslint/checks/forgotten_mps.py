@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._device_uses import is_used
+from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, names_device
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
@@ -60,6 +61,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if _is_of_autocast(choice.node, evidence) or _is_of_no_parameters(choice.node, evidence):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
+        if cpu is None and isinstance(choice.node, ast.If):
+            cpu = moved_to_cpu(choice.node, choice, evidence)
         if cpu is not None and is_used(choice.node, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
             yield _chosen(shown, cpu, choice.node, choice.context, evidence)
@@ -261,7 +264,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
         return WrittenSetting((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
-    if not isinstance(match.node, (ast.If, ast.IfExp)):
+    if not isinstance(match.node, (ast.If, ast.IfExp)) or isinstance(cpu, ast.Expr):
         return None
     if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and _is_named(match.node.body):
         return None  # whoever names the CPU means it on a Mac, too

@@ -61,11 +61,15 @@ def _macs_for(needed: float, macos: Version | None, said: Mapping[str, str]) -> 
 
 
 def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
-    """Return the setting that names the model which a Trainer gets; None where it is not loaded by name, or quantised."""
-    trainer = trainer_of(plan)
+    """Return the setting that names the model which a Trainer, or the one optimizer of a loop, gets.
+
+    None where it is not loaded by name, or quantised.
+    """
+    optimizers = plan.calls.get("optimizer", ())
+    trainer = trainer_of(plan) or (optimizers[0] if plan.kind == "loop" and len(optimizers) == 1 else None)
     if trainer is None or "quantization" in plan.calls or any(setting.is_written for setting in plan.settings.get("model.bits", ())):
         return None
-    given = trainer.keywords.get("model") or next(iter(trainer.arguments), None)
+    given = trainer.keywords.get("model") or trainer.keywords.get("params") or next(iter(trainer.arguments), None)
     parts = behind(given.value, evidence.file_plans.by_result) if given is not None else iter(())
     loaded = [part for part in parts if part.pattern.role == "model"]
     named = [setting for setting in loaded[0].settings if setting.name == "model.name"] if len(loaded) == 1 else []

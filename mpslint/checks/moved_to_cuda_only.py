@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mpslint.checks._named_devices import names_device
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
@@ -15,38 +16,45 @@ from mpslint.settings.evidence import Evidence
 
 GATE = Gate(
     words=("cuda",),
-    ways=lambda options: [(load_platform().cuda_questions, [".cuda("])],
+    ways=lambda options: [(load_platform().cuda_questions, ["cuda"])],
     may_find=lambda document, options, target: may_ask_for_cuda(document),
 )
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first move of each `if` that a Mac passes over. Option `models`: what models are called, where they are assigned anew."""
-    if evidence.has_device_chooser:
-        return  # a Trainer or an Accelerator moves the model afterwards
-    models = re.compile(options["models"], re.IGNORECASE)
+    """Yield the first move of each `if` that a Mac passes over.
+
+    Options: `models`, what models are called, where they are assigned anew; `unmoved`, those of them that no Trainer or Accelerator moves.
+    """
+    # A Trainer or an Accelerator moves the model afterwards.
+    models = re.compile(options["unmoved" if evidence.has_device_chooser else "models"], re.IGNORECASE)
     for choice in evidence.facts.choices:
         node = choice.node
         if not isinstance(node, ast.If) or choice.source not in load_platform().cuda_questions:
             continue
         taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-        move = next(filter(None, (_move(statement, models) for statement in other)), None)
+        move = next(filter(None, (_move(statement, models, evidence.has_device_chooser) for statement in other)), None)
         if move is not None and not _places(taken):
             values = {"written": ast.unparse(move)}
             yield Match(evidence.span_of(move), values, context=choice.context, node=move)
 
 
-def _move(statement: ast.stmt, models: re.Pattern[str]) -> ast.Call | None:
+def _move(statement: ast.stmt, models: re.Pattern[str], only_named: bool) -> ast.Call | None:
     """Return the call that moves a model to CUDA: a module moves in place, or is assigned to its own name."""
     if not isinstance(statement, (ast.Expr, ast.Assign)) or not isinstance(statement.value, ast.Call):
         return None
     call = statement.value
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "cuda":
+    if not isinstance(call.func, ast.Attribute) or not _goes_to_cuda(call, call.func.attr):
         return None
     if isinstance(statement, ast.Expr):
-        return call
+        return call if models.search(ast.unparse(call.func.value)) or (call.func.attr == "cuda" and not only_named) else None
     target, moved = ast.unparse(statement.targets[0]), ast.unparse(call.func.value)
     return call if target == moved and models.search(target) else None
+
+
+def _goes_to_cuda(call: ast.Call, method: str) -> bool:
+    """Return whether a call is `.cuda()`, or `.to("cuda")` with nothing else."""
+    return method == "cuda" or (method == "to" and len(call.args) == 1 and not call.keywords and names_device(call.args[0], "cuda"))
 
 
 def _places(block: Sequence[ast.stmt]) -> bool:

@@ -23,7 +23,8 @@ def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding
 def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Finding:
     """Return a finding with what starts the runs in which the `same` was found, and how those lead to it.
 
-    Of a rule that is fixed `as_one`, what is safe in one file may not be in the whole run.
+    Where a run says worse of the place than the file by itself, the run's words count: it sees more. Of a rule that is fixed `as_one`, what
+    is safe in one file may not be in the whole run.
     """
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
@@ -31,7 +32,11 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Fi
     fix = finding.fix
     if fix is not None and fix.edits and finding.rule in as_one:
         fix = next((one.fix for one in same if one.fix is not None and one.fix.safety is Safety.MANUAL), fix)
-    return replace(finding, entries=entries, related=tuple(related.values()), fix=fix) if same else finding
+    worst = min((one for one in (finding, *same) if not one.awaits), key=lambda one: one.severity.rank, default=finding)
+    severity, message = (worst.severity, worst.message) if not finding.awaits else (finding.severity, finding.message)
+    if not same:
+        return finding
+    return replace(finding, severity=severity, message=message, entries=entries, related=tuple(related.values()), fix=fix)
 
 
 def each_once(findings: Sequence[Finding]) -> Iterator[Finding]:

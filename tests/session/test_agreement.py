@@ -89,3 +89,52 @@ def test_a_value_is_reported_from_one_end() -> None:
     kept = from_one_end({"/config.py": [written], "/trainer.py": [used, other]}, lambda path, span: f"{path[1:]}:{span.start // 10}")
 
     assert kept == {"/config.py": [written], "/trainer.py": [other]}
+
+
+PARTS = """
+import torch
+from diffusers import AutoencoderKL
+
+
+class Parts:
+    def __init__(self):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.vae = AutoencoderKL.from_pretrained("model", subfolder="vae")
+        self.vae = self.vae.to(self.device)
+"""
+MEETS = """
+from accelerate import Accelerator
+from parts import Parts
+
+accelerator = Accelerator()
+parts = Parts()
+
+
+def step(batch):
+    device = accelerator.device
+    images = batch["images"].to({placed})
+    return parts.vae.encode(images).latent_dist.sample().mean()
+
+
+for batch in loader:
+    accelerator.backward(step(batch))
+"""
+
+
+@pytest.mark.parametrize(("placed", "severity"), [("device=device", "error"), ("parts.device", "warning")])
+def test_a_run_may_say_worse_of_a_place_than_its_file(placed: str, severity: str, tmp_path: Path) -> None:
+    """The VAE on the CPU raises where its images go to the Accelerator's device, which another file says; else it is only slow."""
+    (tmp_path / "parts.py").write_text(PARTS)
+    (tmp_path / "train.py").write_text(MEETS.format(placed=placed))
+    findings = [one for result in check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",))) for one in result.findings]
+    assert [one.severity.value for one in findings] == [severity]
+    assert ("RuntimeError" in findings[0].message) is (severity == "error")
+
+
+def test_a_cuda_device_that_another_file_makes_of_a_tensor_leaves_no_safe_fix(tmp_path: Path) -> None:
+    """`get_device()` of a tensor on MPS is 0, so `"cuda:0"` would follow."""
+    made = 'def device_of(x):\n    number = x.get_device()\n    return "cpu" if number == -1 else "cuda:" + str(number)\n'
+    (tmp_path / "core.py").write_text(made)
+    text = 'import torch\nfrom core import device_of\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nx = torch.ones(2).to(device)\n'
+    (tmp_path / "train.py").write_text(text + "y = torch.ones(2, device=device_of(x))\n")
+    assert safeties(tmp_path) == {"train.py": "manual"}
