@@ -141,7 +141,7 @@ def test_no_function_that_is_passed_over_holds_a_finding(monkeypatch: pytest.Mon
 
 def test_frameworks_are_few() -> None:
     """The first question is asked of every byte of a repository."""
-    assert len(frameworks(RULES)) < 90
+    assert len(frameworks(RULES)) < 100  # with the 8 commands of Linux that a shell script starts a training by (MPS721)
 
 
 @pytest.mark.parametrize(("given", "found"), [('"cuda"', ["MPS501"]), ('"cpu"', [])])
