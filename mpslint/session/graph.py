@@ -210,8 +210,7 @@ class Graph:
                 continue
             texts = [document.python for file in alone if (document := self.project.document(file)) is not None]
             for config in configs_for(path, "\n".join(texts), self.project.text):
-                if config not in alone:
-                    yield self._unwritten(path, (*flag, os.path.relpath(config, os.path.dirname(path)), MORE_WORDS))
+                yield self._unwritten(path, (*flag, os.path.relpath(config, os.path.dirname(path)), MORE_WORDS))
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""

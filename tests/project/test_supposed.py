@@ -55,6 +55,12 @@ def test_the_option_may_stand_in_an_imported_file(tmp_path: Path) -> None:
     assert found(tmp_path, options_py=options, train_py=script, config_yaml=CONFIG) == [("MPS501", "config.yaml")]
 
 
+def test_a_file_of_the_same_name_that_the_program_writes_is_another(tmp_path: Path) -> None:
+    script = SCRIPT.replace("    optimizer =", "    open('runs/config.yaml', 'w')\n    open('config.yaml', 'w')\n    optimizer =")
+
+    assert found(tmp_path, train_py=script, config_yaml=CONFIG) == [("MPS501", "config.yaml")]
+
+
 def test_a_block_that_reads_a_file_which_is_there_does_not_end_in_its_handler(tmp_path: Path) -> None:
     careful = SCRIPT.replace(
         "    with open(args.config) as file:\n        config = yaml.safe_load(file)\n",
