@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Severity, Span
@@ -17,7 +17,7 @@ from mpslint.target.target import Target
 
 MOST_ROUNDS = 10
 Judge = Callable[[Mapping[str, Document]], Mapping[str, Checked]]
-"""What files give, by path, whose Documents are these."""
+"""What files give, by path, whose Documents are these, and what other files of their runs give, which aren't changed."""
 
 
 class FixError(MpslintError):
@@ -108,7 +108,7 @@ def _made(
 ) -> tuple[Mapping[str, Checked], dict[str, list[Finding]]]:
     """Return what files give after fixes, and which of these: all, or, where they cause errors, rule by rule those that cause none."""
     following = _after(chosen, texts, state, judge)
-    cause = _caused(state, following, allowed)
+    cause = _caused(state, following, texts, allowed)
     if not cause:
         return following, chosen
     rules = sorted({finding.rule for findings in chosen.values() for finding in findings})
@@ -137,13 +137,16 @@ def _after(
     return following
 
 
-def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], allowed: Sequence[Safety]) -> str:
-    """Return the first error that is there now and was not before, apart from those that the next round fixes; '' for none."""
+def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], fixed: Collection[str], allowed: Sequence[Safety]) -> str:
+    """Return the first error that is there now and was not before, apart from those that the next round fixes; '' for none.
+
+    `fixed` are the paths of the files that are changed: what the others need nobody writes.
+    """
     for path, checked in after.items():
-        known = Counter(finding.rule for finding in before[path].findings)
+        known = Counter(finding.rule for finding in (before[path].findings if path in before else ()))
         found = Counter(finding.rule for finding in checked.findings)
         for finding in checked.findings:
-            is_fixable = finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
+            is_fixable = path in fixed and finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
             if finding.severity is Severity.ERROR and found[finding.rule] > known[finding.rule] and not is_fixable:
                 place = checked.document.place(finding.span.start)
                 return f"{finding.rule} in line {place.line} of {checked.document.path}"

@@ -96,7 +96,7 @@ def _fixed(members: Mapping[str, _Member], runs: Runs, unsafe: bool) -> dict[str
         for path, member in members.items():
             alone = member.alone(texts[path])
             found[path] = runs.result(member.found, FileResult(path, alone)).checked or alone
-        return found
+        return {**runs.beyond, **found}
 
     return fix_together(
         {path: member.document for path, member in members.items()},

@@ -157,6 +157,8 @@ class Runs:
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     runs: dict[str, list[Evidence]] = field(default_factory=dict)
     """The evidence of the runs that each file starts, where plans are asked for."""
+    beyond: dict[str, Checked] = field(default_factory=dict)
+    """What the runs say of files that are not of the unit, where fixes will be made: a fix must not cause an error there either."""
     tied: list[set[PlaceOfRule]] = field(default_factory=list)
     """Of each run, the places whose fixes are made all or none."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
@@ -174,7 +176,7 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.runs, self.left_out, self.tied = changed, {}, {}, {}, []
+        self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied = changed, {}, {}, {}, {}, []
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -217,7 +219,7 @@ class Runs:
 
     def _judge(self, start: Entry) -> int:
         """Judge one run; return the steps that its walk took."""
-        from mpslint.engine import check_run
+        from mpslint.engine import Checked, check_run
         from mpslint.session.targeting import target_for
 
         run = run_of(self.project, start)
@@ -235,6 +237,11 @@ class Runs:
         for path, found in walked.findings.items():
             entries = () if start.shown_at == path else (_starting(run),)
             self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
+        if self.is_fixing and not self.opened.keys() >= run.parts.keys():
+            whole = check_run(run, target, rules, looks_ahead=False).findings
+            for path in sorted(whole.keys() - self.opened.keys()):
+                before = self.beyond[path].findings if path in self.beyond else ()
+                self.beyond[path] = Checked(run.parts[path].document, target, (*before, *whole[path]), (), ())
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
             self.runs.setdefault(start.shown_at, []).append(walked.evidence)

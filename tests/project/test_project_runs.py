@@ -61,9 +61,9 @@ def test_a_finding_names_where_the_value_goes_in_another_file(tmp_path: Path) ->
     assert [(Path(related.path).name, related.line) for related in finding.related][:1] == [("train.py", 5)]
 
 
-def fixed_in(folder: Path) -> dict[str, Fixed]:
-    """Return what `fix .` makes of each file of a folder that can be read."""
-    files = list(files_of([str(folder)], Options(isolated=True)))
+def fixed_in(folder: Path, *names: str) -> dict[str, Fixed]:
+    """Return what `fix` makes of each file of a folder that can be read, or of those that are named."""
+    files = list(files_of([str(folder / name) for name in names] or [str(folder)], Options(isolated=True)))
     units = units_of(graph_of(files, Options(isolated=True)), list(enumerate(files)))
     outcomes = dict(outcome for unit in units for outcome in fix_unit(unit, Options(isolated=True), unsafe=False))
     return {str(Path(files[index].path).relative_to(folder)): one for index, one in outcomes.items() if isinstance(one, Fixed)}
@@ -134,6 +134,7 @@ def test_a_fix_that_causes_an_error_in_another_file_is_not_made(tmp_path: Path) 
     (left,) = [one for one in fixed["train.py"].after.findings if one.rule == "MPS503"]
     assert left.fix is not None
     assert "it would cause MPS" in left.fix.summary
+    assert not fixed_in(tmp_path, "train.py")["train.py"].is_changed  # nor where somebody names this file alone
     (tmp_path / "data.py").write_text("def widened(batch):\n    return batch.float()\n")
     assert [one.rule for one in fixed_in(tmp_path)["train.py"].applied] == ["MPS503"]
 
