@@ -1,6 +1,6 @@
 """A device that follows a tensor, for CUDA only: `"cuda" if x.is_cuda else "cpu"`, `"cuda:" + str(x.get_device())`.
 
-For a tensor on the Mac's GPU the first selects the CPU, and what is put there can't meet the tensor. The second selects CUDA, as
+For a tensor on the Mac's GPU the first selects the CPU, and an operation on both raises an error. The second selects CUDA, because
 `get_device()` of such a tensor is 0.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._models import plain_text
+from mpslint.checks._named_devices import names_device
 from mpslint.checks._placed import on_mps
 from mpslint.core.finding import Edit
 from mpslint.program.walk import walk
@@ -158,25 +159,11 @@ def _named_cuda(number: ast.Call, evidence: Evidence) -> ast.expr | None:
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
     names = {target.id for target in targets if isinstance(target, ast.Name)}
     for node in walk(function) if function is not None else evidence.nodes_beside("cuda"):
-        if not isinstance(node, (ast.BinOp, ast.JoinedStr, ast.Call)) or not _begins_with_cuda(node):
+        if not isinstance(node, (ast.BinOp, ast.JoinedStr, ast.Call)) or not names_device(node, "cuda"):
             continue
         if any(one is number or (isinstance(one, ast.Name) and one.id in names and function is not None) for one in ast.walk(node)):
             return node
     return None
-
-
-def _begins_with_cuda(node: ast.expr) -> bool:
-    """Return whether an expression is a text that begins with `cuda:`, or `torch.device("cuda", ...)`."""
-    first: ast.expr | None = None
-    if isinstance(node, ast.JoinedStr):
-        first = node.values[0] if node.values else None
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        first = node.left
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        first = node.func.value
-    elif isinstance(node, ast.Call) and called_name(node) == "device" and len(node.args) == 2:
-        first = node.args[0]
-    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("cuda")
 
 
 def _is_guarded(node: ast.AST, function: ast.AST | None, evidence: Evidence) -> bool:

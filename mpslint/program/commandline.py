@@ -120,13 +120,12 @@ def _add_argument(m: Walker, parser: Instance, method: str, arguments: CallArgum
     way = action.value.name if action is not None and isinstance(action.value, Symbol) else way
     value: Value = COMMAND_LINE
     written: ast.AST | None = node
-    if _always_given(method, flags, arguments):
-        pass
-    elif default is not None:
+    is_optional = not _always_given(method, flags, arguments)
+    if is_optional and default is not None:
         value, written = _typed(default.value, arguments), default.node
-    elif way in STORED:
+    elif is_optional and way in STORED:
         value = Known(not STORED[way], node)
-    elif way == "count":
+    elif is_optional and way == "count":
         value = Known(0, node)
     m.store.write(_options(parser).slots, name, DictEntry(weakened(value), written))
     kind, count, constant = (arguments.keywords.get(key) for key in ("type", "nargs", "const"))
@@ -187,7 +186,7 @@ def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, n
 def of_namespace(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return the object that a class of outside makes of the options of a parser, those included that it added to the parser itself."""
     first = arguments.get(0, "args")
-    words = m.project.words() if m.project is not None else None
+    words = m.words()
     slots = first.slots if isinstance(first, Instance) else {}
     values = {key: value for key, value in slots.items() if isinstance(key, str)}
     values = {**dict(named(words or ())), **values}
@@ -212,9 +211,7 @@ def _read(words: Sequence[Argument], parser: Instance, defaults: TypedMapping[ob
 
 def dataclass_parser(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return a parser that makes instances of the classes it is given."""
-    first = arguments.get(0, "dataclass_types") or next(
-        (one.value for one in arguments.keywords.values() if isinstance(one.value, Class)), None
-    )
+    first = arguments.get(0, "dataclass_types") or _class_given(arguments)
     classes = first.values() if isinstance(first, Items) else [first] if first is not None else []
     return Instance(DATACLASS_PARSER, slots={OPTIONS: Items("tuple", dict(enumerate(classes)), node)})
 

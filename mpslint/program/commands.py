@@ -175,7 +175,7 @@ def option_values(m: Walker, function: Function) -> dict[str, Value]:
         if off:
             options[f"{name} "] = Option(tuple(off), None, "store_false")
     words = m.words() if found else None
-    if words is None or m.project is None:
+    if words is None:
         return {name: weakened(value) for name, value in found.items()}
     base = {name: settled(value) if m.is_told_all() else weakened(value) for name, value in found.items()}
     return {**base, **{name.strip(): value for name, value in parse(words, options, found).items()}}

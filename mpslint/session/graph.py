@@ -196,7 +196,7 @@ class Graph:
 
     def _supposed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
         """Yield the runs of scripts that read a configuration file which nothing names, each with a file that has the keys they ask for."""
-        for path in [path for path in self.files if path.endswith(".py") and self.takes_config]:
+        for path in [path for path in self.files if path.endswith(".py")] if self.takes_config else []:
             alone = self.project.closure(Entry(path))
             flag = next((self.takes_config[file] for file in alone if file in self.takes_config), None)
             if flag is None:

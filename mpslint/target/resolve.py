@@ -171,7 +171,7 @@ def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str
 def _fit_others(others: Sequence[_Package], chosen: dict[str, Version]) -> None:
     """Choose the packages that nothing names: the newest release that fits.
 
-    A library that has to stay below its newest release limits the others. An application that nobody asks for (axolotl) limits none.
+    If a library doesn't fit in its newest release, the older one limits the other packages. Applications such as axolotl limit none.
     """
     named, limiting = dict(chosen), dict(chosen)
     for _ in range(_MOST_ROUNDS):
