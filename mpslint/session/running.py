@@ -192,9 +192,14 @@ def mistake_in(path: str, error: Exception) -> str:
 
 
 def mistake(error: Exception) -> str:
-    """Return what went wrong inside mpslint, and where, on one line."""
+    """Return what went wrong inside mpslint, and where, on one line.
+
+    Raises KeyboardInterrupt if that is what went wrong: before 3.12, Python wraps what ends a class's `__set_name__` in a RuntimeError.
+    """
     import traceback
 
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        raise error.__cause__
     last = traceback.extract_tb(error.__traceback__)[-1]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     return f"{what}; {Path(last.filename).name}:{last.lineno}"

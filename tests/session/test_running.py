@@ -160,6 +160,17 @@ def test_an_interrupt_is_one_line(tmp_path: Path, jobs: str, begins: str, proces
     assert comes_true(lambda: not any(map(runs, started)))
 
 
+def test_an_interrupt_in_a_class_is_no_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 3.12, Python wraps what a descriptor raises while its class is made in a RuntimeError."""
+
+    def interrupted(*_: object) -> None:
+        raise RuntimeError("Error calling __set_name__ on 'Field' instance") from KeyboardInterrupt()
+
+    monkeypatch.setattr(running, "check_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        running._checked_alone(FoundFile("train.py"), Options())
+
+
 def test_no_hash_decides(tmp_path: Path) -> None:
     """The order of sets differs from process to process; what is said does not."""
     model = "model = AutoModelForSpeechSeq2Seq.from_pretrained('x/y', dropout=0.0, attention_dropout=0.0)\n"
