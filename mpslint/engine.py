@@ -91,7 +91,7 @@ def _check(
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
     for one in evidence if looks_ahead else ():
         again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
-        found += _after_fixes(one, rules, found, again)
+        found = _after_fixes(one, rules, found, again)
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
@@ -130,7 +130,7 @@ def check_run(
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
     if looks_ahead:
-        found += _after_fixes(evidence, rules, found, lambda instead: gather_run(run, target, words, instead), shown)
+        found = _after_fixes(evidence, rules, found, lambda instead: gather_run(run, target, words, instead), shown)
     by_file: dict[str, list[Finding]] = {}
     for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
@@ -212,13 +212,14 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
 def _after_fixes(
     evidence: Evidence,
     rules: Sequence[Rule],
-    found: Sequence[Finding],
+    found: list[Finding],
     again: Callable[[Mapping[int, object]], Evidence],
     shown: frozenset[int] | None = None,
-) -> Iterator[Finding]:
-    """Yield, as notes, what goes wrong only once other findings are fixed; `again` evaluates with the values of their fixes.
+) -> list[Finding]:
+    """Return findings and, as notes, what goes wrong only once they are fixed; `again` evaluates with the values of their fixes.
 
-    More rules are asked than the text alone allows: some may be about a word that only a fix writes.
+    A fix that leads to an error which no safe fix mends is advice: `fix` doesn't make it. More rules are asked than the text alone
+    allows: some may be about a word that only a fix writes.
     """
     ids = {one.rule for one in found}
     instead: dict[int, object] = {}
@@ -228,21 +229,32 @@ def _after_fixes(
         instead.update(item for value in values for item in value.items())
         leading += [rule] if any(values) else []
     if not instead:
-        return
+        return found
     written = identifiers_of(" ".join(map(str, instead.values())))
     asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and _may_fail(rule, evidence.target)]
     if not asked:
-        return
+        return found
     after = again(instead)
     known = {(one.rule, one.span) for one in found}
+    notes: list[Finding] = []
+    causes: dict[str, None] = {}
     named = ", ".join(rule.id for rule in leading)
     for finding in (one for other in asked for one in _findings(other, after, shown)):
         if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
+        if finding.fix is None or finding.fix.safety is not Safety.SAFE or not finding.fix.edits:
+            causes[finding.rule] = None
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
-        yield replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id)
+        notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
     after.facts.release()
+    held = {rule.id for rule in leading} if causes else set()
+    return [*(replace(one, fix=_held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
+
+
+def _held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:
+    """Return a fix as advice that names the rules of the errors which it would cause."""
+    return Fix(Safety.MANUAL, f"{fix.summary}, once {' and '.join(causes)} is mended") if fix is not None and fix.edits else fix
 
 
 def _may_fail(rule: Rule, target: Target) -> bool:

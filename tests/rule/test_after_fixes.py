@@ -14,7 +14,7 @@ from mpslint.engine import check
 from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
-from mpslint.target.target import default_target
+from mpslint.target.target import default_target, with_versions
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 LOOP = "for x in loader:\n    x = x.to(device, non_blocking=True)\n    model(x).sum().backward()\n"
@@ -117,3 +117,25 @@ def test_the_choice_may_stand_in_another_file(tmp_path: Path, monkeypatch: pytes
 
     Path("second.py").write_text('import torch\nfrom loop import train\ntrain(model, loader, "mps")\n')
     assert found_in_loop(tmp_path) == [("MPS803", "error", 3)]
+
+
+LSTM = f"""import torch
+{CHOICE}model = torch.nn.LSTM(8, 8, num_layers=2, dropout=0.5).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+for x in data:
+    model(x.to(device))[0].sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_fix_that_would_cause_an_error_is_advice() -> None:
+    """No safe fix mends the gradients of an LSTM with dropout: `fix` keeps the CPU then, and `check` promises nothing else."""
+    rules = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS802"))
+    document = read("train.py", LSTM.encode())
+    target = with_versions(default_target(), {"torch": "2.13"}, "test")
+    (choice,) = (one for one in check(document, target, rules).findings if one.rule == "MPS503")
+
+    assert choice.fix is not None
+    assert (choice.fix.safety, choice.fix.edits) == (Safety.MANUAL, ())
+    assert choice.fix.summary.endswith(", once MPS802 is mended")
+    assert not fix(document, target, rules).is_changed
