@@ -41,7 +41,11 @@ def _may_find(document: Document, options: Mapping[str, Any], target: Target) ->
     return any(_word(name) in held and not held.isdisjoint(_heads(_root(name, package))) for name, (package, _) in gone.items())
 
 
-GATE = Gate(names=lambda options: [name.removesuffix(f".{ALL}") for name in platform_data("removed_names")[options["kind"]]], ways=_ways, may_find=_may_find)
+GATE = Gate(
+    names=lambda options: [name.removesuffix(f".{ALL}") for name in platform_data("removed_names")[options["kind"]]],
+    ways=_ways,
+    may_find=_may_find,
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -74,13 +78,15 @@ def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each call of a name as an attribute of its package, and not of a part of it that is imported, which is told of there."""
     for called, calls in evidence.calls_of_name.items():
         name = _known(called, gone)
-        for call in calls if name is not None else ():
-            if not isinstance(call.node.func, ast.Attribute) or call.is_parsed or _is_apart(ast.unparse(call.node.func)):
+        if name is None:
+            continue
+        for call in calls:
+            written = ast.unparse(call.node.func)
+            if not isinstance(call.node.func, ast.Attribute) or call.is_parsed or _is_apart(written):
                 continue
-            if name == called or ast.unparse(call.node.func).count(".") > 1:
-                span, values = evidence.span_of(call.node.func), _values(name, gone, evidence)
-                values["written"] = values["written"] if name == called else ast.unparse(call.node.func)
-                yield Match(span, values, call=call, context=call.context, node=call.node)
+            if name == called or written.count(".") > 1:
+                values = _values(name, gone, evidence) | ({} if name == called else {"written": written})
+                yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
 
 
 def _known(name: str, gone: Gone) -> str | None:
