@@ -112,7 +112,7 @@ def _is_own(call: Call, name: str) -> bool:
 
 
 def _hands_on(constructor: Function, name: str) -> bool:
-    """Return whether a constructor hands an argument on as it came, in `super().__init__(**kwargs)`, and does nothing else with the rest."""
+    """Return whether a constructor hands an argument on as it came (`super().__init__(**kwargs)`) and does nothing else with the rest."""
     given = constructor.node.args
     if given.kwarg is None or constructor.decorators or name in {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}:
         return False

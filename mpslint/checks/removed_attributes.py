@@ -48,12 +48,13 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _is_set(name: str, evidence: Evidence) -> bool:
     """Return whether the program gives some object such an attribute other than by `self`, or asks whether there is one."""
     for node in (evidence.whole or evidence).nodes_beside(name):
-        if isinstance(node, ast.Constant) and node.value == name and isinstance(asker := evidence.parents.get(node), ast.Call):
-            if isinstance(asker.func, ast.Name) and asker.func.id in ("hasattr", "getattr", "setattr"):
-                return True
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
-            if not (isinstance(node.value, ast.Name) and node.value.id == "self"):
-                return True
+        above = evidence.parents.get(node)
+        is_named = isinstance(node, ast.Constant) and node.value == name and isinstance(above, ast.Call)
+        if is_named and isinstance(above, ast.Call) and ast.unparse(above.func) in ("hasattr", "getattr", "setattr"):
+            return True
+        is_stored = isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store)
+        if is_stored and not _is_of(node, "self"):
+            return True
     return False
 
 
@@ -85,9 +86,13 @@ def _reads(name: str, call: Call, evidence: Evidence) -> Iterator[ast.Attribute]
 
 def _read_of(name: str, holder: str, nodes: Iterable[ast.AST]) -> Iterator[ast.Attribute]:
     for node in nodes:
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load):
-            if isinstance(node.value, ast.Name) and node.value.id == holder:
-                yield node
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load) and _is_of(node, holder):
+            yield node
+
+
+def _is_of(node: ast.AST, holder: str) -> bool:
+    """Return whether a node is an attribute of a variable."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == holder
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
