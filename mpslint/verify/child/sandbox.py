@@ -87,7 +87,7 @@ def _refuse_commands(event: str, args: tuple[Any, ...]) -> None:
         raise Refused(f"verify does not run {' '.join(words)[:80]!r}")
 
 
-class Asked(SystemExit):
+class AskedUser(SystemExit):
     """Ends code that asks for input; no `except Exception` of theirs takes it."""
 
     def __init__(self, why: str) -> None:
@@ -105,7 +105,7 @@ def no_questions(again: Callable[[str], None]) -> None:
         why = f"the code asks for input ({str(prompt)[:60]!r})"
         if times > MOST_QUESTIONS:
             again(why)
-        raise Asked(why)
+        raise AskedUser(why)
 
     builtins.input = asked
     getpass.getpass = asked

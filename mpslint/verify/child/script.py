@@ -32,7 +32,7 @@ from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.refusals import refusal
-from mpslint.verify.child.sandbox import Asked, guard, keep_signals, no_questions
+from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions
 from mpslint.verify.child.source import pieces
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
@@ -215,7 +215,7 @@ class Stage:
                     _execute(code, module.__dict__)
         except StopRun:
             pass
-        except Asked as error:
+        except AskedUser as error:
             raise ReadError(f"{error.why} ({self.line_of(error)}): give it as an argument after --, or guard it") from None
         except SystemExit as error:
             self.ended("sys.exit", error.code, self.line_of(error))
