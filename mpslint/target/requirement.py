@@ -44,7 +44,7 @@ class Requirement:
     """The newest release is installed, whatever was there (`pip install -U`)."""
 
 
-PIP, CONDA, OLD = "pip", "conda", "old"
+PIP, CONDA = "pip", "conda"
 
 
 @record(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Uninstallable:
     written: str
     """The requirement with its place."""
     installer: str = PIP
-    """What would install it, and so how a file can limit it to another system; `old` where a later release can be installed."""
+    """What would install it, and so how a file can limit it to another system."""
 
 
 def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Requirement | None:

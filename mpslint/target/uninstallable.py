@@ -11,10 +11,8 @@ from typing import Any
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
-from mpslint.core.versions import parse_version
 from mpslint.target.pins import text_of
-from mpslint.target.requirement import CONDA, OLD, PIP, Uninstallable, holds_on_a_mac
-from mpslint.target.specifier import exact_version
+from mpslint.target.requirement import CONDA, Uninstallable, holds_on_a_mac
 
 
 @remembered(maxsize=64)
@@ -41,22 +39,17 @@ def uninstallable_in(text: str, source: str) -> Iterator[Uninstallable]:
     """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
     for number, line in enumerate(text.splitlines(), 1):
         wanted = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
-        if (installer := _lacking(wanted)) is not None:
-            yield Uninstallable(f"{_written(wanted)} ({source}, line {number})", installer)
+        if _is_meant(wanted):
+            yield Uninstallable(f"{_written(wanted)} ({source}, line {number})")
 
 
-def _lacking(line: str) -> str | None:
-    """Return what a requirement asks in vain on a Mac: pip for what has no build for it, or an old release; None where there is one."""
+def _is_meant(line: str) -> bool:
+    """Return whether a requirement asks, on a Mac, for what has no build for it."""
     data = platform_data("pin_files")["uninstallable"]
     wanted, _, marker = line.strip().partition(";")
-    if not holds_on_a_mac(marker.strip()):
-        return None
     name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
-    if any(fnmatch.fnmatchcase(name, glob) for glob in data["names"]) or any(re.search(mark, wanted) for mark in data["builds"]):
-        return PIP
-    exact = exact_version(wanted[len(name) :].strip()) if name in data["since"] else None
-    asked, first = (parse_version(text or "") for text in (exact, data["since"].get(name)))
-    return OLD if asked is not None and first is not None and asked < first else None
+    is_named = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"])
+    return (is_named or any(re.search(mark, wanted) for mark in data["builds"])) and holds_on_a_mac(marker.strip())
 
 
 def _written(line: str) -> str:
@@ -71,8 +64,8 @@ def _of_toml(text: str, source: str) -> Iterator[Uninstallable]:
     project, tool = _table(data, "project"), _table(data, "tool")
     listed = project.get("dependencies")
     for line in listed if isinstance(listed, list) else ():
-        if isinstance(line, str) and (installer := _lacking(line)) is not None:
-            yield Uninstallable(f"{_written(line)} ({source})", installer)
+        if isinstance(line, str) and _is_meant(line):
+            yield Uninstallable(f"{_written(line)} ({source})")
     poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
     for tables, indexes in ((_table(poetry, "dependencies"), poetry.get("source")), (_table(uv, "sources"), uv.get("index"))):
         for name, written in tables.items():
@@ -114,8 +107,7 @@ def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
     rows = data.get("dependencies") if isinstance(data, dict) else None
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
-        asked = [(line, _lacking(line)) for line in lines or () if isinstance(line, str)]
-        yield from (Uninstallable(f"{_written(line)} ({source})", installer) for line, installer in asked if installer is not None)
+        yield from (Uninstallable(f"{_written(line)} ({source})") for line in lines or () if isinstance(line, str) and _is_meant(line))
         name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0] if isinstance(row, str) else ""
         if any(fnmatch.fnmatchcase(name, glob) for glob in platform_data("pin_files")["uninstallable"]["conda"]):
             yield Uninstallable(f"{row} ({source})", CONDA)

@@ -22,24 +22,6 @@ def test_a_line_without_a_build_is_named(tmp_path: Path) -> None:
     assert base_target(str(tmp_path / "train.py")).uninstallable == (Uninstallable("nvidia_nccl_cu12==2.20.5 (requirements.txt, line 2)"),)
 
 
-@pytest.mark.parametrize(
-    ("line", "is_found"),
-    [
-        ("tensorflow==2.8.1", True),
-        ("torch == 1.7.1", True),
-        ("tensorflow==2.13.0", False),
-        ("torch>=1.7", False),
-        ("torch==1.*", False),
-        ("torch", False),
-    ],
-)
-def test_a_release_before_apple_silicon_is_named(line: str, is_found: bool, tmp_path: Path) -> None:
-    """An exact pin of a release that was built for Intel Macs only is named as an old one; a range allows later ones."""
-    (tmp_path / "requirements.txt").write_text(f"{line}\n", encoding="utf-8")
-
-    assert [one.installer for one in base_target(str(tmp_path / "train.py")).uninstallable] == (["old"] if is_found else [])
-
-
 def test_a_file_for_a_mac_serves_instead(tmp_path: Path) -> None:
     """A project that has a lock file, or requirements for a Mac, is not asked about those of other machines."""
     (tmp_path / "requirements.txt").write_text(FROZEN, encoding="utf-8")
