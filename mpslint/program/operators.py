@@ -134,15 +134,21 @@ def _comparable(value: Known, m: Walker) -> Any:
 
 def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(left, Known) and isinstance(right, Known):
-        equal = same(left, right) if left.value is None or right.value is None or isinstance(left.value, bool) else None
+        is_single = any(one.value is None or isinstance(one.value, bool) for one in (left, right))
+        equal = left.value is right.value if is_single else None
         weak, source = left.weak or right.weak, left.source or right.source
         return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
     for a, b in ((left, right), (right, left)):
         if isinstance(b, Known) and b.value is None and isinstance(a, (Instance, Items, Mapping, Function, Class, Bound)):
-            if isinstance(a, Instance) and (a.owner is not None or a.cls is None):
+            if isinstance(a, Instance) and (a.owner is not None or a.cls is None) and not _is_constructed(a):
                 return UNKNOWN  # an outside call or attribute may well give None
             return Known(not positive, node)
     return UNKNOWN
+
+
+def _is_constructed(value: Instance) -> bool:
+    """Return whether a value is what a class from outside makes, told by its capital letter."""
+    return value.call is not None and not value.call.method and value.call.name.rpartition(".")[2][:1].isupper()
 
 
 def _membership(m: Walker, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:
