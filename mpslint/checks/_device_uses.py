@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TypeGuard
 
+from mpslint.checks._models import plain_text
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
@@ -46,9 +47,11 @@ def _loads(target: ast.Name, body: Sequence[ast.stmt] | None, evidence: Evidence
     for node in evidence.nodes_beside(target.id, body):
         if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
             yield node
-        elif body is None and isinstance(node, ast.Attribute) and node.attr == target.id and isinstance(node.ctx, ast.Load):
-            if is_of_class or (isinstance(node.value, ast.Name) and node.value.id in modules):
-                yield node
+            continue
+        if body is not None or not isinstance(node, ast.Attribute) or node.attr != target.id or not isinstance(node.ctx, ast.Load):
+            continue
+        if is_of_class or plain_text(node.value) in modules:
+            yield node
 
 
 def _own_modules(evidence: Evidence) -> frozenset[str]:
