@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TypeGuard
 
 from mpslint.checks._models import plain_text
+from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence
 
@@ -25,19 +26,28 @@ def is_used(node: ast.AST, evidence: Evidence) -> bool:
 
     The node is a device, or the statement that gives it a name.
     """
+    uses = uses_of(node, evidence)
+    return uses is None or bool(uses)
+
+
+def uses_of(node: ast.AST, evidence: Evidence) -> Sequence[ast.AST] | None:
+    """Return the expressions by which a program uses a device, without those that only show it: the device itself, or its name where it
+    has one. None where others may read it."""
     if _is_shown(node, evidence):
-        return False
+        return ()
     whole = evidence.whole or evidence
-    parent: ast.AST | None = node if isinstance(node, ast.stmt) else whole.parents.get(node)
-    while isinstance(parent, ast.Call):
-        parent = whole.parents.get(parent)
+    made, parent = node, node if isinstance(node, ast.stmt) else whole.parents.get(node)
+    while isinstance(parent, ast.Call) and ast.unparse(parent.func) in platform_data("cuda")["devices"]["classes"]:
+        made, parent = parent, whole.parents.get(parent)
+    if isinstance(parent, (ast.Call, ast.keyword)):
+        return (made,)
     target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target if isinstance(parent, ast.AnnAssign) else None
     if not isinstance(target, ast.Name):
-        return True
+        return None
     body = _body_around(target, whole)
     if body is None and not (whole.is_program or any(isinstance(one, WORKS) for one in evidence.parsed.body)):
-        return True
-    return any(not _is_shown(load, whole) for load in _loads(target, body, whole))
+        return None
+    return [load for load in _loads(target, body, whole) if not _is_shown(load, whole)]
 
 
 def _loads(target: ast.Name, body: Sequence[ast.stmt] | None, evidence: Evidence) -> Iterator[ast.AST]:
