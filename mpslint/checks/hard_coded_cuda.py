@@ -17,6 +17,7 @@ from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import HARMLESS_HANDLERS
 from mpslint.rule.judge import Match
+from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spell import import_edits
@@ -46,6 +47,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
     first: dict[int, tuple[Call, str, Argument]] = {}  # what a `try` catches comes before what may never be reached for it
+    certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
             if argument is not None and role != NAMED and _is_caught(call.context):
@@ -57,7 +59,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):
             continue
         if argument is None:
-            if is_switched or not options.get("by_default"):
+            if (is_switched and id(call.node) not in certain) or not options.get("by_default"):
                 yield _method(evidence, call, _raised(call, role), is_switched)
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
             use, its_role, given = first.get(id(origin_of(argument.value)), (call, role, argument))
@@ -108,7 +110,12 @@ def _is_switched_on(context: Context, switches: re.Pattern[str]) -> bool:
 
 
 def _is_asked(context: Context, switches: re.Pattern[str]) -> bool:
-    return any_guard(context.guards, ("asked", switches), lambda guard: switches.search(guard.text) is not None)
+    """Return whether a place is below a test that speaks of one of some words; that of one process is every Mac's way."""
+
+    def asks(guard: Guard) -> bool:
+        return switches.search(guard.text) is not None and not is_of_one_process(guard)
+
+    return any_guard(context.guards, ("asked", switches), asks)
 
 
 def _places_something(call: Call, names: Sequence[str]) -> bool:

@@ -228,7 +228,13 @@ def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: Call
     classes = found.values() if isinstance(found, Items) else []
     given = _given(m, method, arguments, node)
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in given.items()} if given is not None else None
-    made = [_parsed(m, cls, classes, flags, node) for cls in classes]
+    if flags is None and method in FILES:  # beside it the same script parses its command line, which is reported
+        made: list[Value] = [
+            Instance(one.name, fallback="command line") if isinstance(one, Symbol) else _parsed(m, one, classes, flags, node)
+            for one in classes
+        ]
+    else:
+        made = [_parsed(m, cls, classes, flags, node) for cls in classes]
     if method in ONE_OBJECT:
         slots = {key: value for one in made if isinstance(one, Instance) for key, value in one.slots.items()}
         return made[0] if len(made) == 1 else Instance("argparse.Namespace", slots=slots, fallback="command line")
@@ -298,8 +304,6 @@ def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "") 
 def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call | None) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
 
-    if isinstance(cls, Symbol) and flags is None:
-        return Instance(cls.name, fallback="command line")
     if not isinstance(cls, (Symbol, Class)):
         return COMMAND_LINE
     own = cls.all_fields() if isinstance(cls, Class) else ()
