@@ -14,7 +14,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
-from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
@@ -138,7 +138,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
     if context.functions and not context.called and _is_one_of_many(context.functions[-1], evidence):
         return False
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    catches = is_caught(context)
     return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
 
 
