@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.folders import forget_disk
+from mpslint.project.loaded import first_mapping
 from mpslint.project.supposed import config_flag
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
@@ -126,3 +127,14 @@ def test_what_links_out_of_the_project_is_not_supposed(tmp_path: Path) -> None:
     (project / "configs" / "linked.yaml").symlink_to(project / "configs" / "own.yml")
     forget_disk()
     assert {rule for rule, _ in found(project, train_py=SCRIPT)} == {"MPS501"}
+
+
+def test_a_file_that_its_aliases_make_huge_is_no_configuration(tmp_path: Path) -> None:
+    """Ten lines are ten billion values: whoever reads each of them never ends."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    text = "\n".join([*lines, "device: *a9", "lr: 0.1", ""])
+
+    assert first_mapping(text, "a.yaml") is None
+    assert first_mapping("base: &base {lr: 0.1}\nfirst: *base\nsecond: *base\n", "a.yaml") is not None
+    assert found(tmp_path, train_py=SCRIPT.replace('"--config", required=True', '"--config", default="a.yaml"'), a_yaml=text) == []
