@@ -16,6 +16,7 @@ from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
+from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spell import import_edits
@@ -45,6 +46,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     table = platform_data("cuda")["devices"]
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
+    certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
             continue
@@ -55,7 +57,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
         if argument is None:
-            if is_switched or not options.get("by_default"):
+            if (is_switched and id(call.node) not in certain) or not options.get("by_default"):
                 yield _method(evidence, call, raises, is_switched)
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
             yield _constant(evidence, call, argument, raises)
@@ -99,7 +101,12 @@ def _is_switched_on(context: Context, switches: re.Pattern[str]) -> bool:
 
 
 def _is_asked(context: Context, switches: re.Pattern[str]) -> bool:
-    return any_guard(context.guards, ("asked", switches), lambda guard: switches.search(guard.text) is not None)
+    """Return whether a place is below a test that speaks of one of some words; that of one process is every Mac's way."""
+
+    def asks(guard: Guard) -> bool:
+        return switches.search(guard.text) is not None and not is_of_one_process(guard)
+
+    return any_guard(context.guards, ("asked", switches), asks)
 
 
 def _places_something(call: Call, names: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownErr
 from mpslint.diagnose.fill import filled
 from mpslint.diagnose.frames import UserLine, own_frame
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
-from mpslint.diagnose.matching import Index, TextMatch, build_index, find_matches
+from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
 from mpslint.diagnose.named import unknown_errors, versions_named
 from mpslint.diagnose.operator_versions import explanation_of
@@ -98,7 +98,7 @@ def _symptom(
         captures=captures,
         wording=first.wording.versions,
         memory=memory,
-        frame=next(filter(None, (own_frame(log, match.start) for match in group)), None),
+        frame=next(filter(None, (own_frame(log, match.start) for match in group[:MOST_TIMES])), None),
         follows=_explained_by(first, matches),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,15 +25,17 @@ _EDGE = 200_000
 
 
 def unknown_errors(log: Log, known: Sequence[tuple[int, int]]) -> tuple[UnknownError, ...]:
-    """Return the last exceptions of the log whose lines touch none of the known ranges, each text once."""
-    found: dict[str, UnknownError] = {}
+    """Return the last exceptions of the log whose lines touch none of the known ranges, which stand in order, each text once."""
+    found: dict[str, int] = {}
+    known_starts = [start for start, _ in known]
     for start, end in islice(_exception_lines(log.text), _MOST_LOOKED_AT):
         match = _EXCEPTION.match(_LEADING.sub("", unwrap(log.text[start:end]))[:_LONGEST])
         # An exception without words of its own announces the message on the lines below it.
         reach = end + (_ANNOUNCED if match and match.group().endswith(":") else 0)
-        if match and not any(start < known_end and known_start < reach for known_start, known_end in known):
-            found[match.group()] = UnknownError(match.group(), log.place(start), own_frame(log, start))
-    return tuple(found.values())[-_MOST_SHOWN:]
+        before = bisect.bisect_left(known_starts, reach)
+        if match and not (before and start < known[before - 1][1]):
+            found[match.group()] = start
+    return tuple(UnknownError(text, log.place(start), own_frame(log, start)) for text, start in [*found.items()][-_MOST_SHOWN:])
 
 
 def _exception_lines(text: str) -> Iterator[tuple[int, int]]:

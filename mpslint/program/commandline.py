@@ -261,7 +261,13 @@ def _made_of_classes(m: Walker, classes: list[Value], method: str, arguments: Ca
     """Return the objects that a parser of classes makes of the words it reads."""
     given = _given(m, method, arguments, node)
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in given.items()} if given is not None else None
-    made = [_parsed(m, cls, classes, flags, node) for cls in classes]
+    if flags is None and method in FILES:  # beside it the same script parses its command line, which is reported
+        made: list[Value] = [
+            Instance(one.name, fallback="command line") if isinstance(one, Symbol) else _parsed(m, one, classes, flags, node)
+            for one in classes
+        ]
+    else:
+        made = [_parsed(m, cls, classes, flags, node) for cls in classes]
     for one in made:
         finish(m, one, node)
     if method in ONE_OBJECT:
@@ -336,8 +342,6 @@ def _parsed(
     m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call | None, base: Value | None = None
 ) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
-    if isinstance(cls, Symbol) and flags is None:
-        return Instance(cls.name, fallback="command line")
     if not isinstance(cls, (Symbol, Class)):
         return COMMAND_LINE
     own = cls.all_fields() if isinstance(cls, Class) else ()

@@ -5,20 +5,23 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import Context, Guard, Instance, any_guard
+from mpslint.rule.one_process import is_of_one_process
 from mpslint.rule.rule import Rule
 
 
 def is_guarded(context: Context | None, rule: Rule) -> bool:
     """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
 
-    For a rule with `by_default` the default of an option decides.
+    For a rule with `by_default` the default of an option decides. The way that a run of one process takes is a Mac's, whatever its test
+    speaks of.
     """
     words = rule.unless_guarded
     if context is None or words is None:
         return False
 
     def speaks(guard: Guard) -> bool:
-        return (guard.default is None or not rule.by_default) and words.search(guard.text) is not None
+        is_asked = guard.default is None or not rule.by_default
+        return is_asked and words.search(guard.text) is not None and not is_of_one_process(guard)
 
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
