@@ -10,7 +10,22 @@ from typing import Any
 from mpslint.core.versions import parse_version
 from mpslint.facts.facts import Division
 from mpslint.facts.joined import join_all, same
-from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Value, is_weak
+from mpslint.facts.values import (
+    COMMAND_LINE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    is_weak,
+)
 from mpslint.program.machine import Walker
 
 LARGEST_RESULT = 1 << 16
@@ -37,7 +52,12 @@ DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, right: Value) -> None:
-    """Record a division by what is 0 on this Target; `%` of a text formats it."""
+    """Record a division by what is 0 on this Target; `%` of a text formats it, and a tensor divided by 0 is infinite."""
+    is_exact = not isinstance(op, ast.Div)
+    if (isinstance(left, Instance) and not (is_exact and left.owner is not None)) or (
+        isinstance(left, Unknown) and left is not COMMAND_LINE and not is_exact
+    ):
+        return
     if m.is_silent or not isinstance(op, DIVISIONS) or not isinstance(right, Known) or not right.source or right.value != 0:
         return
     if isinstance(right.value, int) and not isinstance(right.value, bool) and not (isinstance(left, Known) and isinstance(left.value, str)):
