@@ -46,7 +46,10 @@ def filled_to_longest(nodes: Sequence[ast.AST], given: frozenset[str], constants
             longest[target.id] = found
     longest.update((name, value) for name, value in _running_longest(nodes, longest) if name not in given)
     filled = [part for node in nodes for part in _fills(node)]
-    names = {part.id for part in filled if isinstance(part, ast.Name)}
+    names = {part.id for part in filled if isinstance(part, ast.Name)} | {
+        ast.unparse(part) for part in filled if isinstance(part, ast.Subscript)
+    }
+    longest.update(_longest_entries(assigned))
     direct = [found for part in filled if (found := _longest(part, ordered, samples)) is not None]
     return [value for name, value in longest.items() if name in names] + direct
 
@@ -152,6 +155,17 @@ def _running_longest(nodes: Sequence[ast.AST], longest: Mapping[str, ast.Call]) 
         is_length = len(lengths) == 1 and (MEASURES.search(ast.unparse(lengths[0])) or ast.unparse(lengths[0]) in longest)
         if is_length and not isinstance(lengths[0], ast.Constant):
             yield name, grown
+
+
+def _longest_entries(assigned: Sequence[ast.Assign]) -> Iterator[tuple[str, ast.Call]]:
+    """Yield each entry that grows with the lengths: `longest[key] = max(longest[key], len(row))`."""
+    for node in assigned:
+        target, grown = node.targets[0], node.value
+        if isinstance(target, ast.Subscript) and isinstance(grown, ast.Call) and name_of(grown) == "max" and len(grown.args) == 2:
+            written = ast.unparse(target)
+            others = [text for one in grown.args if (text := ast.unparse(one)) != written]
+            if len(others) == 1 and MEASURES.search(others[0]):
+                yield written, grown
 
 
 def _is_kept(name: str, nodes: Sequence[ast.AST], constants: Mapping[str, object]) -> bool:

@@ -16,9 +16,9 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-WANTS_GRADIENTS = ("autograd.grad", "requires_grad", "functional.jacobian")
-"""Words of code that takes gradients on purpose, beside `backward`."""
 BACKWARD = "backward"
+WANTS_GRADIENTS = (BACKWARD, "autograd.grad", "requires_grad", "functional.jacobian")
+"""Words of code that takes gradients on purpose."""
 GATE = Gate(words=(".eval(",))
 
 
@@ -34,7 +34,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if isinstance(loop.body[-1], (ast.Break, ast.Return)):
             continue  # one pass
         source = evidence.text_of(loop)
-        if any(word in source for word in WANTS_GRADIENTS):
+        if any(word in source for word in WANTS_GRADIENTS if word != BACKWARD):
             continue
         is_shared = BACKWARD in source
         if is_shared and not evaluates_without_backward(loop, context, evidence):
