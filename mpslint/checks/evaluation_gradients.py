@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.checks._gradients import switches_off_for_good
 from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
+from mpslint.checks._shared_loops import evaluates_without_backward
 from mpslint.facts.values import Context, FunctionNode
 from mpslint.program.walk import children
 from mpslint.rule.autograd import SWITCHES, has_gradients
@@ -15,12 +16,13 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-WANTS_GRADIENTS = ("backward", "autograd.grad", "requires_grad", "manual_backward", "functional.jacobian")
+BACKWARD = "backward"
+WANTS_GRADIENTS = (BACKWARD, "autograd.grad", "requires_grad", "functional.jacobian")
 """Words of code that takes gradients on purpose."""
 GATE = Gate(words=(".eval(",))
 
 
-_Switch = tuple[int, str, str]
+_Switch = tuple[int, int, str, str]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -32,7 +34,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if isinstance(loop.body[-1], (ast.Break, ast.Return)):
             continue  # one pass
         source = evidence.text_of(loop)
-        if any(word in source for word in WANTS_GRADIENTS):
+        if any(word in source for word in WANTS_GRADIENTS if word != BACKWARD):
+            continue
+        is_shared = BACKWARD in source
+        if is_shared and not evaluates_without_backward(loop, context, evidence):
             continue
         if switches_off_for_good(evidence) or is_frozen(evidence):  # looks at the whole program, so it is asked last
             return
@@ -41,11 +46,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             known[id(scope)] = _switches(scope, evidence)
         models = _in_evaluation_mode(known[id(scope)], loop.lineno + 1)
         if context.functions and not known[id(scope)]:
-            models = _evaluated_by_callers(context.functions[-1], evidence)
+            models = _evaluated_by_call(context, evidence)
+            models = models if is_shared else models | _evaluated_by_callers(context.functions[-1], evidence)
         call = next((node for node in _forwards(loop) if called_model(node, models, evidence)), None) if models else None
-        if call is not None:
-            values = {"written": ast.unparse(call.func), "model": called_model(call, models, evidence)}
-            yield Match(evidence.span_of(call), values, context=context, node=call)
+        if call is None:
+            continue
+        place: ast.AST = call
+        values = {"written": ast.unparse(call.func), "model": called_model(call, models, evidence), "loop": "this loop"}
+        if is_shared and isinstance(context.functions[-1], (ast.FunctionDef, ast.AsyncFunctionDef)) and context.calls[-1] is not None:
+            place, values["loop"] = context.calls[-1], f"the loop in `{context.functions[-1].name}`"
+        yield Match(evidence.span_of(place), values, context=context, node=place)
 
 
 def _scope(context: Context, evidence: Evidence) -> Sequence[ast.stmt]:
@@ -54,7 +64,7 @@ def _scope(context: Context, evidence: Evidence) -> Sequence[ast.stmt]:
 
 
 def _switches(scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
-    """Return (line, name, mode) for each `eval()` and `train()` of a name, by line; none where nothing is evaluated."""
+    """Return (line, column, name, mode) for each `eval()` and `train()` of a name, by line; none where nothing is evaluated."""
     key = f"switches in {id(scope)}"  # each call of a helper asks about the function that it stands in
     if key not in evidence.memo:
         found = sorted(_switches_to("eval", scope, evidence))
@@ -65,7 +75,7 @@ def _switches(scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
 
 def _switches_to(mode: str, scope: Sequence[ast.stmt], evidence: Evidence) -> list[_Switch]:
     return [
-        (node.lineno, text, mode)
+        (node.lineno, node.col_offset, text, mode)
         for node in evidence.nodes_beside(mode, scope)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == mode
         if (text := plain_text(node.func.value))
@@ -74,7 +84,7 @@ def _switches_to(mode: str, scope: Sequence[ast.stmt], evidence: Evidence) -> li
 
 def _in_evaluation_mode(switches: Sequence[_Switch], line: int) -> set[str]:
     """Return the names on which `eval()` was called last, rather than `train()`, up to a line."""
-    modes = {name: mode for before, name, mode in switches if before <= line}
+    modes = {name: mode for before, _, name, mode in switches if before <= line}
     return {name for name, mode in modes.items() if mode == "eval"}
 
 
@@ -91,6 +101,26 @@ def _evaluated_by_callers(function: FunctionNode, evidence: Evidence) -> set[str
         given = [*zip(parameters, call.args, strict=False), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         found |= {name for name, value in given if name is not None and plain_text(value) in evaluated}
     return found
+
+
+def _evaluated_by_call(context: Context, evidence: Evidence) -> set[str]:
+    """Return what the call by which a function was entered has put into evaluation mode and the function names alike: its parameters,
+    attributes of the object whose method both are, and names of the module."""
+    function, call = context.functions[-1], context.calls[-1]
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) or not isinstance(call, ast.Call):
+        return set()
+    above = evidence.above(call, (ast.FunctionDef, ast.AsyncFunctionDef))
+    body = above.body if isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)) else evidence.parsed.body
+    evaluated = _in_evaluation_mode(_switches(body, evidence), call.lineno)
+    parameters = [parameter.arg for parameter in function.args.args]
+    is_method = isinstance(call.func, ast.Attribute) and plain_text(call.func.value) == "self" and parameters[:1] == ["self"]
+    given = [*zip(parameters[is_method:], call.args, strict=False), *((keyword.arg, keyword.value) for keyword in call.keywords)]
+    passed = {name for name, value in given if name is not None and plain_text(value) in evaluated}
+    return (
+        passed
+        | {name for name in evaluated if name.startswith("self.") and is_method}
+        | {name for name in evaluated if above is None and name not in parameters}
+    )
 
 
 def _forwards(loop: ast.For | ast.AsyncFor) -> Iterator[ast.Call]:

@@ -84,6 +84,7 @@ class Platform:
     aliases: dict[str, str]
     brought: dict[str, str]
     premises: dict[str, Any]
+    several_processes: dict[str, str]
 
     @functools.cached_property
     def config_functions(self) -> frozenset[str]:

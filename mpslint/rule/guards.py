@@ -7,21 +7,24 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from mpslint.facts.values import Context, Guard, any_guard
+from mpslint.facts.values import Context, Guard, Instance, any_guard
+from mpslint.rule.one_process import is_of_one_process
 from mpslint.rule.rule import Rule
 
 
 def is_guarded(context: Context | None, rule: Rule) -> bool:
     """Return whether an undecided test, or a loop, around the place speaks of the very thing that the rule is about.
 
-    For a rule with `by_default` the default of an option decides.
+    For a rule with `by_default` the default of an option decides. The way that a run of one process takes is a Mac's, whatever its test
+    speaks of.
     """
     words = rule.unless_guarded
     if context is None or words is None:
         return False
 
     def speaks(guard: Guard) -> bool:
-        return (guard.default is None or not rule.by_default) and words.search(guard.text) is not None
+        is_asked = guard.default is None or not rule.by_default
+        return is_asked and words.search(guard.text) is not None and not is_of_one_process(guard)
 
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
@@ -63,10 +66,19 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 """What an `except` may catch without saving a run that goes wrong."""
 
 
+SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
+"""Managers that go on behind their block where it raises."""
+
+
 def is_certain(context: Context | None) -> bool:
     """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
     if context is None:
         return True
     is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return context.called and not is_undecided and not catches and not context.in_handler
+    return context.called and not is_undecided and not is_caught(context) and not context.in_handler
+
+
+def is_caught(context: Context) -> bool:
+    """Return whether the program catches, or suppresses, some exception that a place may raise."""
+    suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
+    return suppresses or any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)

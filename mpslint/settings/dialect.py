@@ -74,6 +74,8 @@ class Table:
     """By name; `model_kwargs.dtype` is the entry `dtype` of the mapping that is given as `model_kwargs`."""
     positional: tuple[str, ...]
     defaults: Mapping[str, tuple[Default, ...]]
+    seldom: frozenset[str] = frozenset()
+    """Settings that command lines seldom change: their defaults count, weakly, for what is made of a command line that isn't known."""
 
     def default(self, setting: str, versions: Mapping[str, Version]) -> Default | None:
         """Return the default of a setting in the Target's versions, or None when the table has none."""

@@ -105,7 +105,7 @@ def _only(path: Path, data: Mapping[str, Any], allowed: set[str]) -> None:
 
 
 def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[str, Table]) -> Table:
-    _only(path, data, {"extends", "arguments", "mappings", "positional", "defaults"})
+    _only(path, data, {"extends", "arguments", "mappings", "positional", "defaults", "seldom"})
     base = _find_table(path, data["extends"], tables) if "extends" in data else None
     if "extends" in data and base is None:
         raise RuleError(f"{path}: table {name!r} extends {data['extends']!r}, which is not above it")
@@ -117,9 +117,12 @@ def _read_table(path: Path, name: str, data: Mapping[str, Any], tables: Mapping[
         arguments.update({f"{argument}.{key}": value for key, value in held.arguments.items() if key not in held.positional})
     defaults = {key: _read_defaults(path, key, value) for key, value in (data.get("defaults") or {}).items()}
     if base is None:
-        return Table(arguments, tuple(data.get("positional", ())), defaults)
+        base = Table({}, (), {})
+    seldom = frozenset(data.get("seldom", base.seldom))
+    if unknown := sorted(seldom - load_vocabulary().keys()):
+        raise RuleError(f"{path}: seldom: unknown setting {unknown[0]!r}{closest(unknown[0], load_vocabulary())}")
     positional = tuple(data.get("positional", base.positional))
-    return Table({**base.arguments, **arguments}, positional, {**base.defaults, **defaults})
+    return Table({**base.arguments, **arguments}, positional, {**base.defaults, **defaults}, seldom)
 
 
 def _read_spellings(path: Path, data: Any) -> tuple[Spelling, ...]:

@@ -140,11 +140,12 @@ class Translator:
             return None
         if silent is not None:
             return _with_value(silent, Known(default.value))
-        if call.is_open or (call.result is not None and call.result.fallback):
+        is_seldom = call.is_parsed and setting in pattern.table.seldom
+        if not is_seldom and (call.is_open or (call.result is not None and call.result.fallback)):
             return Setting(setting, UNKNOWN, pattern.dialect, "", None, call=call, pattern=pattern, context=call.context)
         spelling_name = next((name for name, _ in pattern.table.spellings_of(setting)), "")
         return Setting(
-            setting, Known(default.value), pattern.dialect, spelling_name, None, None, None, call, pattern,
+            setting, Known(default.value, weak=is_seldom), pattern.dialect, spelling_name, None, None, None, call, pattern,
             context=call.context, default_versions=default.versions,
         )  # fmt: skip
 

@@ -89,7 +89,7 @@ def may_be_config(text: str, dialects: Dialects) -> bool:
     """Return whether a text that cannot be read has the keys of a file that some dialect reads, each on a line of its own."""
     keys = set(re.findall(r"^[ \t\"']*(\w+)[\"']?[ \t]*:", text, re.MULTILINE))
     return any(
-        keys.issuperset(p.needs) and (not p.at or p.at in keys) and (not p.has or keys & set(p.has)) and not keys & set(p.lacks)
+        keys.issuperset((*p.needs, *filter(None, p.at.split(".")))) and (not p.has or keys & set(p.has)) and not keys & set(p.lacks)
         for p in dialects.configs
     )
 

@@ -11,7 +11,6 @@ from typing import Any
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
-from mpslint.core.versions import VersionRange, parse_version
 from mpslint.target.pins import text_of
 from mpslint.target.requirement import CONDA, Uninstallable, holds_on_a_mac
 
@@ -49,11 +48,7 @@ def _is_meant(line: str) -> bool:
     data = platform_data("pin_files")["uninstallable"]
     wanted, _, marker = line.strip().partition(";")
     name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
-    pinned = re.search(r"==\s*([\w.]+)\s*$", wanted)
-    version = parse_version(pinned[1]) if pinned is not None else None
     is_named = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"])
-    if version is not None:
-        is_named = is_named or any(VersionRange.parse(text).matches({name: version}) for text in data["versions"])
     return (is_named or any(re.search(mark, wanted) for mark in data["builds"])) and holds_on_a_mac(marker.strip())
 
 

@@ -141,7 +141,7 @@ def verify_file(
     if any(run.has_own_lengths for run in report.runs):
         unread = {line for one in (before, after) if isinstance(one, PlannedRun) for line in one.unread}
         reading = replace(reading, assumptions=tuple(line for line in reading.assumptions if line not in unread))
-    report = replace(report, subject=found.path, reading=reading, seconds=time.monotonic() - start)
+    report = replace(report, subject=found.path, reading=reading, is_planned=True, seconds=time.monotonic() - start)
     return report if asked.matrix else _explained(report, before, after)
 
 

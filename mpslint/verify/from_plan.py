@@ -93,6 +93,10 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
         seed=int(source.known("training.seed", int) or 0),
     )
+    if source.plan.kind == "loop" and source.evidence.devices == {"cpu"}:
+        raise ReadError("the model is put on the CPU, on a Mac too, so nothing of the run is on MPS")
+    if source.plan.kind == "loop" and not source.evidence.devices:
+        source.assume("no device is read in the code: the model is taken to be on MPS")
     spec = with_answers(source, spec)
     if count:
         spec = replace(spec, train_samples=count, steps=spec.steps_over(count))

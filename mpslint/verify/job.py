@@ -5,11 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mpslint.core.finding import ReadError
 from mpslint.verify.spec import RunSpec, VerifiedMac
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
 Kind = Literal["emulate", "values", "estimate", "work", "calibrate", "script", "device"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """What code of a project needs and doesn't find from where it was started."""
+
+    kind: Literal["file", "module", "package", "arguments"]
+    """A path, the dotted name of a module, the package of the script itself, which its relative imports need, or its arguments."""
+    name: str = ""
+
+
+class LackError(ReadError):
+    """The code can't be run for want of something, which may lie elsewhere in its project."""
+
+    def __init__(self, message: str, lack: Lack) -> None:
+        super().__init__(message)
+        self.lack = lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +44,16 @@ class ScriptRun:
     evaluation_batches: int = 2
     sandbox: str = ""
     """The only folder that may be written to."""
+    root: str = ""
+    """The copy of the project's folder; empty for the script's own."""
+    folder: str = ""
+    """Where relative paths begin; empty for the script's own folder."""
+    imports: tuple[str, ...] = ()
+    """Folders that modules are imported from beside the script's own."""
+    package: str = ""
+    """The package that the script is a module of."""
+    start: str = ""
+    """What to say of where it starts, where that isn't its own folder."""
 
 
 @dataclass(frozen=True, slots=True)

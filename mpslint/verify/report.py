@@ -28,6 +28,8 @@ class VerifyReport:
     """What the file says, where a file was read."""
     assumptions: tuple[str, ...] = ()
     """What had to be assumed where no file was read for its plan."""
+    is_planned: bool = False
+    """Whether the runs were built from the settings that the code states, and the code itself was not run."""
     problem: str = ""
     """Why nothing was run, in one line."""
     seconds: float = 0.0
@@ -60,7 +62,8 @@ class VerifyReport:
             return "measured on CUDA: values and peaks of CUDA, not of MPS"
         if "emulated" in backends:
             values = " Values were computed on the CPU." if "cpu" in backends else ""
-            said = f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}"
+            built = " The run was built from the settings that were read; the file's own code was not run." if self.is_planned else ""
+            said = f"emulated for torch {self.machine.torch}, not measured: memory and operators are predictions.{values}{built}"
             return f"{said} {self.tools}" if self.tools else said
         return f"values computed on the CPU; memory of MPS not measured. {self.tools}".rstrip() if backends else "nothing was run"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -28,25 +27,14 @@ from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.values import alone
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Answer, Lodging, Progress, do_job
+from mpslint.verify.workplace import Workplace, beside, make_copy, rewrite
 
+ATTEMPTS = 4
+"""How often a script is started, each time from a folder that has what it lacked in the last."""
 EXTENDED = 3
 """A run that was too short to tell is done once more, so many times longer."""
 USUAL_STEPS = 2000
 """How many optimizer steps a run is taken to mean when its code does not say."""
-LARGEST_FILE = 32 * 2**20
-LARGEST_COPY = 256 * 2**20
-MOST_FILES = 5000
-LEFT_OUT = {
-    ".git",
-    "__pycache__",
-    ".venv",
-    "venv",
-    "node_modules",
-    ".ipynb_checkpoints",
-    "wandb",
-    "lightning_logs",
-    "mlruns",
-}
 CERTAIN_ERRORS = (
     "KeyboardInterrupt",
     "NameError",
@@ -99,11 +87,9 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
     results: list[RunResult] = []
     problems: list[Answer] = []
     with scratch_folder("script-") as scratch:
+        place = beside(path)
         for device in devices:
-            room = _room(path, Path(scratch) / device, device, options)
-            copied = copy_beside(path, room.folder / "copy")
-            rewrite(path.parent, copied.parent, options.rewritten)
-            answer = _explained(_run(path, copied, room, device, options, progress), room, options)
+            place, answer = _attempt(place, Path(scratch), device, options, progress)
             if answer.problem:
                 problems.append(answer)
                 if answer.kind == "expected" or (device == "emulated" and answer.kind == "stopped"):
@@ -125,7 +111,7 @@ def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) 
         return VerifyReport(str(path), options.machine, problem=_explain(problems), seconds=seconds)
     checks = [*_judge(results, options), *(Check("values", "not run", answer.problem) for answer in problems)]
     verdict = decide(options.name, checks)
-    problem = f"{verdict.reason} ({place})" if (place := results[-1].failure_line) else verdict.reason
+    problem = f"{verdict.reason} ({line})" if (line := results[-1].failure_line) else verdict.reason
     return VerifyReport(
         str(path),
         options.machine,
@@ -146,24 +132,46 @@ def unfit_for_cpu(result: RunResult, options: ScriptOptions) -> str:
     return ""
 
 
-def _room(path: Path, folder: Path, device: Device, options: ScriptOptions) -> Room:
+def _attempt(
+    place: Workplace, scratch: Path, device: Device, options: ScriptOptions, progress: Progress | None
+) -> tuple[Workplace, Answer]:
+    """Run a script, elsewhere in its project where it lacks what lies there; return where it ran and what came of it."""
+    for number in range(ATTEMPTS):
+        room = _room(place.root, scratch / f"{device}{number or ''}", device, options)
+        copied = make_copy(place, room.folder / "copy")
+        rewrite(place, room.folder / "copy", options.rewritten)
+        answer = _run(place, copied, room, device, options, progress)
+        other = place.suited(answer.lack) if answer.lack is not None else None
+        if other is None:
+            break
+        place = other
+    return place, _explained(answer, place, room, options)
+
+
+def _room(root: Path, folder: Path, device: Device, options: ScriptOptions) -> Room:
     """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
-    folders = [] if path.resolve().parent == Path.home().resolve() else visible_children(path.parent)
+    folders = [] if root.resolve() == Path.home().resolve() else visible_children(root)
     devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if device == "real" and options.backend == "cuda" else []
     room = Room(folder, (*folders, *named_by(options.arguments), *options.readable), tuple(devices))
     room.build()
     return room
 
 
-def _run(path: Path, copied: Path, room: Room, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
+def _run(place: Workplace, copied: Path, room: Room, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
+    copy = room.folder / "copy"
     script = ScriptRun(
         str(copied),
-        path.name,
+        place.shown,
         options.arguments,
         device,
         options.steps,
         options.evaluation_batches,
         str(room.folder),
+        str(copy),
+        str(place.copied(place.folder, copy)),
+        tuple(str(place.copied(folder, copy)) for folder in place.imports),
+        place.package,
+        place.told,
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
@@ -180,8 +188,15 @@ ABSOLUTE = re.compile(r"(?<![\w.])/[^\s'\":,;)]+")
 OF_ENVIRONMENT = re.compile(r"^KeyError: '(\w+)'$")
 
 
-def _explained(answer: Answer, room: Room, options: ScriptOptions) -> Answer:
+def _explained(answer: Answer, place: Workplace, room: Room, options: ScriptOptions) -> Answer:
     """Return an answer; a failure over what the confinement withholds is no verdict on the code: it says how to grant that."""
+    if answer.lack is not None and answer.lack.kind == "arguments":
+        last = [line.strip() for line in answer.ended.output.splitlines() if line.strip()][-1:]
+        printed = f" (it printed: {inert(last[0])[:200]})" if last else ""
+        return replace(answer, problem=answer.problem.replace("; if it needs", f"{printed}; if it needs"))
+    if answer.lack is not None and (above := place.out_of_reach(answer.lack)) is not None:
+        said = answer.problem.replace("isn't on this machine", "lies outside of the folder that verify copies")
+        return replace(answer, problem=f"{said}: run mpslint in {above}")
     said = str(answer.data.get("failure") or "") if not answer.problem else answer.problem
     variable = OF_ENVIRONMENT.match(said)
     if variable and variable[1] in os.environ and variable[1] not in options.passed:
@@ -206,51 +221,6 @@ def _explain(problems: list[Answer]) -> str:
         last = [line for line in first.ended.output.strip().splitlines() if line.strip()][-1:]
         return first.problem + (f" ({last[0][:200]})" if last and last[0] not in first.problem else "")
     return first.problem
-
-
-def copy_beside(path: Path, folder: Path) -> Path:
-    """Copy a script and what lies beside it, as far as it is small; return the copy. Large files are linked,
-    and cannot be written."""
-    folder.mkdir(parents=True)
-    total = 0
-    for source in _files(path.parent):
-        target = folder / source.relative_to(path.parent)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        size = source.stat().st_size
-        total += size
-        if size > LARGEST_FILE or total > LARGEST_COPY:
-            target.symlink_to(source.resolve())
-        else:
-            shutil.copyfile(source, target)
-    copied = folder / path.name
-    if not copied.is_file():
-        shutil.copyfile(path, copied)
-    return copied
-
-
-def rewrite(folder: Path, copy: Path, rewritten: Mapping[Path, bytes]) -> None:
-    """Write what is rewritten of the files in a folder into its copy; files outside of the folder stay as they are."""
-    root = folder.resolve()
-    for path, data in rewritten.items():
-        if path.resolve().is_relative_to(root):
-            target = copy / path.resolve().relative_to(root)
-            target.unlink(missing_ok=True)
-            target.write_bytes(data)
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, hidden and generated ones left out, up to a bound."""
-    count = 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
-        for name in names:
-            path = Path(place) / name
-            if name.startswith(".") or not path.is_file() or path.is_symlink():
-                continue
-            count += 1
-            if count > MOST_FILES:
-                return
-            yield path
 
 
 def _judge(results: list[RunResult], options: ScriptOptions) -> list[Check]:
@@ -279,6 +249,11 @@ def _kind(result: RunResult) -> str:
     return result.failure.partition(":")[0]
 
 
+def _trained(result: RunResult) -> int:
+    """Return how many training steps a run took."""
+    return sum(record.what == "train" for record in result.steps)
+
+
 def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
     """Return why the exception of an emulated run says nothing about a Mac; empty when it does, or when there is none.
 
@@ -288,9 +263,12 @@ def doubt_of(emulated: RunResult, real: RunResult | None) -> str:
         return ""
     if real is not None and _kind(real) == _kind(emulated):
         return ""
-    if real is None and emulated.failure.startswith(CERTAIN_ERRORS):
+    got_there = real is not None and not real.failure and _trained(real) >= _trained(emulated)
+    if not got_there and emulated.failure.startswith(CERTAIN_ERRORS):
         return ""
-    other = "on the CPU the code goes on" if real is not None and not real.failure else "without a run on the CPU its cause is open"
+    short = real is not None and not real.failure
+    not_there = "the run on the CPU was ended before" if short else "without a run on the CPU its cause is open"
+    other = "on the CPU the code goes on" if got_there else not_there
     return f"only the emulation raises {emulated.failure}: its tensors carry no values, and {other}. This is a limit of mpslint"
 
 

@@ -40,7 +40,7 @@ def print_report(report: VerifyReport, console: Console) -> None:
     if report.problem:
         console.print(Text(f"not run: {report.problem}", style="yellow"))
         for verdict in report.verdicts:
-            _print_verdict(verdict, console)
+            _print_verdict(verdict, console, told=report.problem)
         return
     for verdict in report.verdicts:
         _print_verdict(verdict, console)
@@ -51,8 +51,7 @@ def print_report(report: VerifyReport, console: Console) -> None:
     _print_rewrite(report, console)
     if any(run.steps for run in report.runs):
         console.print(ladder(report) if report.settings.get("matrix") else numbers(report))
-    for run in report.runs:
-        _print_notes(run, console)
+    _print_notes(report.runs, console)
     console.print(_last_line(report))
 
 
@@ -80,9 +79,11 @@ def _print_rewrite(report: VerifyReport, console: Console) -> None:
         _print_entry(console, "rewritten", "cyan", Text(one))
 
 
-def _print_verdict(verdict: Verdict, console: Console) -> None:
+def _print_verdict(verdict: Verdict, console: Console, told: str = "") -> None:
     head = Text(f"{verdict.name}: ", style="bold")
     head.append(verdict.status.upper(), style=f"bold {COLOURS[verdict.status]}")
+    if not verdict.checks and verdict.reason not in ("", told):
+        head.append(f": {verdict.reason}", style="default")
     console.print(head)
     for check in verdict.checks:
         _print_check(check, console)
@@ -112,7 +113,8 @@ def numbers(report: VerifyReport) -> Table:
     table.add_column("")
     for run in runs:
         table.add_column(run.name)
-    rows = [_row(run) for run in runs]
+    computed = {run.name: run for run in report.runs if run.backend == "cpu"}
+    rows = [_row(run, computed.get(run.name, run)) for run in runs]
     for place, name in enumerate(label for label, _ in rows[0]):
         table.add_row(name, *(row[place][1] for row in rows))
     return table
@@ -132,8 +134,8 @@ def ladder(report: VerifyReport) -> Table:
     return table
 
 
-def _row(run: RunResult) -> list[tuple[str, str]]:
-    """Return the numbers of one run, each with its name."""
+def _row(run: RunResult, computed: RunResult) -> list[tuple[str, str]]:
+    """Return the numbers of one run, each with its name; its losses where they were computed."""
     trained = [record for record in run.steps if record.what == "train"]
     predicted = " (predicted)" if run.backend == "emulated" else ""
     return [
@@ -143,7 +145,7 @@ def _row(run: RunResult) -> list[tuple[str, str]]:
         ("peak, longest samples", size(run.largest_peak) if run.largest_peak >= 0 else "not known"),
         (f"driver memory{predicted}", _curve(trained, "driver")),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
-        ("loss", _losses(trained)),
+        ("loss", _losses([record for record in computed.steps if record.what == "train"])),
         *_measured(trained),
     ]
 
@@ -171,10 +173,16 @@ def _losses(trained: Sequence[StepRecord]) -> str:
     return f"{losses[0]:.4f} → {losses[-1]:.4f}" if losses else "no values"
 
 
-def _print_notes(run: RunResult, console: Console) -> None:
-    for label, lines in (("note", run.notes), ("shortened", run.changes)):
-        for line in lines:
-            _print_entry(console, label, "dim", Text(f"{run.name}, {run.backend}: {line}", style="dim"))
+def _print_notes(runs: Sequence[RunResult], console: Console) -> None:
+    """Print what is to be known of how the runs were done, each thing once, before it those that it is true of."""
+    said: dict[tuple[str, str], list[str]] = {}
+    for run in runs:
+        for label, lines in (("note", run.notes), ("shortened", run.changes)):
+            for line in lines:
+                said.setdefault((label, line), []).append(f"{run.name}, {run.backend}")
+    for (label, line), names in said.items():
+        whose = f"{' and '.join(names)}: " if len(names) < len(runs) or len(runs) == 1 else ""
+        _print_entry(console, label, "dim", Text(f"{whose}{line}", style="dim"))
 
 
 def print_estimate(subject: str, estimate: Estimate, assumptions: Sequence[str], console: Console) -> None:

@@ -45,7 +45,7 @@ def alone(run: RunResult) -> Check:
             evidence,
         )
     if not losses:
-        return Check("values", "not run", "no loss was seen")
+        return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):
         return Check(
             "values",
@@ -53,7 +53,8 @@ def alone(run: RunResult) -> Check:
             f"the loss rises from {losses[0]:.3f} to {losses[-1]:.3f} in {len(losses)} steps: it diverges",
             evidence,
         )
-    return Check("values", "pass", f"the loss is finite in {len(losses)} steps and the weights move", evidence)
+    steps = f"{len(losses)} step{'' if len(losses) == 1 else 's'}"
+    return Check("values", "pass", f"the loss is finite in {steps} and the weights move", evidence)
 
 
 def _diverges(losses: list[float]) -> bool:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mpslint.core.finding import ReadError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert
 from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
-from mpslint.verify.job import Job
+from mpslint.verify.job import Job, Lack
 from mpslint.verify.process import ChildEnd, ChildLimits, run
-from mpslint.verify.record import to_data
+from mpslint.verify.record import from_data, to_data
 
 Progress = Callable[[str, Mapping[str, Any]], None]
 LARGEST_RESULT = 64 * 2**20
@@ -42,6 +42,8 @@ class Answer:
     problem: str = ""
     kind: str = ""
     ended: ChildEnd = field(default_factory=lambda: ChildEnd(0, "", "", 0.0))
+    lack: Lack | None = None
+    """What the code lacked where it was started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,21 @@ def _answer(reader: Results, ended: ChildEnd) -> Answer:
         return Answer(problem=f"the run was stopped: {ended.stopped}", kind="stopped", ended=ended)
     if reader.error is not None:
         message = hide_secrets(str(reader.error.get("message", "")))
-        return Answer(problem=message, kind=str(reader.error.get("kind", "")), ended=ended)
+        return Answer(problem=message, kind=str(reader.error.get("kind", "")), ended=ended, lack=_lack(reader.error.get("lack")))
     last = ended.output.strip().splitlines()[-1:] or ["it printed nothing"]
     return Answer(
         problem=f"the run ended with exit code {ended.code} before it gave a result: {last[0]}",
         kind="died",
         ended=ended,
     )
+
+
+def _lack(said: object) -> Lack | None:
+    """Return what a child says that it lacked; foreign code may have written it."""
+    try:
+        return from_data(Lack, said) if said else None
+    except UsageError:
+        return None
 
 
 class Results:

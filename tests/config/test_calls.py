@@ -41,6 +41,8 @@ CALLS: list[tuple[str, str, Any]] = [
     ("_target_: lightning.Trainer\nprecision: 64", "precision.weights", "float64"),
     ("a: {b: [{_target_: pytorch_lightning.trainer.trainer.Trainer, max_epochs: 3}]}", "training.epochs", 3),
     ("seed_everything: 1\ntrainer: {strategy: ddp}", "distributed.strategy", "ddp"),
+    ("fit:\n  trainer: {accelerator: gpu, strategy: ddp}", "distributed.strategy", "ddp"),
+    ("fit:\n  trainer: {precision: bf16-mixed}", "precision.mixed", "bf16"),
     ("model: {class_path: m.Model}\ntrainer: {precision: bf16}", "precision.mixed", "bf16"),
     ("args: {_target_: transformers.TrainingArguments, fp16: true}", "precision.mixed", "fp16"),
     ("args: {_target_: transformers.training_args.TrainingArguments, tf32: true}", "precision.tf32", True),

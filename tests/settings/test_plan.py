@@ -38,6 +38,7 @@ def setting_of(plan: TrainingPlan, name: str) -> Setting:
 
 
 HEAD = "from transformers import *\nfrom trl import *\nimport torch\n"
+PARSER = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
 SPELLINGS = [
     ("TrainingArguments('o', per_device_train_batch_size=4)", "batch.train", 4),
     ("TrainingArguments('o', fp16=True)", "precision.mixed", "fp16"),
@@ -119,6 +120,19 @@ def test_what_comes_from_elsewhere_is_no_default(code: str) -> None:
     setting = plan_of(HEAD + code).get("precision.mixed")
 
     assert setting is None or not isinstance(setting.value, Known)
+
+
+def test_a_seldom_changed_default_counts_for_a_command_line() -> None:
+    """What few command lines change has its default, weakly, though the command line isn't known; unknown keywords leave it open."""
+    parsed = plan_of(PARSER + "(a,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=a)").get(
+        "device.cpu_only"
+    )
+    loaded = plan_of(HEAD + "TrainingArguments('o', **load())").get("device.cpu_only")
+
+    assert parsed is not None
+    assert isinstance(parsed.value, Known)
+    assert (parsed.value.value, parsed.value.weak) == (False, True)
+    assert loaded is None or not isinstance(loaded.value, Known)
 
 
 def test_defaults_go_by_version() -> None:

@@ -117,6 +117,10 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
         },
         {"python": "==3.10.*", "torch": "==2.1.0", "accelerate": ">=0.20,<0.30", "transformers": "==4.40.2"},
     ),
+    "a conda environment of another name": (
+        {"wav2vec_env.yml": "dependencies:\n  - pytorch=1.11.0=py3.10_cuda11.3\n  - pip:\n    - transformers==4.18.0\n", "gym_env.yaml": "torch: 2.1.0\n"},
+        {"torch": "==1.11.0", "transformers": "==4.18.0"},
+    ),
     "pixi.toml": (
         {
             "pixi.toml": '[dependencies]\npython = "3.11.*"\npytorch = ">=2.4,<2.5"\n[pypi-dependencies]\ntrl = "==0.9.6"\ntransformers = {version = ">=4.40", extras = ["torch"]}\n'

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.finding import ReadError
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -48,6 +49,31 @@ def planned(folder: Path, text: str) -> PlannedRun:
     document = read(str(folder / "train.py"), text.encode())
     checked = check(document, default_target(), ())
     return spec_of(runs_of(checked)[0], "as written")
+
+
+LOOP = """
+import torch
+device = {0}
+model.to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+data = load_dataset("json", data_files="data/train.jsonl", split="train")
+for batch in torch.utils.data.DataLoader(data, batch_size=8, collate_fn=DataCollatorWithPadding(tokenizer)):
+    loss = model(**batch.to(device)).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_loop_on_the_cpu_says_nothing_of_mps(tmp_path: Path) -> None:
+    """Where the code puts its model on the CPU on a Mac too, no run on MPS is made up; where it names no device, that is said."""
+    with pytest.raises(ReadError, match="the model is put on the CPU, on a Mac too"):
+        planned(tmp_path / "cpu", HEAD + LOOP.format('"cuda" if torch.cuda.is_available() else "cpu"'))
+    on_mps = planned(tmp_path / "mps", HEAD + LOOP.format('"mps" if torch.backends.mps.is_available() else "cpu"'))
+    unknown = planned(tmp_path / "unknown", (HEAD + LOOP.format("0")).replace("model.to(device)\n", "").replace(".to(device)", ""))
+
+    assert not any("no device is read" in line for line in on_mps.assumptions)
+    assert any("no device is read" in line for line in unknown.assumptions)
 
 
 def test_folders_and_files_beside_the_script_are_found(tmp_path: Path) -> None:

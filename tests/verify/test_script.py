@@ -195,10 +195,14 @@ def test_a_notebook_runs_by_its_code_cells(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        (NEEDS_DATA, "give them after --"),
+        (NEEDS_DATA, "the following arguments are required: --data); if it needs arguments, give them after --"),
+        ("import sys\nif len(sys.argv) < 2:\n    print('Usage: train.py DATA')\n    sys.exit(1)", "(it printed: Usage: train.py DATA)"),
         ("import sys\nsys.exit(0)", "before the first training step"),
-        ("name = input('name? ')", "asks for input"),
-        ("import not_installed_anywhere", "imports what is not installed here"),
+        ("name = input('name? ')", "asks for input ('name? ') (train.py:1)"),
+        ("while True:\n    try:\n        int(input('n? '))\n    except:\n        pass", "asks for input ('n? ')"),
+        ("import not_installed_anywhere", "imports not_installed_anywhere, which is not installed here (train.py:1): install it"),
+        ("from json import nothing_of_it", "an import fails with the versions installed here: cannot import name 'nothing_of_it'"),
+        ("import numpy\nnumpy.genfromtxt('data/of_theirs.csv')", "reads 'data/of_theirs.csv', which isn't on this machine (train.py:2)"),
         ("open('../../outside.txt', 'w')", "writes nothing outside"),
         ("import os\nos.remove('/etc/hostname')", "changes nothing outside"),
         ("import socket\nsocket.create_connection(('127.0.0.1', 9))", "does not use the network"),
@@ -283,6 +287,33 @@ def digest(folder: Path) -> list[tuple[str, str, int]]:
     """Return names, contents and times of a folder's files."""
     paths = sorted(path for path in folder.rglob("*") if path.name != "train.py")
     return [(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_mtime_ns) for path in paths if path.is_file()]
+
+
+@pytest.mark.cold
+def test_a_module_of_ones_own_may_have_the_name_of_a_library(tmp_path: Path) -> None:
+    """`datasets.py` beside the script is the user's, not the library, and is left alone."""
+    (tmp_path / "datasets.py").write_text("width = 8\n")
+    report = verify(tmp_path, "import datasets\n" + LOOP.replace("nn.Linear(8", "nn.Linear(datasets.width"))
+
+    assert report.status == "pass", reasons(report)
+
+
+def test_tensors_are_pickled_and_saved_into_memory(tmp_path: Path) -> None:
+    """Copies made by pickle, and by torch.save() to a buffer, can be read back; only files aren't written."""
+    code = """
+import io, pickle
+buffer = io.BytesIO()
+torch.save(model.state_dict(), buffer)
+buffer.seek(0)
+model.load_state_dict(torch.load(buffer))
+state = pickle.loads(pickle.dumps({name: value.cpu() for name, value in model.state_dict().items()}))
+model.load_state_dict(state)
+model = pickle.loads(pickle.dumps(model))
+"""
+    report = verify(tmp_path, LOOP.replace("optimizer =", code + "optimizer =", 1))
+
+    assert report.status == "pass", reasons(report)
+    assert not report.runs[0].changes
 
 
 def test_a_failure_on_the_users_line(tmp_path: Path) -> None:

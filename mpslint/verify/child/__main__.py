@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from mpslint.core.finding import MpslintError
-from mpslint.verify.job import Job
+from mpslint.verify.job import Job, LackError
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.record import from_data, to_data
 
@@ -112,7 +112,8 @@ def answer(job: Job, descriptor: int) -> int:
         try:
             channel.send("result", to_data(do(job, channel)))
         except MpslintError as error:
-            channel.send("error", {"kind": "expected", "message": str(error)})
+            lack = {"lack": to_data(error.lack)} if isinstance(error, LackError) else {}
+            channel.send("error", {"kind": "expected", "message": str(error), **lack})
             return 3
         except ImportError as error:
             channel.send("error", {"kind": "missing", "message": str(error), "module": error.name or ""})

@@ -25,6 +25,11 @@ MOST_OTHERS = 25
 """Steps of another optimizer, without one of the first, past which the run has gone on to it."""
 
 
+def steps(count: int) -> str:
+    """Return a number of optimizer steps in words."""
+    return f"{count} optimizer step{'' if count == 1 else 's'}"
+
+
 class StopRun(SystemExit):
     """Ends the user's code once enough was seen; no `except Exception` of theirs takes it."""
 
@@ -81,7 +86,7 @@ class Clock:
         if not self._counts(optimizer):
             return
         if self.done >= self.steps:
-            self.stop(f"after {self.done} optimizer steps")
+            self.stop(f"after {steps(self.done)}")
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
 
@@ -116,7 +121,7 @@ class Clock:
         self.losses.clear()
         self.turns.clear()
         if time.monotonic() > self.deadline:
-            self.stop(f"after {self.done} optimizer steps, for lack of time")
+            self.stop(f"after {steps(self.done)}, for lack of time")
 
     def record(self, what: What) -> StepRecord:
         """Return what was seen since the last record."""

@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,10 +29,13 @@ class _Loader(importlib.abc.Loader):
 
 
 class AfterImport(importlib.abc.MetaPathFinder):
-    """Finds modules as ever, and has some of them changed once they are loaded."""
+    """Finds modules as ever, and has some of them changed once they are loaded.
 
-    def __init__(self, changes: dict[str, Change]) -> None:
-        self.changes = changes
+    A module of the code's own may have the name of a library: what lies in the `copy` that runs is left as it is.
+    """
+
+    def __init__(self, changes: dict[str, Change], copy: Path) -> None:
+        self.changes, self.copy = changes, copy
 
     def install(self) -> None:
         """Change what is loaded already, and wait for the rest."""
@@ -42,14 +46,14 @@ class AfterImport(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
         """Return the module's spec with our loader around its own; None for all other modules."""
-        change = self.changes.pop(name, None)
-        if change is None:
+        if name not in self.changes:
             return None
         for finder in sys.meta_path:
             if finder is self or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
-                spec.loader = _Loader(spec.loader, change)
+                if not Path(spec.origin or "").is_relative_to(self.copy):
+                    spec.loader = _Loader(spec.loader, self.changes.pop(name))
                 return spec
         return None

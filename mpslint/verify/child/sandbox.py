@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ CHANGING = {
 
 
 LOCAL = ("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg")
+MOST_QUESTIONS = 3
+"""Times that code may go on after its question was refused."""
 NETWORK = (*LOCAL, "socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
 
 
@@ -85,15 +88,41 @@ def _refuse_commands(event: str, args: tuple[Any, ...]) -> None:
         raise Refused(f"verify does not run {' '.join(words)[:80]!r}")
 
 
-def no_questions(stop: Callable[[str], None]) -> None:
-    """End the run when the code asks for input, instead of waiting for ever."""
+class AskedUser(SystemExit):
+    """Ends code that asks for input; no `except Exception` of theirs takes it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def no_questions(again: Callable[[str], None]) -> None:
+    """End the run when the code asks for input, instead of waiting for ever; `again` ends one that asks on."""
+    times = 0
 
     def asked(prompt: object = "", *rest: object, **named: object) -> str:
-        stop(f"the code asks for input ({str(prompt)[:60]!r}): give it as an argument after --, or guard it")
-        raise EOFError
+        nonlocal times
+        times += 1
+        why = f"the code asks for input ({str(prompt)[:60]!r})"
+        if times > MOST_QUESTIONS:
+            again(why)
+        raise AskedUser(why)
 
     builtins.input = asked
     getpass.getpass = asked
+
+
+def note_processes(line: Callable[[], str]) -> list[str]:
+    """Return a list that gets the user's line of each process that the code starts itself."""
+    found: list[str] = []
+    start = BaseProcess.start
+
+    def started(self: BaseProcess) -> None:
+        found.append(line())
+        start(self)
+
+    BaseProcess.start = started  # type: ignore[method-assign]
+    return found
 
 
 def keep_signals() -> None:

@@ -31,9 +31,10 @@ from mpslint.verify.child.kept import kept_by_line
 from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
-from mpslint.verify.child.sandbox import Refused, guard, keep_signals, no_questions
+from mpslint.verify.child.refusals import refusal
+from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
 from mpslint.verify.child.source import pieces
-from mpslint.verify.child.standin import StandIn
+from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
     Precision,
@@ -61,7 +62,7 @@ from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.job import Job
+from mpslint.verify.job import Job, Lack, LackError
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
 from mpslint.verify.platform import is_at_least, limits_of
 
@@ -80,7 +81,7 @@ class Stage:
         self.job, self.script = job, job.script
         self.code = pieces(Path(self.script.file), self.script.shown)
         shown = {piece.file: piece.shown for piece in self.code}
-        shown.update(_siblings(Path(self.script.file)))
+        shown.update(_siblings(Path(self.script.file), Path(self.script.root or Path(self.script.file).parent)))
         self.coverage = Coverage(job.machine.torch, shown)
         self.coverage.is_fallback_on = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         self.shortened = Shortened()
@@ -113,6 +114,7 @@ class Stage:
             torch.__future__.set_swap_module_params_on_conversion(True)
             overwrite_where_swap_fails()
             no_checks_of_values()
+            pickle_without_values()
         elif self.script.device == "cpu":
             pretend_mps(lambda: 0, lambda: 0, self.recommended)
             on_empty_cache(lambda: None)
@@ -126,6 +128,7 @@ class Stage:
         self.checkpoints = note_checkpoints()
         self.process = os.getpid()
         os._exit = self.exit_now  # type: ignore[assignment]
+        self.started_processes = note_processes(self.coverage.user_line)
         no_compile(self.shortened)
         no_saving(self.shortened)
         count_steps(self.clock)
@@ -136,7 +139,8 @@ class Stage:
             lambda loader: check_workers(loader, self.code[0], self.report),
         )
         AfterImport(
-            library_changes(self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated)
+            library_changes(self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated),
+            Path(self.script.root or Path(self.script.file).parent),
         ).install()
 
     def empty_cache(self) -> None:
@@ -201,7 +205,8 @@ class Stage:
         module.__file__ = self.script.file
         sys.modules["__main__"] = module
         sys.argv = [self.script.file, *self.script.arguments]
-        sys.path.insert(0, str(Path(self.script.file).parent))
+        module.__package__ = self.script.package or None
+        sys.path[:0] = [str(Path(self.script.file).parent), *self.script.imports]
         for piece in self.code:
             linecache.cache[piece.file] = (len(piece.text), None, piece.text.splitlines(keepends=True), piece.file)
         try:
@@ -211,6 +216,8 @@ class Stage:
                     _execute(code, module.__dict__)
         except StopRun:
             pass
+        except AskedUser as error:
+            raise ReadError(f"{error.why} ({self.line_of(error)}): give it as an argument after --, or guard it") from None
         except SystemExit as error:
             self.ended("sys.exit", error.code, self.line_of(error))
         except MemoryError as error:
@@ -227,8 +234,10 @@ class Stage:
                 self.stop(f"by {by}({code!r})", line)
             return
         given = repr(code) if code is not None else ""
-        hint = f"; if it needs arguments, give them after --: --script {self.script.shown} -- --data x" if code not in (None, 0) else ""
-        raise ReadError(f"{by}({given}) at {line or self.script.shown} ends the code before the first training step{hint}")
+        said = f"{by}({given}) at {line or self.script.shown} ends the code before the first training step"
+        if code in (None, 0):
+            raise ReadError(said)
+        raise LackError(f"{said}; if it needs arguments, give them after --", Lack("arguments"))
 
     def stop(self, why: str, line: str) -> None:
         """Note what ended the run before it had shown enough, and where."""
@@ -252,25 +261,16 @@ class Stage:
             self.stop(f"by os._exit({code!r})", self.coverage.user_line())
         self.leave()
 
+    def asked_again(self, why: str) -> None:
+        """End code that goes on asking for input although it was told to stop."""
+        self.stop(f"because {why}", self.coverage.user_line())
+        self.leave()
+
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""
-        if isinstance(error, Refused):
-            raise ReadError(str(error)) from None
-        if isinstance(error, ImportError):
-            raise ReadError(f"the code imports what is not installed here: {error}") from None
-        if isinstance(error, FileNotFoundError) and not self.clock.done:
-            what = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else f"a file: {error}"
-            raise ReadError(f"the code reads {what}, which isn't on this machine ({self.line_of(error)})") from None
-        offline = type(error).__name__ in (
-            "OfflineModeIsEnabled",
-            "LocalEntryNotFoundError",
-            "ConnectionError",
-            "DatasetNotFoundError",
-        )
-        if offline or "offline" in str(error).lower():
-            raise ReadError(
-                f"the code needs something from the network, which verify does not use: {str(error).splitlines()[0][:200]}"
-            ) from None
+        refused = refusal(error, self.line_of(error), self.script.sandbox, has_trained=bool(self.clock.done))
+        if refused is not None:
+            raise refused from None
         message = in_the_words_of_mps(str(error).strip().splitlines()[0][:400]) if str(error).strip() else ""
         if isinstance(error, OutOfMemoryError):
             self.out_of_memory = self.clock.done + 1
@@ -333,13 +333,17 @@ class Stage:
         """Yield what the reader should know about how the run was done."""
         if self.clock.stopped:
             yield f"the run was ended {self.clock.stopped}"
+        if self.started_processes:
+            yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
+        if self.script.start:
+            yield self.script.start
         if self.precision.half and self.is_emulated:
             yield (f"{self.precision.half} autocast is not seen by tensors without values: activations are counted in float32")
 
 
-def _siblings(path: Path) -> dict[str, str]:
-    """Return the other Python files beside a script, which its imports may run."""
-    return {str(other): str(other.relative_to(path.parent)) for other in path.parent.rglob("*.py") if other != path}
+def _siblings(path: Path, root: Path) -> dict[str, str]:
+    """Return the other Python files of a script's project, which its imports may run."""
+    return {str(other): str(other.relative_to(root)) for other in root.rglob("*.py") if other != path}
 
 
 def _execute(code: Any, namespace: dict[str, Any]) -> None:
@@ -372,9 +376,9 @@ def run_script(job: Job, parent: Parent) -> RunResult:
     memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
     Watchdog(stage, parent.started, seconds, memory).start()
     keep_signals()
-    no_questions(lambda why: _stop(why))
+    no_questions(stage.asked_again)
     if job.script.sandbox:
-        os.chdir(Path(job.script.file).parent)
+        os.chdir(job.script.folder or Path(job.script.file).parent)
         guard(Path(job.script.sandbox))
     _seed()
     stage.run()
@@ -387,7 +391,3 @@ def _seed() -> None:
     torch.manual_seed(0)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)
-
-
-def _stop(why: str) -> None:
-    raise ReadError(why)

@@ -181,6 +181,20 @@ SPECIAL: dict[str, Callable[[StandIn, Any, Any, Any], Any]] = {
 }  # fmt: skip
 
 
+def pickle_without_values() -> None:
+    """Let tensors without values be pickled: of what says that it is on MPS, torch would copy the values."""
+    reduce = Tensor._reduce_ex_internal
+
+    def without_values(self: Any, proto: Any) -> Any:
+        with torch._C.DisableTorchFunction():
+            if not self.is_meta:
+                return reduce(self, proto)
+            kept = (self.dtype, tuple(self.size()), self.stride(), self.requires_grad)
+        return torch._utils._rebuild_meta_tensor_no_storage, kept
+
+    Tensor._reduce_ex_internal = without_values
+
+
 @contextlib.contextmanager
 def nothing() -> Any:
     """Stand for a context manager that does nothing on a machine without MPS."""

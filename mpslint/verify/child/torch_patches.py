@@ -3,8 +3,10 @@ and settings that mislead are noted."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import io
 import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Any
 import torch
 import torch.utils.checkpoint
 
-from mpslint.verify.child.clock import Clock
+from mpslint.verify.child.clock import Clock, steps
 from mpslint.verify.child.rig import allow_fused
 from mpslint.verify.platform import precision_outcome
 from mpslint.verify.spec import VerifiedMac
@@ -185,9 +187,16 @@ def no_compile(shortened: Shortened) -> None:
 def no_saving(shortened: Shortened) -> None:
     """Keep what the code saves in memory instead of files, so that it can load it again."""
     saved: dict[str, Any] = {}
-    load = torch.load
+    really_save, load = torch.save, torch.load
 
     def save(value: Any, place: Any, *args: Any, **kwargs: Any) -> None:
+        if isinstance(place, io.BytesIO):
+            # Pickling a tensor ends here as well. What has no values is kept whole, under the buffer that it would fill.
+            with contextlib.suppress(NotImplementedError, RuntimeError):
+                really_save(value, place, *args, **kwargs)
+                return
+            saved[str(place)] = value
+            return
         shortened.note("torch.save wrote nothing")
         saved[str(place)] = value
 
@@ -243,7 +252,7 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         is_training = torch.is_grad_enabled() and not clock.is_evaluating
         start = clock.done
         if is_training and start >= clock.steps:
-            clock.stop(f"after {start} optimizer steps")
+            clock.stop(f"after {steps(start)}")
         for number, batch in enumerate(iterate(self)):
             if not is_training and number >= evaluation_batches:
                 shortened.note(f"evaluation cut to {evaluation_batches} batches")

@@ -52,10 +52,10 @@ def python_folders() -> list[Path]:
     named += [str(Path(mpslint.__file__).parents[1]), str(Path(sys.executable).parent), str(Path(sys.executable).resolve().parent)]
     for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH"):
         named += filter(os.path.isabs, os.environ.get(name, "").split(os.pathsep))
-    return _outermost(Path(entry) for entry in named if not _is_too_much(Path(entry)))
+    return _outermost(Path(entry) for entry in named if not is_too_much(Path(entry)))
 
 
-def _is_too_much(path: Path) -> bool:
+def is_too_much(path: Path) -> bool:
     """Return whether a folder holds far more than packages: the root, the home folder or one above it."""
     home = Path.home().resolve()
     return path.resolve() in (home, *home.parents)
@@ -81,7 +81,7 @@ def named_by(arguments: Sequence[str]) -> Iterator[Path]:
     for argument in arguments:
         for text in {argument, argument.partition("=")[2]}:
             path = Path(os.path.expanduser(text))
-            if text and path.is_absolute() and path.exists() and not _is_too_much(path):
+            if text and path.is_absolute() and path.exists() and not is_too_much(path):
                 yield path
 
 
