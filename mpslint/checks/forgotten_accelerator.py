@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks import forgotten_mps
 from mpslint.core.finding import Edit
 from mpslint.facts.values import origin_of
 from mpslint.program.platform import load_platform
@@ -19,10 +20,14 @@ GATE = Gate(names=lambda options: [options["word"]])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each choice between CUDA and the CPU that decides a setting, once. Options: `setting`, and the `word` that says it."""
+    """Yield each choice between CUDA and the CPU that decides a setting, once.
+
+    Options: `setting`, and the `word` that says it; `but_names` leaves out the choice of
+    a device's name, which `forgotten_mps` finds.
+    """
     platform = load_platform()
     choices = {id(c.node): c for c in evidence.facts.choices if c.source in platform.cuda_questions | platform.devices}
-    seen: set[int] = set()
+    seen = {id(match.node) for match in forgotten_mps.find(evidence, {})} if options.get("but_names") else set()
     for setting in (s for m in evidence.file_plans.matched for s in m.settings if s.name == options["setting"]):
         node = _decided_by(setting, evidence)
         while node is not None and id(node) not in choices:
@@ -30,9 +35,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if node is not None and id(node) not in seen:
             seen.add(id(node))
             place = node.test if isinstance(node, ast.If) else node
-            yield Match(
-                evidence.span_of(place), {"value": "cpu", "written": evidence.text_of(place)}, setting, context=setting.context, node=node
-            )
+            values = {"value": "cpu", "written": evidence.text_of(place), "instead": {id(origin_of(setting.value)): "mps"}}
+            yield Match(evidence.span_of(place), values, setting, context=setting.context, node=node)
 
 
 def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:

@@ -63,7 +63,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is None and isinstance(choice.node, ast.If):
             cpu = moved_to_cpu(choice.node, choice, evidence)
-        if cpu is not None and is_used(choice.node, evidence):
+        if cpu is not None and is_used(cpu if isinstance(choice.node, ast.If) else choice.node, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
             yield _chosen(shown, cpu, choice.node, choice.context, evidence)
     yield from _replaced(evidence)

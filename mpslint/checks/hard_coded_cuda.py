@@ -6,6 +6,7 @@ import ast
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._device_name import device_name
@@ -14,7 +15,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
-from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
@@ -43,24 +44,32 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     `rules/platform/cuda.yaml`.
     """
     switches = re.compile(options["switches"]) if options.get("switches") else None
-    table = platform_data("cuda")["devices"]
     uses = _uses(evidence)
     placed = {id(origin_of(argument.value)) for _, role, argument in uses if argument is not None and role != NAMED}
+    first: dict[int, tuple[Call, str, Argument]] = {}  # what a `try` catches comes before what may never be reached for it
     certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
+            if argument is not None and role != NAMED and is_caught(call.context):
+                first.setdefault(id(origin_of(argument.value) or argument), (call, role, argument))
             continue
         is_switched = switches is not None and _is_switched_on(call.context, switches)
         if switches is not None and not is_switched and _is_asked(call.context, switches):
             continue
         if role == NAMED and argument is not None and (not options.get("by_default") or id(origin_of(argument.value)) in placed):
             continue
-        raises = table["raises"].get(call.name) or table["raises"].get(role, table["raises"]["other"])
         if argument is None:
             if (is_switched and id(call.node) not in certain) or not options.get("by_default"):
-                yield _method(evidence, call, raises, is_switched)
+                yield _method(evidence, call, _raised(call, role), is_switched)
         elif is_weak(argument.value) is bool(options.get("by_default")) and (call.context.called or not is_weak(argument.value)):
-            yield _constant(evidence, call, argument, raises)
+            use, its_role, given = first.get(id(origin_of(argument.value)), (call, role, argument))
+            yield replace(_constant(evidence, use, given, _raised(use, its_role)), context=call.context)
+
+
+def _raised(call: Call, role: str) -> str:
+    """Return what a call in a role raises for CUDA."""
+    raises = platform_data("cuda")["devices"]["raises"]
+    return str(raises.get(call.name) or raises.get(role, raises["other"]))
 
 
 @functools.lru_cache(maxsize=1)
@@ -145,8 +154,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
     if context.functions and not context.called and _is_one_of_many(context.functions[-1], evidence):
         return False
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return not catches and not any(SPEAKS_OF_CUDA.search(name) for name in names)
+    return not is_caught(context) and not any(SPEAKS_OF_CUDA.search(name) for name in names)
 
 
 @functools.lru_cache(maxsize=64)  # asked at every place in a function
@@ -223,6 +231,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     new = named.name if named is not None else choice
     if is_method:
         new = f"to({new})"
+        if named is not None and (moved := _moved_before(match, new, evidence)) is not None:
+            return WrittenSetting((Edit(moved, ""),), f"without {evidence.document.text[moved.start : moved.end].strip()}")
     elif named is None and not isinstance(parent, PLAIN_PLACES):
         new = f"({new})"
     shown = f".{new}" if is_method else new
@@ -230,6 +240,15 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
     imports = () if named is not None else import_edits(evidence, "torch", match.span)
     return WrittenSetting((Edit(match.span, new), *imports), shown)
+
+
+def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:
+    """Return where `.cuda()` is written after the very move that would take its place; None where nothing was moved there before."""
+    func = match.node.func if isinstance(match.node, ast.Call) else None
+    owner = func.value if isinstance(func, ast.Attribute) else None
+    if match.node is None or not isinstance(owner, ast.Call) or not ast.unparse(owner).endswith(f".{new}"):
+        return None
+    return Span(evidence.span_of(owner).end, evidence.span_of(match.node).end)
 
 
 def _is_asked_about(constant: ast.AST, evidence: Evidence) -> bool:

@@ -72,6 +72,7 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
     elif kind == "wheel" and target.uninstallable:
         more = len(target.uninstallable) - 1
         yield "written", target.uninstallable[0].written + (f" and {more} more" if more else "")
+        yield "first", target.uninstallable[0].written.partition(" (")[0]
     elif kind == "conflict" and target.conflicts:
         yield "written", "; ".join(target.conflicts)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks._models import computed_from, plain_text
+from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -18,8 +19,8 @@ from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 LOADS, NEW = "from_pretrained", "nn."
-IS_LAYER = re.compile(r"(?:^|\.)nn\.(?!functional|init|utils|Parameter)[A-Z](?!\w*Loss$)")
-"""A module of torch that computes with weights."""
+IS_OF_TORCH = re.compile(r"(?:^|\.)nn\.([A-Z]\w*)$")
+"""A class of torch.nn, and its name."""
 IS_NO_MODEL = re.compile(r"Token|Process|Extractor|Config|Pipeline|Scheduler|Peft")
 """Classes of which `from_pretrained` gives no module of its own: a tokenizer, a pipeline, or an adapter around a model placed before."""
 RUNS = ("generate", "forward")
@@ -46,7 +47,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_left(value: ast.expr) -> bool:
     """Return whether an expression loads or makes a model and leaves it where it is, with no device asked for."""
-    if isinstance(value, ast.Call) and IS_LAYER.search(plain_text(value.func)):
+    if _holds_weights(value) and isinstance(value, ast.Call):
         return not any(keyword.arg is None or "device" in keyword.arg for keyword in value.keywords)
     if not isinstance(value, ast.Call) or called_name(value) != LOADS or not isinstance(value.func, ast.Attribute) or len(value.args) > 1:
         return False
@@ -54,6 +55,21 @@ def _is_left(value: ast.expr) -> bool:
     return not IS_NO_MODEL.search(plain_text(value.func.value)) and not any(
         name is None or "device" in name or "quant" in name or name.startswith("load_in") for name in named
     )
+
+
+def _holds_weights(value: ast.expr) -> bool:
+    """Return whether an expression makes a module of torch that computes on one device only: a Linear, but no Softmax."""
+    made = IS_OF_TORCH.search(plain_text(value.func)) if isinstance(value, ast.Call) else None
+    layers = platform_data("layers")
+    if made is None or not isinstance(value, ast.Call):
+        return False
+    is_of_others = made[1] in layers["contain"] and not all(_is_without_weights(argument) for argument in value.args)
+    return made[1] in layers["hold_weights"] or is_of_others
+
+
+def _is_without_weights(value: ast.expr) -> bool:
+    """Return whether an expression certainly makes a module of torch that computes on any device."""
+    return isinstance(value, ast.Call) and IS_OF_TORCH.search(plain_text(value.func)) is not None and not _holds_weights(value)
 
 
 def _scope_of(node: ast.AST, evidence: Evidence) -> Iterable[ast.AST]:

@@ -13,7 +13,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
-from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
@@ -82,7 +82,7 @@ def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     held = evidence.document.code_identifiers
     for name in (name for name, (package, _) in gone.items() if package in held):
         for call in evidence.calls_of_method.get(name, ()):
-            if any(set(caught) - HARMLESS_HANDLERS for caught in call.context.handlers):
+            if is_caught(call.context):
                 continue
             end = evidence.span_of(call.node.func).end
             yield Match(Span(end - len(name), end), _values(name, gone, evidence), call=call, context=call.context, node=call.node)

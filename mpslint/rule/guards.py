@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import Context, Guard, any_guard
+from mpslint.facts.values import Context, Guard, Instance, any_guard
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.rule.rule import Rule
 
@@ -36,10 +36,19 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 """What an `except` may catch without saving a run that goes wrong."""
 
 
+SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
+"""Managers that go on behind their block where it raises."""
+
+
 def is_certain(context: Context | None) -> bool:
     """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
     if context is None:
         return True
     is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return context.called and not is_undecided and not catches and not context.in_handler
+    return context.called and not is_undecided and not is_caught(context) and not context.in_handler
+
+
+def is_caught(context: Context) -> bool:
+    """Return whether the program catches, or suppresses, some exception that a place may raise."""
+    suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
+    return suppresses or any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)

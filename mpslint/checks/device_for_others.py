@@ -1,0 +1,60 @@
+"""A device that a program only hands to libraries of which nothing is known: whether they take the Mac's GPU is theirs to say."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mpslint.checks._device_uses import uses_of
+from mpslint.checks._questions import may_ask_for_cuda
+from mpslint.core.knowledge import platform_data
+from mpslint.program.platform import load_platform
+from mpslint.rule.check import Gate
+from mpslint.rule.judge import Match
+from mpslint.settings.dialects import load_dialects
+from mpslint.settings.evidence import Evidence
+
+GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
+
+
+def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
+    """Yield each choice between CUDA and the CPU whose every use is an argument of a call of such a library."""
+    whole = evidence.whole or evidence
+    names = {id(call.node): call.name for call in whole.facts.calls}
+    for choice in whole.facts.choices:
+        if choice.source not in load_platform().cuda_questions or not isinstance(choice.node, ast.IfExp):
+            continue
+        uses = uses_of(choice.node, whole)
+        given = [names.get(id(_call_above(use, whole)), "") for use in uses or ()]
+        if given and all(_is_unknown(name, whole) for name in given):
+            yield Match(whole.span_of(choice.node), {"written": given[0]}, context=choice.context, node=choice.node)
+
+
+def _call_above(use: ast.AST, evidence: Evidence) -> ast.AST | None:
+    """Return the call of which an expression is an argument; None for another expression."""
+    above = evidence.parents.get(use)
+    above = evidence.parents.get(above) if isinstance(above, ast.keyword) else above
+    return above if isinstance(above, ast.Call) and above.func is not use else None
+
+
+def _is_unknown(name: str, evidence: Evidence) -> bool:
+    """Return whether a qualified name is of a package that is neither Python's, nor the project's, nor known to take the Mac's GPU."""
+    root = name.partition(".")[0]
+    if not root or "." not in name or root in sys.stdlib_module_names:
+        return False
+    known = root in load_dialects().roots or root in platform_data("cuda")["devices"]["roots"]
+    paths = {part.document.path for part in evidence.document.parts} or {evidence.document.path}
+    return not known and not any(_is_own(root, path) for path in paths)
+
+
+def _is_own(root: str, path: str) -> bool:
+    """Return whether a module or folder of this name lies in the folder of a file, or in one above it up to the repository's."""
+    for folder in Path(path).absolute().parents:
+        if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
+            return True
+        if (folder / ".git").exists():
+            return False
+    return False
