@@ -243,13 +243,20 @@ def _after_fixes(
         if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
-        if finding.fix is None or finding.fix.safety is not Safety.SAFE or not finding.fix.edits:
+        if not _is_mended(finding.fix, after, shown):
             causes[finding.rule] = None
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
     after.facts.release()
     held = {rule.id for rule in leading} if causes else set()
     return [*(replace(one, fix=_held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
+
+
+def _is_mended(fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> bool:
+    """Return whether `fix` makes a fix as well: a safe one, of files that are asked about alone."""
+    if fix is None or fix.safety is not Safety.SAFE or not fix.edits:
+        return False
+    return shown is None or all(evidence.document.part_at(edit.span.start).first_line in shown for edit in fix.edits)
 
 
 def _held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:

@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.checks._loaders import with_workers
 from mpslint.checks.unpicklable_worker import PICKLES_ITSELF, TAKEN
 from mpslint.core.finding import Related
-from mpslint.facts.values import Bound, Call, Instance, Value
+from mpslint.facts.values import Bound, Call, Instance, Known, Value
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
@@ -22,6 +22,9 @@ DEEPEST = 3
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the workers of loaders whose data set, or the object of whose collate method, has an attribute that was moved to the GPU."""
     placed = {id(call.receiver): call for call in _placements(evidence)}
+    for call in evidence.facts.calls:
+        if _takes_back(call):
+            placed.pop(id(call.receiver), None)
     for _, workers, arguments in with_workers(evidence) if placed else ():
         match = match_of(workers, evidence.plans[-1], evidence)
         carried = (one for name in TAKEN if name in arguments for one in _attributes(arguments[name].value))
@@ -40,6 +43,12 @@ def _placements(evidence: Evidence) -> Iterator[Call]:
         names = [str(one) for setting in matched.settings if setting.name == "device.name" for one in setting.constants]
         if names and all(name.startswith("mps") for name in names) and isinstance(call.receiver, Instance) and not call.context.guards:
             yield call
+
+
+def _takes_back(call: Call) -> bool:
+    """Return whether a call moves an object to the CPU."""
+    first = call.arguments[0].value if call.arguments else None
+    return call.method == "cpu" or (call.method == "to" and isinstance(first, Known) and first.value == "cpu")
 
 
 def _attributes(value: Value, depth: int = DEEPEST) -> Iterator[tuple[str, Value]]:

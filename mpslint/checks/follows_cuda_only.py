@@ -32,6 +32,7 @@ IS_MOVE = re.compile(r"\.to\(|\.type_as\(|\.new_|device *=|_like\(")
 """What takes a tensor to another's device, whatever it is."""
 ASKS_FIRST = re.compile(r"mps|is_available|args\.|opts?\.|cfg\.|config\.|use_cuda|use_gpu")
 """Tests that decide for CUDA by more than the tensor."""
+IS_AUTOCAST = re.compile(r"autocast|\bamp\b")
 
 GATE = Gate(words=("is_cuda", "get_device"))
 
@@ -49,7 +50,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for node in evidence.nodes_beside(".is_cuda"):
         if isinstance(node, (ast.IfExp, ast.If)) and (tensor := _asked(node.test)) is not None and tensors.are_on_mps(tensor, node):
             taken, cuda = (node.orelse, node.body) if not isinstance(node.test, ast.UnaryOp) else (node.body, node.orelse)
-            if _selects_cpu(taken, cuda) and not _moves_later(node, cuda, evidence):
+            if _selects_cpu(taken, cuda) and not _moves_later(node, cuda, evidence) and not _is_for_autocast(node, evidence):
                 shown = node if isinstance(node, ast.IfExp) else node.test
                 yield _match(tensor, "cpu", shown, node, evidence, options)
     for node in evidence.nodes_beside(".get_device("):
@@ -137,6 +138,19 @@ def _moves_later(node: ast.AST, cuda: ast.expr | list[ast.stmt], evidence: Evide
     end = getattr(statement, "end_lineno", 0)
     following = (one for one in walk(function) if isinstance(one, ast.Assign) and one.lineno > end) if function is not None else ()
     return any(plain_text(one.targets[0]) in names and IS_MOVE.search(ast.unparse(one.value)) for one in following)
+
+
+def _is_for_autocast(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a device is chosen only to say for which one autocast is: no tensor goes there."""
+    parent = evidence.parents.get(node)
+    target = parent.targets[0] if isinstance(parent, ast.Assign) else None
+    reads: list[ast.AST] = [node]
+    if isinstance(target, ast.Name):
+        function = evidence.above(node, FUNCTIONS)
+        scope = walk(function) if function is not None else evidence.nodes_beside(target.id)
+        reads = [one for one in scope if isinstance(one, ast.Name) and one.id == target.id and isinstance(one.ctx, ast.Load)]
+    calls = [evidence.above(one, (ast.Call,)) for one in reads]
+    return bool(calls) and all(isinstance(one, ast.Call) and IS_AUTOCAST.search(called_name(one) or "") for one in calls)
 
 
 def _assigned(statement: ast.AST | None, cuda: ast.expr | list[ast.stmt]) -> Sequence[ast.Assign]:

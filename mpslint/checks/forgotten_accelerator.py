@@ -35,9 +35,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if node is not None and id(node) not in seen:
             seen.add(id(node))
             place = node.test if isinstance(node, ast.If) else node
-            yield Match(
-                evidence.span_of(place), {"value": "cpu", "written": evidence.text_of(place)}, setting, context=setting.context, node=node
-            )
+            values = {"value": "cpu", "written": evidence.text_of(place), "instead": {id(origin_of(setting.value)): "mps"}}
+            yield Match(evidence.span_of(place), values, setting, context=setting.context, node=node)
 
 
 def _decided_by(setting: Setting, evidence: Evidence) -> ast.AST | None:

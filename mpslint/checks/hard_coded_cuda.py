@@ -15,7 +15,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
-from mpslint.rule.guards import HARMLESS_HANDLERS
+from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
@@ -50,7 +50,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     certain = {id(call.node) for call, _, _ in uses if switches is not None and not _is_asked(call.context, switches)}
     for call, role, argument in uses:
         if not is_meant_for_all(call.context, evidence):
-            if argument is not None and role != NAMED and _is_caught(call.context):
+            if argument is not None and role != NAMED and is_caught(call.context):
                 first.setdefault(id(origin_of(argument.value) or argument), (call, role, argument))
             continue
         is_switched = switches is not None and _is_switched_on(call.context, switches)
@@ -154,12 +154,7 @@ def is_meant_for_all(context: Context, evidence: Evidence) -> bool:
         names += [ast.unparse(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []  # of a lambda
     if context.functions and not context.called and _is_one_of_many(context.functions[-1], evidence):
         return False
-    return not _is_caught(context) and not any(SPEAKS_OF_CUDA.search(name) for name in names)
-
-
-def _is_caught(context: Context) -> bool:
-    """Return whether a handler around a place catches what it raises."""
-    return any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return not is_caught(context) and not any(SPEAKS_OF_CUDA.search(name) for name in names)
 
 
 @functools.lru_cache(maxsize=64)  # asked at every place in a function

@@ -22,10 +22,16 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     missing, trains = platform_data("shell")["starters"], re.compile(options["trains"])
     for command in evidence.facts.commands:
         words = [str(one.value.value) if isinstance(one.value, Known) else "" for one in command.given]
-        if not words or words[0] not in missing:
+        if not words or words[0] not in missing or _is_provided(words[0], command.given[-1].span.end, evidence.document.text):
             continue
         first = next((index for index, word in enumerate(words) if STARTERS.fullmatch(word)), None)
         if first is not None and any(trains.search(word) for word in words[first:]):
             start = command.given[0].span.start
             started = " ".join(word for word in words[first : first + 2] if word)
             yield Match(Span(start, command.given[0].span.end), {"written": words[0], "started": started})
+
+
+def _is_provided(word: str, end: int, text: str) -> bool:
+    """Return whether a script defines such a command itself, or has another one for where it fails (`taskset ... || python train.py`)."""
+    own = rf"^[ \t]*(?:function[ \t]+{word}\b|{word}[ \t]*\(\)|alias[ \t]+{word}=)"
+    return re.search(own, text, re.MULTILINE) is not None or re.compile(r"[ \t]*(?:\\\r?\n[ \t]*)?\|\|").match(text, end) is not None

@@ -9,6 +9,7 @@ from mpslint.checks._models import OF_EVERY_MODULE
 from mpslint.core.finding import Related
 from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
 from mpslint.rule.check import Gate
+from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
@@ -46,6 +47,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         for model in (one for one in _given(call) if id(one) in placed):
             related = (Related(evidence.span_of(placed[id(model)].node), "it goes to the Mac's GPU here"),)
             match = Match(evidence.span_of(call.node), {}, call=call, context=call.context, related=related, node=call.node)
+            if is_caught(call.context):
+                continue
             if call.name in options.get("raises", ()):
                 yield match
             elif call.name in options.get("moves", ()) and _moves(call, options):

@@ -18,7 +18,7 @@ from mpslint.facts.values import (
     Value,
     alternatives_of,
 )
-from mpslint.program import environment
+from mpslint.program import environment, lists
 from mpslint.program.attributes import get_item
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import combine, note_division
@@ -99,10 +99,9 @@ def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast
         else:
             receiver.is_open = True
     elif isinstance(receiver, Items):
-        if isinstance(index, Known) and isinstance(index.value, int) and index.value in receiver.slots:
-            m.store.write(receiver.slots, index.value, value)
-        else:
-            receiver.open = True
+        lists.set_items(m, receiver, index, target.slice, value)
+    elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
+        lists.set_words(m, target.slice, index, value)
     elif isinstance(receiver, Instance):
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
         m.store.write(receiver.slots, key, value)
@@ -118,6 +117,9 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
         for key, entry in new.slots.items():
             if isinstance(entry, DictEntry) and entry.node is not None:
                 environment.write(m, Known(key), entry.value, entry.node, entry.node)
+        return False
+    if isinstance(node.op, ast.Add) and isinstance(old, Symbol) and old.name == COMMAND_WORDS:
+        lists.add_words(m, new)
         return False
     note_division(m, node, node.op, old, new)
     assign(m, node.target, combine(old, node.op, new, node), node.value, node)
@@ -138,10 +140,15 @@ def delete_statement(m: Walker, node: ast.Delete) -> bool:
     for target in node.targets:
         if isinstance(target, ast.Name):
             m.store.delete(m.frame.slots, target.id)
+        elif isinstance(target, ast.Attribute):
+            if isinstance(owner := m.value(target.value), Instance):
+                m.store.delete(owner.slots, target.attr)
         elif isinstance(target, ast.Subscript):
             receiver, index = m.value(target.value), m.value(target.slice)
             if isinstance(receiver, Mapping) and isinstance(index, Known):
                 m.store.delete(receiver.slots, index.value)
+            elif isinstance(receiver, Items):
+                lists.delete_items(m, receiver, index, target.slice)
             elif isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT and isinstance(index, Known):
                 m.store.delete(m.module.slots, ("environment", index.value))
     return False

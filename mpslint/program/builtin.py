@@ -7,7 +7,6 @@ import builtins
 import itertools
 import math
 
-from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join, join_all
 from mpslint.facts.values import (
     UNKNOWN,
@@ -24,6 +23,7 @@ from mpslint.facts.values import (
     alternatives_of,
     weakened,
 )
+from mpslint.program import lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
@@ -61,7 +61,6 @@ STRING_METHODS = frozenset(
 CONTAINERS = frozenset({"dict", "list", "tuple"})
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
-GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 
 
 def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -229,7 +228,7 @@ def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Cal
     if isinstance(receiver, Mapping):
         return _mapping_method(m, receiver, bound.name, arguments, node)
     if isinstance(receiver, Items):
-        return _items_method(m, receiver, bound.name, arguments, node)
+        return lists.call_method(m, receiver, bound.name, arguments, node)
     return UNKNOWN
 
 
@@ -306,24 +305,3 @@ def _forget(m: Walker, receiver: Mapping, other: Value) -> None:
         if key not in written:
             m.write_entry(receiver, key, DictEntry(weakened(entry.value), entry.node))
     receiver.is_open = True
-
-
-def _items_method(m: Walker, receiver: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:
-    if name in GROWING and arguments.positional:
-        argument = arguments.positional[-1]
-        if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
-            m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
-        more: Value = (
-            argument.value if name == "extend" else Items("list", {0: argument.value} if name == "append" else {}, open=name != "append")
-        )
-        if isinstance(more, Items) and not more.open and not receiver.open and not m.context.loops:
-            for value in more.values():
-                m.store.write(receiver.slots, len(receiver.slots), value)
-        else:
-            receiver.open = True
-        return Known(None, node)
-    if name == "copy":
-        return Items(receiver.kind, dict(receiver.slots), node, receiver.open)
-    if name in ("pop", "remove", "clear", "sort", "reverse"):
-        receiver.open = True
-    return UNKNOWN

@@ -23,11 +23,24 @@ from mpslint.facts.values import (
     Value,
     origin_of,
 )
-from mpslint.program import bags, built, builtin, commandline, commands, composed, config_files, environment, fields, flags, self_parsed
+from mpslint.program import (
+    bags,
+    built,
+    builtin,
+    commandline,
+    commands,
+    composed,
+    config_files,
+    environment,
+    fields,
+    flags,
+    lists,
+    self_parsed,
+)
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
 from mpslint.program.functions import call_function
-from mpslint.program.machine import Walker
+from mpslint.program.machine import COMMAND_WORDS, Walker
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
@@ -82,6 +95,11 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
                 if isinstance(name, str) and isinstance(entry, DictEntry):
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
+        elif isinstance(value, Instance) and value.cls is None and bags.is_dict(m, value):
+            for name, one in bags.entries_of(value):
+                keywords[name] = Argument(one, one.origin if isinstance(one, Known) else None, None, unpacked=True)
+            is_open = is_open or bool(value.fallback)
+            unpacked += [value] if value.fallback else []
         else:
             is_open = True
             unpacked.append(value)
@@ -180,6 +198,10 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
     """Return what a function of Python itself gives; None for one that is not known."""
     if name.startswith("argparse."):
         return Instance(name)
+    if name.startswith(COMMAND_WORDS) and (method := name.rpartition(".")[2]) in lists.AT_THE_END and arguments.positional:
+        added = arguments.positional[0].value
+        lists.add_words(m, added if method == "extend" else Items("list", {0: added}))
+        return Known(None, node)
     if name.startswith("os."):
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):
@@ -245,7 +267,9 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
     if method in commandline.METHODS and isinstance(receiver, Instance):
-        handled = self_parsed.parse_itself(m, receiver, method, node) or commandline.call_method(m, receiver, method, arguments, node)
+        handled = self_parsed.parse_itself(m, receiver, method, arguments, node) or commandline.call_method(
+            m, receiver, method, arguments, node
+        )
         if handled is not None:
             return handled
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:

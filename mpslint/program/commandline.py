@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import operator
+import shlex
 from collections.abc import Mapping as TypedMapping
 from collections.abc import Sequence
 
@@ -22,6 +25,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
+from mpslint.program.fields import finish
 from mpslint.program.machine import Walker
 from mpslint.program.started import BOTH_WAYS, CONVERTERS, STORED, Option, named, parse
 
@@ -169,11 +173,14 @@ def _typed(value: Value, arguments: CallArguments) -> Value:
 def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Return the namespace of a command line: options given in the program itself, else their defaults."""
     slots: dict[object, Value] = {name: entry.value for name, entry in _options(parser).slots.items() if isinstance(entry, DictEntry)}
-    given = arguments.get(0, "args")
-    if isinstance(given, Items) and not given.open:
-        slots = {name: settled(value) for name, value in slots.items()}
+    given, space = words_given(m, arguments), arguments.get(1, "namespace")
+    if isinstance(space, Instance):  # what it has counts more than a default
+        slots.update({name: value for name, value in space.written_slots().items() if isinstance(name, str)})
+    if given is not None:
+        if not given.open:
+            slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read([Argument(word, origin_of(word)) for word in given.values()], parser, slots))
-    elif given is None and (words := m.words()) is not None:
+    elif _reads_command_line(arguments.get(0, "args")) and (words := m.words()) is not None:
         if m.is_told_all():
             slots = {name: settled(value) for name, value in slots.items()}
         slots.update(_read(words, parser, slots))
@@ -181,6 +188,26 @@ def _parse(m: Walker, parser: Instance, method: str, arguments: CallArguments, n
     if method == "parse_args" and m.platform.argument_parsers.get(parser.name) != PAIR:
         return namespace
     return Items("tuple", {0: namespace, 1: Items("list", {}, node, open=True)}, node)
+
+
+def _reads_command_line(given: Value | None) -> bool:
+    """Return whether a parser that is given this reads the command line: nothing, or the very words of it."""
+    return given is None or isinstance(given, Items) or (isinstance(given, Known) and given.value is None)
+
+
+def words_given(m: Walker, arguments: CallArguments, index: int = 0) -> Items | None:
+    """Return the words that a call gives a parser in place of the command line; None where it reads that, or where they are not known."""
+    found = next((arguments.keywords[name].value for name in ("args", "command") if name in arguments.keywords), None)
+    if found is None and index < len(arguments.positional):
+        found = arguments.positional[index].value
+    if isinstance(found, Known) and isinstance(found.value, str):
+        with contextlib.suppress(ValueError):
+            return Items("list", {number: Known(word) for number, word in enumerate(shlex.split(found.value))})
+    if not isinstance(found, Items):
+        return None
+    words = [word.value for word in m.words() or ()]
+    is_same = bool(words) and len(words) == len(found.slots) and all(map(operator.is_, words, found.values()))
+    return None if is_same else found
 
 
 def of_namespace(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -226,6 +253,12 @@ def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: Call
         return Instance(PARSER, slots={OPTIONS: Mapping({}, node)})
     found = parser.slots[OPTIONS]
     classes = found.values() if isinstance(found, Items) else []
+    with m.told(words_given(m, arguments) if method not in FILES else None):
+        return _made_of_classes(m, classes, method, arguments, node)
+
+
+def _made_of_classes(m: Walker, classes: list[Value], method: str, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return the objects that a parser of classes makes of the words it reads."""
     given = _given(m, method, arguments, node)
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in given.items()} if given is not None else None
     if flags is None and method in FILES:  # beside it the same script parses its command line, which is reported
@@ -235,6 +268,8 @@ def _parse_dataclasses(m: Walker, parser: Instance, method: str, arguments: Call
         ]
     else:
         made = [_parsed(m, cls, classes, flags, node) for cls in classes]
+    for one in made:
+        finish(m, one, node)
     if method in ONE_OBJECT:
         slots = {key: value for one in made if isinstance(one, Instance) for key, value in one.slots.items()}
         return made[0] if len(made) == 1 else Instance("argparse.Namespace", slots=slots, fallback="command line")
@@ -279,18 +314,19 @@ def _add_class(m: Walker, parser: Instance, arguments: CallArguments, node: ast.
     """Note the options that the fields of a class are, and the destination of the object that they make."""
     cls, name = arguments.first(), arguments.get(1, "dest") or arguments.get(1, "nested_key")
     if isinstance(cls, Class) and isinstance(name, Known):
-        m.store.write(_options(parser).slots, name.value, DictEntry(call_parsed(m, cls, node, f"{name.value}."), node))
+        made = call_parsed(m, cls, node, f"{name.value}.", arguments.get(2, "default"))
+        m.store.write(_options(parser).slots, name.value, DictEntry(made, node))
 
 
-def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "") -> Value:
+def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "", base: Value | None = None) -> Value:
     """Return the object of a class that the words of the command line make, those for the objects in it included.
 
-    The names in the words may begin with a prefix.
+    The names in the words may begin with a prefix; `base` is an object with other defaults than the class has.
     """
     words = m.words()
     values = {key.removeprefix(prefix): value for key, value in switched_off(dict(named(words))).items()} if words is not None else None
     flags = {name: Argument(value, origin_of(value), unpacked=True) for name, value in values.items()} if values is not None else None
-    made = _parsed(m, cls, [cls], flags, node)
+    made = _parsed(m, cls, [cls], flags, node, base)
     for name, value in (values or {}).items():
         *above, last = name.split(".")
         inner: Value = made
@@ -298,12 +334,14 @@ def call_parsed(m: Walker, cls: Value, node: ast.Call | None, prefix: str = "") 
             inner = inner.slots.get(key, COMMAND_LINE) if isinstance(inner, Instance) else COMMAND_LINE
         if above and isinstance(inner, Instance):
             inner.slots[last] = value
+    finish(m, made, node)
     return made
 
 
-def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call | None) -> Value:
+def _parsed(
+    m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argument] | None, node: ast.Call | None, base: Value | None = None
+) -> Value:
     """Return the object that a command line makes of a class; flags that belong to no class of the program belong to one of outside."""
-
     if not isinstance(cls, (Symbol, Class)):
         return COMMAND_LINE
     own = cls.all_fields() if isinstance(cls, Class) else ()
@@ -312,7 +350,7 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
     slots: dict[object, Value] = {}
     if isinstance(cls, Class):
         is_settled = flags is not None and m.is_told_all()
-        defaults = {name: value for name in own if (value := cls.lookup(name)) is not None}
+        defaults = {name: value for name in own if (value := _default(cls, base, name)) is not None}
         slots = {name: value if is_settled else weakened(value) for name, value in defaults.items()}
     given = flags or {}
     slots.update({name: flag.value for name, flag in given.items() if name in own})
@@ -331,6 +369,13 @@ def _parsed(m: Walker, cls: Value, classes: list[Value], flags: dict[str, Argume
         arguments = CallArguments((), keywords, is_open)
         result.call = record_call(m, outside, "", None, arguments, node, result, inherited, is_parsed=True)
     return result
+
+
+def _default(cls: Class, base: Value | None, name: str) -> Value | None:
+    """Return what a field is by default: of an object that the program gives, else of its class."""
+    if base is None or (isinstance(base, Known) and base.value is None):
+        return cls.lookup(name)
+    return base.slots.get(name, cls.lookup(name)) if isinstance(base, Instance) and base.cls is not None else COMMAND_LINE
 
 
 def _left_unnamed(m: Walker, classes: Sequence[str]) -> dict[str, object]:

@@ -20,31 +20,39 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program.arguments import CallArguments
-from mpslint.program.commandline import call_parsed, settled, switched_off
+from mpslint.program.commandline import call_parsed, settled, switched_off, words_given
 from mpslint.program.fields import has_fields
 from mpslint.program.machine import Walker
 from mpslint.program.started import Option, named, parse, unnamed
 
+BY_NAME = 99
+"""Where a call has an argument that is given by name alone."""
+
 
 def start(m: Walker, arguments: CallArguments, node: ast.Call, is_choosing: bool) -> Value | None:
     """Return what a call gives that starts its first argument with the command line; None where that is no code of the program."""
+    with m.told(words_given(m, arguments, BY_NAME)):
+        return _start(m, arguments, node, is_choosing)
+
+
+def _start(m: Walker, arguments: CallArguments, node: ast.Call, is_choosing: bool) -> Value | None:
     target = arguments.first() or next((one.value for one in arguments.keywords.values() if isinstance(one.value, (Class, Function))), None)
     words = m.words()
     if is_choosing and not isinstance(target, Function):
         return _choose(m, target, words, node)
     if isinstance(target, Class):
-        return _made(m, target, words, node)
+        return _made(m, target, words, node, arguments.keywords["default"].value if "default" in arguments.keywords else None)
     function = target.function if isinstance(target, Bound) else target
     if not isinstance(function, Function):
         return None
     return start_function(m, function, [target.receiver] if isinstance(target, Bound) else [], words)
 
 
-def _made(m: Walker, cls: Class, words: Sequence[Argument] | None, node: ast.Call) -> Value:
+def _made(m: Walker, cls: Class, words: Sequence[Argument] | None, node: ast.Call, default: Value | None = None) -> Value:
     """Return the object of a class that the command line makes: by its own constructor, else of its fields."""
     constructor = cls.lookup("__init__")
     if not isinstance(constructor, Function):
-        return call_parsed(m, cls, node)
+        return call_parsed(m, cls, node, base=default)
     signature = constructor.node.args
     every = {one.arg for one in (*signature.posonlyargs, *signature.args, *signature.kwonlyargs)}
     values = switched_off(dict(named(words))) if words is not None else {}

@@ -55,12 +55,17 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items()}
     for name, value in (validators.check_fields(m, cls, held, node) if takes_dicts(m, cls) else held).items():
         m.store.write(instance.slots, name, value)
-    if has_fields(m, cls):
-        for name in m.platform.after_fields:
-            if isinstance(method := cls.lookup(name), Function):
-                m.calls.call_function(m, method, [instance], {}, True, node)
+    finish(m, instance, node)
     if takes_dicts(m, cls):
         validators.check_whole(m, instance, cls, node)
+
+
+def finish(m: Walker, made: Value, node: ast.Call | None) -> None:
+    """Walk what a class of fields does once they are filled (`__post_init__`)."""
+    if isinstance(made, Instance) and made.cls is not None and has_fields(m, made.cls):
+        for name in m.platform.after_fields:
+            if isinstance(method := made.cls.lookup(name), Function):
+                m.calls.call_function(m, method, [made], {}, True, node)
 
 
 def aliases_in(m: Walker, body: Sequence[ast.stmt]) -> dict[str, str]:

@@ -31,7 +31,9 @@ def define(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Va
     flag = arguments.get(0, "name")
     if not (isinstance(flag, Known) and isinstance(flag.value, str)):
         return COMMAND_LINE
-    default = arguments.get(1, "default") or Known(None, node)
+    required = arguments.keywords.get("required")
+    is_required = required is not None and not (isinstance(required.value, Known) and not required.value.value)
+    default = COMMAND_LINE if is_required else arguments.get(1, "default") or Known(None, node)
     words = m.words()
     is_settled = words is not None and m.is_told_all() and _said(words, m.platform.file_of_flags) is None
     kind = m.platform.flag_makers.get(name)

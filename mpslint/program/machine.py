@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Protocol
 
@@ -245,6 +246,20 @@ class Walker:
         if own is None:
             return self.project is not None and self.project.is_told_all()
         return isinstance(own, Items) and not own.open
+
+    @contextlib.contextmanager
+    def told(self, words: Items | None) -> Iterator[None]:
+        """Walk something that reads these words in place of the command line; None where it reads the command line."""
+        if words is None:
+            yield
+            return
+        slots, before = self.module.slots, self.module.slots.get(COMMAND_WORDS)
+        self.store.write(slots, COMMAND_WORDS, Items("list", dict(enumerate([UNKNOWN, *words.values()])), open=words.open))
+        yield
+        if before is None:
+            self.store.delete(slots, COMMAND_WORDS)
+        else:
+            self.store.write(slots, COMMAND_WORDS, before)
 
     def span_of(self, node: ast.AST) -> tuple[int, int]:
         """Return the offsets of a node in the Document."""

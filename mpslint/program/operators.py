@@ -10,7 +10,22 @@ from typing import Any
 from mpslint.core.versions import parse_version
 from mpslint.facts.facts import Division
 from mpslint.facts.joined import join_all, same
-from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Value, is_weak
+from mpslint.facts.values import (
+    COMMAND_LINE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    is_weak,
+)
 from mpslint.program.machine import Walker
 
 LARGEST_RESULT = 1 << 16
@@ -37,7 +52,12 @@ DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 
 
 def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, left: Value, right: Value) -> None:
-    """Record a division by what is 0 on this Target; `%` of a text formats it."""
+    """Record a division by what is 0 on this Target; `%` of a text formats it, and a tensor divided by 0 is infinite."""
+    is_exact = not isinstance(op, ast.Div)
+    if (isinstance(left, Instance) and not (is_exact and left.owner is not None)) or (
+        isinstance(left, Unknown) and left is not COMMAND_LINE and not is_exact
+    ):
+        return
     if m.is_silent or not isinstance(op, DIVISIONS) or not isinstance(right, Known) or not right.source or right.value != 0:
         return
     if isinstance(right.value, int) and not isinstance(right.value, bool) and not (isinstance(left, Known) and isinstance(left.value, str)):
@@ -134,15 +154,21 @@ def _comparable(value: Known, m: Walker) -> Any:
 
 def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(left, Known) and isinstance(right, Known):
-        equal = same(left, right) if left.value is None or right.value is None or isinstance(left.value, bool) else None
+        is_single = any(one.value is None or isinstance(one.value, bool) for one in (left, right))
+        equal = left.value is right.value if is_single else None
         weak, source = left.weak or right.weak, left.source or right.source
         return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
     for a, b in ((left, right), (right, left)):
         if isinstance(b, Known) and b.value is None and isinstance(a, (Instance, Items, Mapping, Function, Class, Bound)):
-            if isinstance(a, Instance) and (a.owner is not None or a.cls is None):
+            if isinstance(a, Instance) and (a.owner is not None or a.cls is None) and not _is_constructed(a):
                 return UNKNOWN  # an outside call or attribute may well give None
             return Known(not positive, node)
     return UNKNOWN
+
+
+def _is_constructed(value: Instance) -> bool:
+    """Return whether a value is what a class from outside makes, told by its capital letter."""
+    return value.call is not None and not value.call.method and value.call.name.rpartition(".")[2][:1].isupper()
 
 
 def _membership(m: Walker, item: Value, container: Value, positive: bool, node: ast.expr) -> Value:

@@ -20,6 +20,8 @@ from mpslint.project.resolve import folders_above, project_folder
 ENDINGS = (".yaml", ".yml", ".json", *SECTIONED)
 LARGEST = 200_000
 """Characters of a configuration file of a run; a larger one holds data."""
+MOST_NODES = 100_000
+"""Values of such a file."""
 MOST_COMPOSED = 40
 """Files that one composition reads."""
 
@@ -236,4 +238,19 @@ def first_mapping(text: str, path: str = "") -> ConfigMapping | None:
     if len(text) > LARGEST:
         return None
     config = read_sections(text, path.endswith(".toml")) if path.endswith(SECTIONED) else read_yaml_source(text)
-    return config.mappings[0] if len(config.mappings) == 1 and not config.problem else None
+    only = config.mappings[0] if len(config.mappings) == 1 and not config.problem else None
+    return only if only is not None and _is_bounded(only) else None
+
+
+def _is_bounded(mapping: ConfigMapping) -> bool:
+    """Return whether a mapping stays small where each alias is what it stands for: a few lines can hold billions of values."""
+    waiting: list[ConfigNode] = [mapping]
+    for _ in range(MOST_NODES):
+        if not waiting:
+            return True
+        node = waiting.pop()
+        if isinstance(node, ConfigMapping):
+            waiting += [entry.node for entry in node.entries.values()]
+        elif isinstance(node, ConfigSequence):
+            waiting += node.items
+    return False

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from mpslint.core.folders import names_in
+from mpslint.core.outside import leads_out
 from mpslint.project.loaded import ENDINGS, TextOf, first_mapping
 from mpslint.project.resolve import project_folder
 
@@ -58,11 +59,14 @@ def configs_for(script: str, program: str, text_of: TextOf) -> tuple[str, ...]:
 def _near(script: str) -> Iterator[str]:
     """Yield the files beside a script and at the top of its project, and those of the folders there that are named after configuration."""
     own = os.path.dirname(script)
-    waiting = [(folder, 0) for folder in dict.fromkeys((own, project_folder(own)))]
+    outermost = project_folder(own)
+    waiting = [(folder, 0) for folder in dict.fromkeys((own, outermost))]
     left = MOST_READ
     for folder, depth in waiting:
         for name in sorted(names_in(folder)):
             path = os.path.join(folder, name)
+            if os.path.islink(path) and (leads_out(path, outermost) or os.path.isdir(path)):
+                continue  # nobody said that what lies outside belongs to the project, and a folder is read where it lies
             if name.endswith(ENDINGS) and not name.startswith("."):
                 left -= 1
                 if left < 0:

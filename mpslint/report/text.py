@@ -194,7 +194,8 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     safe, unsafe = safeties["safe"], safeties["unsafe"]
     import shlex
 
-    where = [file.path for file in found_in if any(f.safety in ("safe", "unsafe") for f in file.findings)]
+    fixed = {one.rule for one in findings if one.safety == "safe"}  # whose fixes need those of what awaits them
+    where = [file.path for file in found_in if any(f.safety in ("safe", "unsafe") or f.awaits in fixed for f in file.findings)]
     where = where if len(where) <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
     command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
     if safe:

@@ -6,7 +6,7 @@ import re
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, Fix, Safety, Span
-from mpslint.rewrite.recipes import FOR_ALL_REASON, fill
+from mpslint.rewrite.recipes import FOR_ALL_REASON, UNKNOWN_VALUE, fill, wanted_value
 from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
@@ -57,13 +57,16 @@ def _edit(wanted: object, match: Match, evidence: Evidence) -> Edit | None:
     """Return the edit of the value after which its setting is as wanted; None where more is to be written, or nothing says it."""
     setting = match.setting
     if isinstance(wanted, dict) and len(wanted) == 1 and setting is None and "value" in match.values:
-        return _written(match.span, next(iter(wanted.values())), evidence)
+        value = wanted_value(next(iter(wanted.values())), match)
+        return _written(match.span, value, evidence) if value is not UNKNOWN_VALUE else None
     if not isinstance(wanted, dict) or setting is None or list(wanted) != [setting.name] or setting.entry is None or setting.origin is None:
         return None
     table = setting.pattern.table if setting.pattern is not None else None
     default = table.default(setting.name, evidence.target.versions) if table is not None else None
-    value = spelling_of(setting.entry, wanted[setting.name], default.value if default is not None else UNSPELLABLE)
-    if value is UNSPELLABLE:
+    value = wanted_value(wanted[setting.name], match)
+    if value is not UNKNOWN_VALUE:
+        value = spelling_of(setting.entry, value, default.value if default is not None else UNSPELLABLE)
+    if value in (UNKNOWN_VALUE, UNSPELLABLE):
         return None
     return _written(setting.origin, value, evidence, default is not None and default.value is True)
 

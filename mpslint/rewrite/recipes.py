@@ -99,7 +99,7 @@ def _loses_comment(edits: Sequence[Edit], evidence: Evidence) -> bool:
 def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edits of a recipe, all of them or none."""
     parts: list[WrittenSetting] = []
-    wanted = {name: _wanted(value, match) for name, value in recipe.set.items()}
+    wanted = {name: wanted_value(value, match) for name, value in recipe.set.items()}
     if UNKNOWN_VALUE in wanted.values():
         return None
     if recipe.compute:
@@ -135,7 +135,7 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
     return with_bound_names(WrittenSetting(edits, shown, reason=reason), evidence)
 
 
-def _wanted(value: Any, match: Match) -> Any:
+def wanted_value(value: Any, match: Match) -> Any:
     """Return the value that a recipe gives a setting: itself, that of another setting, or what a table has for the value that was found."""
     if not isinstance(value, Mapping):
         return value

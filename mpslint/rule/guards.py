@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+from collections.abc import Iterable
+from typing import TypeAlias
 
-from mpslint.facts.values import Context, Guard, any_guard
+from mpslint.facts.values import Context, Guard, Instance, any_guard
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.rule.rule import Rule
 
@@ -27,6 +30,33 @@ def is_guarded(context: Context | None, rule: Rule) -> bool:
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
 
 
+def on_every_way(context: Context | None, others: Iterable[Context | None]) -> Context | None:
+    """Return the context of a place without the tests that lead to it, or to one of some others, whatever their answers are."""
+    if context is None:
+        return None
+    ways = {_way(other.guards) for other in others if other is not None}
+    for way in sorted(ways, key=len, reverse=True):
+        while way and _with_other_answer(way) in ways:
+            way = way[:-1]
+            ways.add(way)
+    own = _way(context.guards)
+    while own and _with_other_answer(own) in ways:
+        own = own[:-1]
+    return dataclasses.replace(context, guards=context.guards[: len(own)])
+
+
+Way: TypeAlias = tuple[tuple[int, bool], ...]
+"""The tests that lead to a place, each with its answer."""
+
+
+def _with_other_answer(way: Way) -> Way:
+    return (*way[:-1], (way[-1][0], not way[-1][1]))
+
+
+def _way(guards: Iterable[Guard]) -> Way:
+    return tuple((id(guard.test), guard.taken) for guard in guards)
+
+
 def is_off(guard: Guard) -> bool:
     """Return whether the defaults of the options lead past the places under a test."""
     return guard.default is not None and guard.default is not guard.taken
@@ -36,10 +66,19 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 """What an `except` may catch without saving a run that goes wrong."""
 
 
+SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
+"""Managers that go on behind their block where it raises."""
+
+
 def is_certain(context: Context | None) -> bool:
     """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
     if context is None:
         return True
     is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
-    catches = any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
-    return context.called and not is_undecided and not catches and not context.in_handler
+    return context.called and not is_undecided and not is_caught(context) and not context.in_handler
+
+
+def is_caught(context: Context) -> bool:
+    """Return whether the program catches, or suppresses, some exception that a place may raise."""
+    suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
+    return suppresses or any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -36,7 +37,8 @@ class Desk:
         self.server, self.options = server, options
         self.worker = ThreadPoolExecutor(1, "mpslint")
         self.turns: dict[str, int] = {}
-        """How often each file or notebook that is open has changed."""
+        """The turn of each file or notebook that is open: another one after each change, and when it is opened again."""
+        self.next_turn = itertools.count(1)
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.checks: dict[str, tuple[int, asyncio.Task[Judged | None]]] = {}
         """The check of the latest turn that was asked for, and its turn."""
@@ -53,7 +55,7 @@ class Desk:
 
     def changed(self, uri: str, is_typing: bool = False, is_told: bool = False) -> None:
         """Check what is open under an address: now, or after a pause where somebody is typing; `is_told` where another file changed."""
-        self.turns[uri] = self.turns.get(uri, 0) + 1
+        self.turns[uri] = next(self.next_turn)
         if uri in self.waiting:
             self.waiting[uri].cancel()
         self.waiting[uri] = asyncio.ensure_future(self._check_and_show(uri, is_typing, is_told))

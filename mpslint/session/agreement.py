@@ -23,8 +23,8 @@ def by_place(findings: Sequence[Finding]) -> dict[tuple[str, Span], list[Finding
 def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Finding:
     """Return a finding with what starts the runs in which the `same` was found, and how those lead to it.
 
-    Where a run says worse of the place than the file by itself, the run's words count: it sees more. Of a rule that is fixed `as_one`, what
-    is safe in one file may not be in the whole run.
+    Where a run says worse of the place than the file by itself, the run's words count: it sees more. Of a rule that is fixed `as_one`, or
+    whose fix leads to other findings, what is safe in one file may not be in the whole run.
     """
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}

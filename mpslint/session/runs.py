@@ -269,7 +269,7 @@ class Runs:
         configuration = configuration_for(found.path, self.options)
         rules = rules_for(document.path, configuration, self.options)
         ids = {one.rule for one in self.findings.get(path, ())}
-        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.id in ids and rule.as_one}
+        wanted, as_one = {rule.id for rule in rules}, {rule.id for rule in rules if rule.id in ids and (rule.as_one or rule.leads_to)}
         threshold = self.options.severity or configuration.severity
         checked = alone.checked
         if checked is None:

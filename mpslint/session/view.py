@@ -72,6 +72,8 @@ class ShownFinding:
     """It is about the environment, so it is said once for all files."""
     entries: tuple[tuple[str, int], ...] = ()
     """What starts the runs that it was found in: the path and the line, 0 for a whole script."""
+    awaits: str = ""
+    """The rule of which it goes wrong only once that is fixed; '' where it goes wrong now."""
 
     @property
     def cell(self) -> int | None:
@@ -189,6 +191,7 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
             tuple(_edit(document, edit) for edit in fix.edits) if fix is not None else (),
             finding.is_of_run,
             tuple((one.path, one.line) for one in finding.entries),
+            finding.awaits,
         )
 
 

@@ -40,7 +40,7 @@ def print_report(report: VerifyReport, console: Console) -> None:
     if report.problem:
         console.print(Text(f"not run: {report.problem}", style="yellow"))
         for verdict in report.verdicts:
-            _print_verdict(verdict, console)
+            _print_verdict(verdict, console, told=report.problem)
         return
     for verdict in report.verdicts:
         _print_verdict(verdict, console)
@@ -79,10 +79,10 @@ def _print_rewrite(report: VerifyReport, console: Console) -> None:
         _print_entry(console, "rewritten", "cyan", Text(one))
 
 
-def _print_verdict(verdict: Verdict, console: Console) -> None:
+def _print_verdict(verdict: Verdict, console: Console, told: str = "") -> None:
     head = Text(f"{verdict.name}: ", style="bold")
     head.append(verdict.status.upper(), style=f"bold {COLOURS[verdict.status]}")
-    if not verdict.checks and verdict.reason:
+    if not verdict.checks and verdict.reason not in ("", told):
         head.append(f": {verdict.reason}", style="default")
     console.print(head)
     for check in verdict.checks:

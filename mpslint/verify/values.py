@@ -45,7 +45,7 @@ def alone(run: RunResult) -> Check:
             evidence,
         )
     if not losses:
-        return Check("values", "not run", "no loss was seen")
+        return Check("values", "not run", f"no loss was seen; the run was ended {run.stopped}" if run.stopped else "no loss was seen")
     if _diverges(losses):
         return Check(
             "values",

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.folders import forget_disk
+from mpslint.project.loaded import first_mapping
 from mpslint.project.supposed import config_flag
 from mpslint.session.runs import check_paths
 from mpslint.session.session import Options
@@ -107,3 +109,32 @@ def test_where_a_command_names_a_file_no_other_is_supposed(tmp_path: Path) -> No
 )
 def test_options_that_ask_for_a_configuration_file(text: str, flag: tuple[str, ...] | None) -> None:
     assert config_flag(text) == flag
+
+
+def test_what_links_out_of_the_project_is_not_supposed(tmp_path: Path) -> None:
+    outside, project = tmp_path / "outside", tmp_path / "project"
+    (outside / "more").mkdir(parents=True)
+    for path in (outside / "a.yaml", outside / "more" / "b.yaml"):
+        path.write_text(CONFIG)
+    (project / "configs").mkdir(parents=True)
+    (project / "pyproject.toml").write_text("")
+    (project / "configs" / "a.yaml").symlink_to(outside / "a.yaml")
+    (project / "conf_more").symlink_to(outside / "more")
+    (project / "configs" / "itself").symlink_to(project / "configs")
+
+    assert found(project, train_py=SCRIPT) == []
+    (project / "configs" / "own.yml").write_text(CONFIG)
+    (project / "configs" / "linked.yaml").symlink_to(project / "configs" / "own.yml")
+    forget_disk()
+    assert {rule for rule, _ in found(project, train_py=SCRIPT)} == {"MPS501"}
+
+
+def test_a_file_that_its_aliases_make_huge_is_no_configuration(tmp_path: Path) -> None:
+    """Ten lines are ten billion values: whoever reads each of them never ends."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    text = "\n".join([*lines, "device: *a9", "lr: 0.1", ""])
+
+    assert first_mapping(text, "a.yaml") is None
+    assert first_mapping("base: &base {lr: 0.1}\nfirst: *base\nsecond: *base\n", "a.yaml") is not None
+    assert found(tmp_path, train_py=SCRIPT.replace('"--config", required=True', '"--config", default="a.yaml"'), a_yaml=text) == []

@@ -349,6 +349,16 @@ def test_markdown_is_a_table_that_no_text_breaks(folder: Path) -> None:
     assert "2000 warnings" in long
 
 
+@pytest.mark.parametrize("name", ["\x1b[31mred.py", "\x9b31m.py", "\u202egnp.py", "a\u2028b.py", "new\nline.py"])
+@pytest.mark.parametrize("kind", format_names())
+def test_no_name_of_a_file_acts_on_a_terminal(kind: str, name: str, folder: Path) -> None:
+    (folder / name).write_text(BAD)
+    text = render(kind, reported(folder, name))
+
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e]", text)
+    assert "line.py" not in text.split("\n")
+
+
 def test_paths_count_from_the_root_of_the_repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever mpslint is called; what lies outside keeps its whole path."""
     monkeypatch.chdir(folder / "a b")

@@ -66,3 +66,18 @@ def test_a_device_in_yaml_is_mended_there(tmp_path: Path, monkeypatch: pytest.Mo
     CliRunner().invoke(command, [".", "--isolated", "--apply", "--unsafe"])
 
     assert (kept, Path("base.yaml").read_text()) == ("device: cuda:0  # where\n", "device: mps  # where\n")
+
+
+def test_a_fix_that_a_table_holds_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so is one that is the value of another setting: the file once said `optim: {'table': 'optimizers'}`."""
+    monkeypatch.chdir(tmp_path)
+    Path("base.yaml").write_text("optim: paged_adamw_8bit\nname: run\n")
+    Path("train.py").write_text(
+        "import yaml\nfrom transformers import Trainer, TrainingArguments\n\n"
+        'cfg = yaml.safe_load(open("base.yaml"))\nTrainer(model, TrainingArguments("out", optim=cfg["optim"])).train()\n'
+    )
+
+    shown = CliRunner().invoke(command, [".", "--isolated", "--unsafe", "--apply", "--select", "MPS507"])
+
+    assert Path("base.yaml").read_text() == "optim: adamw_torch\nname: run\n"
+    assert "adamw_torch for optim" in shown.output

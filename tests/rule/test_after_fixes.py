@@ -139,3 +139,51 @@ def test_a_fix_that_would_cause_an_error_is_advice() -> None:
     assert (choice.fix.safety, choice.fix.edits) == (Safety.MANUAL, ())
     assert choice.fix.summary.endswith(", once MPS802 is mended")
     assert not fix(document, target, rules).is_changed
+
+
+LOSS = """import torch
+
+
+class Loss(torch.nn.Module):
+    def forward(self, a, b):
+        mask = torch.eye(2).cuda() if a.is_cuda else torch.eye(2)
+        return (a * mask.sum() - b).mean()
+"""
+WITH_LOSS = f"""import torch
+from losses import Loss
+
+{CHOICE}model, criterion = torch.nn.Linear(2, 2).to(device), Loss()
+for x, y in loader:
+    criterion(model(x.to(device)), y.to(device)).backward()
+"""
+
+
+def test_a_fix_that_needs_one_in_a_file_that_is_not_named_is_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fix train.py` doesn't make it, and `fix .` does: the line below the counts names both files."""
+    monkeypatch.chdir(tmp_path)
+    Path("losses.py").write_text(LOSS)
+    Path("train.py").write_text(WITH_LOSS)
+    alone, whole = (CliRunner().invoke(command, [name, "--isolated", "--no-cache"]).output for name in ("train.py", "."))
+
+    assert "once MPS547 is mended" in alone
+    assert "fixed safely" not in alone
+    assert "1 can be fixed safely: mpslint fix losses.py train.py" in whole
+
+
+def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(
+        "import lightning as L\nfrom torchmetrics.image.fid import FrechetInceptionDistance\n\n\nclass Gan(L.LightningModule):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.fid = FrechetInceptionDistance()\n"
+    )
+    Path("train.py").write_text(
+        "import lightning as L\nimport torch\nfrom model import Gan\n\n"
+        'trainer = L.Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu", devices=1)\ntrainer.fit(Gan(), loader)\n'
+    )
+    before = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
+    Path("model.py").write_text(Path("model.py").read_text().replace("FrechetInceptionDistance()", "torch.nn.Linear(2, 2)"))
+    after = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
+
+    assert "once MPS126 is mended" in before
+    assert "fixed safely" not in before
+    assert "1 can be fixed safely" in after

@@ -231,6 +231,23 @@ def test_what_is_closed_shows_nothing(tmp_path: Path) -> None:
         assert editor.published(second) == []
 
 
+def test_a_question_about_what_was_closed_is_not_answered_for_what_is_opened_in_its_place(tmp_path: Path) -> None:
+    """Both are the first version of a file: the edits of the first one would fit nothing."""
+    uri = (tmp_path / "train.py").as_uri()
+    with Editor(tmp_path) as editor:
+        editor.open(uri, "x = 1\n")
+        editor.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        about = {"textDocument": {"uri": uri}, "range": EVERYWHERE, "context": {"diagnostics": []}}
+        for text in (FP16 + "y = [1]\n" * 20_000, "x = 1\n"):
+            editor.tell("textDocument/didOpen", {"textDocument": {"uri": uri, "languageId": "python", "version": 1, "text": text}})
+            if text != "x = 1\n":
+                editor._send({"id": 7, "method": "textDocument/codeAction", "params": about})
+                editor.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
+        answer = editor.wait_for(lambda message: message.get("id") == 7 and "method" not in message)
+
+    assert not answer["result"]
+
+
 def test_a_change_in_one_cell_changes_what_is_said_of_another(tmp_path: Path) -> None:
     """The cells are one program; tags of cells silence, commands of `%%bash` count, and a broken cell costs itself only."""
     notebook = (tmp_path / "train.ipynb").as_uri()

@@ -96,6 +96,17 @@ def test_links_of_the_user_lead_where_they_led(tmp_path: Path) -> None:
     assert not (copied.parent / "gone").is_symlink()
 
 
+def test_what_the_confinement_withholds_is_no_failure_of_the_code() -> None:
+    """Queues, pools and shared tensors need what a confined process doesn't get."""
+    refusals = pytest.importorskip("mpslint.verify.child.refusals")
+    shared = RuntimeError("unable to open shared memory object </torch_1_2> in read-write mode: Permission denied (13)")
+    said = refusals.refusal(shared, "a3c.py:118", "", has_trained=False)
+
+    assert str(said) == "the code shares memory with processes that it starts, which verify does not allow (a3c.py:118)"
+    assert refusals.refusal(PermissionError(13, "Permission denied"), "a.py:1", "", has_trained=False) is None
+    assert refusals.refusal(RuntimeError("mat1 and mat2 shapes cannot be multiplied"), "a.py:1", "", has_trained=False) is None
+
+
 READS = "open('data/x.csv').read()\n"
 
 

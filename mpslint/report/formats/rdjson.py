@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mpslint.core.finding import ReadError
+from mpslint.core.inert import inert_json
 from mpslint.core.links import HOME, rule_url
 from mpslint.report.records import CheckReport, Notice, Record, notice_words, notices, records, sentence
 from mpslint.session.session import Options, read_bytes
@@ -24,7 +25,7 @@ def render(report: CheckReport) -> str:
     found = [_of_finding(record, lines[record.file.path]) for record in records(report)]
     diagnostics = [*found, *map(_of_notice, notices(report))]
     source = {"name": "mpslint", "url": HOME}
-    return json.dumps({"source": source, "diagnostics": diagnostics}, indent=1, ensure_ascii=False) + "\n"
+    return inert_json(json.dumps({"source": source, "diagnostics": diagnostics}, indent=1, ensure_ascii=False)) + "\n"
 
 
 def _lines(path: str) -> list[str]:

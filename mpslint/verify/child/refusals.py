@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import traceback
 from collections.abc import Iterator
+from pathlib import Path
 
 from mpslint.core.finding import ReadError
 from mpslint.verify.child.sandbox import Refused
@@ -31,10 +33,20 @@ def refusal(error: BaseException, line: str, sandbox: str, *, has_trained: bool)
         name = next(_named(error), "")
         shown = repr(_inside(name, sandbox)) if name else f"a file: {error}"
         return LackError(f"the code reads {shown}, which isn't on this machine{at}", Lack("file", _inside(name, sandbox)))
+    if _shares_memory(error):
+        return ReadError(f"the code shares memory with processes that it starts, which verify does not allow{at}")
     if type(error).__name__ in OFFLINE or "offline" in str(error).lower():
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
         return ReadError(f"the code needs something from the network, which verify does not use: {said}")
     return None
+
+
+def _shares_memory(error: BaseException) -> bool:
+    """Return whether the confinement withheld what processes share: memory of tensors, or the locks of queues and pools."""
+    if "unable to open shared memory object" in str(error):
+        return True
+    called = (Path(frame.filename).parent.name for frame in traceback.extract_tb(error.__traceback__))
+    return isinstance(error, PermissionError) and "multiprocessing" in called
 
 
 def _import(error: ImportError, at: str) -> ReadError:

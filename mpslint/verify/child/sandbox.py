@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,19 @@ def no_questions(again: Callable[[str], None]) -> None:
 
     builtins.input = asked
     getpass.getpass = asked
+
+
+def note_processes(line: Callable[[], str]) -> list[str]:
+    """Return a list that gets the user's line of each process that the code starts itself."""
+    found: list[str] = []
+    start = BaseProcess.start
+
+    def started(self: BaseProcess) -> None:
+        found.append(line())
+        start(self)
+
+    BaseProcess.start = started  # type: ignore[method-assign]
+    return found
 
 
 def keep_signals() -> None:

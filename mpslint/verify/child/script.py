@@ -32,7 +32,7 @@ from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.refusals import refusal
-from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions
+from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
 from mpslint.verify.child.source import pieces
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
@@ -128,6 +128,7 @@ class Stage:
         self.checkpoints = note_checkpoints()
         self.process = os.getpid()
         os._exit = self.exit_now  # type: ignore[assignment]
+        self.started_processes = note_processes(self.coverage.user_line)
         no_compile(self.shortened)
         no_saving(self.shortened)
         count_steps(self.clock)
@@ -332,6 +333,8 @@ class Stage:
         """Yield what the reader should know about how the run was done."""
         if self.clock.stopped:
             yield f"the run was ended {self.clock.stopped}"
+        if self.started_processes:
+            yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
         if self.script.start:
             yield self.script.start
         if self.precision.half and self.is_emulated:

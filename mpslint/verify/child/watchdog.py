@@ -7,18 +7,26 @@ import threading
 import time
 from typing import Protocol
 
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.installed import resident
 
 SHARE = 0.97
 """Share of the time limit after which the run is ended from within: the process outside kills without asking."""
 SHARE_OF_MEMORY = 0.9
 TURN = 0.25
+BEFORE_MPS = 60.0
+"""Seconds after which a model that computes on the CPU isn't waited for to come to MPS."""
+BEFORE_STEPS = 180.0
+"""Seconds after which a model's first training step on the CPU isn't waited for: values are worth less than the emulation."""
 
 
 class WatchedStage(Protocol):
     """What is told and ended."""
 
     lines: dict[str, str]
+    clock: Clock
 
     def stop(self, why: str, line: str) -> None:
         """Note what ended the run."""
@@ -33,6 +41,8 @@ class Watchdog(threading.Thread):
     def __init__(self, stage: WatchedStage, started: float, seconds: float, memory: int) -> None:
         super().__init__(daemon=True, name="mpslint-watchdog")
         self.stage, self.started, self.seconds, self.memory = stage, started, seconds, memory
+        self.forwards = 0
+        self.hook = register_module_forward_pre_hook(self.count)
         self.watched = threading.get_ident()
 
     def run(self) -> None:
@@ -48,6 +58,24 @@ class Watchdog(threading.Thread):
             return f"by the time limit of {self.seconds:.0f} seconds; --timeout raises it"
         if self.memory and resident() > SHARE_OF_MEMORY * self.memory:
             return f"by the memory limit of {self.memory / 2**30:.1f} GiB; --memory-limit raises it"
+        return self.shows_nothing(time.monotonic() - self.started)
+
+    def count(self, *call: object) -> None:
+        """Count a forward pass."""
+        self.forwards += 1
+
+    def shows_nothing(self, seconds: float) -> str:
+        """Return why a run without a training step is not waited for any longer, empty while it may still show something.
+
+        Evaluations of one's own loop run whole. On the CPU they take minutes, and say nothing of MPS where the model isn't there.
+        """
+        clock = self.stage.clock
+        if clock.done or not self.forwards:
+            return ""
+        if clock.memory is not None and not clock.memory.peak and seconds > BEFORE_MPS:
+            return f"because its model still computes on the CPU after {BEFORE_MPS:.0f} seconds, and nothing of it is on MPS"
+        if clock.memory is None and clock.gauge is None and seconds > BEFORE_STEPS:
+            return f"because it reaches no training step within {BEFORE_STEPS:.0f} seconds on the CPU"
         return ""
 
     def line(self) -> str:
