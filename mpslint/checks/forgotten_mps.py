@@ -58,7 +58,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue
-        if _is_of_autocast(choice.node, evidence) or _is_of_no_parameters(choice.node, evidence):
+        if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters, _is_accelerator)):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is None and isinstance(choice.node, ast.If):
@@ -133,6 +133,15 @@ def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
     parent = evidence.parents.get(node)
     call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
+
+
+def _is_accelerator(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice says what kind of accelerator a Trainer takes (Lightning's `accelerator=`), which is no device's name."""
+    parent = evidence.parents.get(node)
+    tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
+    return isinstance(parent, ast.keyword) and any(
+        name == parent.arg for table in tables for name, _ in table.spellings_of("device.accelerator")
+    )
 
 
 def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:
