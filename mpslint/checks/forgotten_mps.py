@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.checks._device_uses import is_used
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, names_device
-from mpslint.checks._questions import may_ask_for_cuda
+from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Choice
@@ -100,7 +100,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
         is_flag = is_flag and not any(
             isinstance(part, ast.expr) and names_device(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
-        is_flag = is_flag and not OF_A_TENSOR.search(tested)
+        is_flag = is_flag and not OF_A_TENSOR.search(tested) and not is_plain_switch(node.test, evidence.document.text)
         if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
             yield _chosen(node, node.orelse, node, None, evidence)
 
