@@ -107,7 +107,21 @@ def _is_own(call: Call, name: str) -> bool:
     cls = call.result.cls if call.result is not None else None
     if cls is None:
         return False
-    return name in cls.fields or isinstance(cls.lookup("__init__"), Function) or name in call.inherited
+    constructors = [one for base in cls.lineage() if isinstance(one := base.slots.get("__init__"), Function)]
+    return name in cls.fields or name in call.inherited or not all(_hands_on(one, name) for one in constructors)
+
+
+def _hands_on(constructor: Function, name: str) -> bool:
+    """Return whether a constructor hands an argument on as it came (`super().__init__(**kwargs)`) and does nothing else with the rest."""
+    given = constructor.node.args
+    if given.kwarg is None or constructor.decorators or name in {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}:
+        return False
+    nodes = list(ast.walk(constructor.node))
+    uses = [node for node in nodes if isinstance(node, ast.Name) and node.id == given.kwarg.arg]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "__init__"]
+    handed = [one.value for call in calls for one in call.keywords if one.arg is None]
+    is_given = any(one.arg == name for call in calls for one in call.keywords)
+    return bool(uses) and not is_given and all(any(use is value for value in handed) for use in uses)
 
 
 def _node_of(argument: Argument, evidence: Evidence) -> ast.AST | None:

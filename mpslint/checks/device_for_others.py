@@ -11,6 +11,7 @@ from typing import Any
 from mpslint.checks._device_uses import uses_of
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import Instance
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -23,7 +24,7 @@ GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice between CUDA and the CPU whose every use is an argument of a call of such a library."""
     whole = evidence.whole or evidence
-    names = {id(call.node): call.name for call in whole.facts.calls}
+    names = {id(call.node): call.name for call in whole.facts.calls if not isinstance(call.receiver, Instance)}
     for choice in whole.facts.choices:
         if choice.source not in load_platform().cuda_questions or not isinstance(choice.node, ast.IfExp):
             continue

@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.checks._device_uses import is_used
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, names_device
-from mpslint.checks._questions import may_ask_for_cuda
+from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Choice
@@ -58,7 +58,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue
-        if _is_of_autocast(choice.node, evidence) or _is_of_no_parameters(choice.node, evidence):
+        if any(is_other(choice.node, evidence) for is_other in (_is_of_autocast, _is_of_no_parameters, _is_accelerator)):
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is None and isinstance(choice.node, ast.If):
@@ -100,7 +100,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
         is_flag = is_flag and not any(
             isinstance(part, ast.expr) and names_device(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
-        is_flag = is_flag and not OF_A_TENSOR.search(tested)
+        is_flag = is_flag and not OF_A_TENSOR.search(tested) and not is_plain_switch(node.test, evidence.document.text)
         if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
             yield _chosen(node, node.orelse, node, None, evidence)
 
@@ -133,6 +133,15 @@ def _is_of_autocast(node: ast.AST, evidence: Evidence) -> bool:
     parent = evidence.parents.get(node)
     call = evidence.parents.get(parent) if isinstance(parent, ast.keyword) else parent
     return isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] in ("autocast", "GradScaler")
+
+
+def _is_accelerator(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice says what kind of accelerator a Trainer takes (Lightning's `accelerator=`), which is no device's name."""
+    parent = evidence.parents.get(node)
+    tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
+    return isinstance(parent, ast.keyword) and any(
+        name == parent.arg for table in tables for name, _ in table.spellings_of("device.accelerator")
+    )
 
 
 def _is_of_no_parameters(node: ast.AST, evidence: Evidence) -> bool:

@@ -17,14 +17,15 @@ from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.target.macs import GIB, limits, macs
 
-GATE = Gate(words=("from_pretrained",))
+GATE = Gate(names=lambda options: ["from_pretrained", *options.get("files", {}).get("words", ())])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the model of each run whose state is too large.
 
     Options: `partly`, a pattern of texts that speak of training a part only; `unknown`, the memory of a Mac that is taken where none is
-    given (then a given one is not asked about), and how to say which Macs hold the model (`some`), or that none does (`none`).
+    given (then a given one is not asked about), and how to say which Macs hold the model (`some`), or that none does (`none`); `files`, of
+    which role the configuration is of a command that trains all weights, and in which dtype, unless its text holds a pattern.
     """
     given, unknown = evidence.target.memory_gib, options.get("unknown")
     memory = given if unknown is None else unknown["memory"]
@@ -34,12 +35,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     limit = limits(memory, macos)
     is_partly = re.search(options["partly"], evidence.text) is not None
     for plan in evidence.plans:
-        model = _model_of(plan, evidence)
+        file = _of_file(plan, options.get("files"), evidence)
+        model = file or _model_of(plan, evidence)
         millions = parameters_of(str(model.constant)) if model is not None else None
         match = match_of(model, plan, evidence) if model is not None else None
-        if millions is None or match is None or (unknown is not None and match.call is None):
+        if millions is None or match is None or (unknown is not None and match.call is None and file is None):
             continue  # of a command or a file, the script may load the weights in another way; who says the memory wants to know anyway
-        needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls)
+        weights = options["files"]["weights"] if file is not None else None
+        needed = millions * 1e6 * _bytes_of_parameter(plan, is_partly or "lora" in plan.calls, weights)
         if needed > limit.recommended:
             values = {
                 **match.values,
@@ -76,6 +79,20 @@ def _model_of(plan: TrainingPlan, evidence: Evidence) -> Setting | None:
     return next((setting for setting in named if setting.is_known and isinstance(setting.constant, str)), None)
 
 
+def _of_file(plan: TrainingPlan, files: Mapping[str, Any] | None, evidence: Evidence) -> Setting | None:
+    """Return the setting that names the model of a configuration file whose command trains all weights of it; None for any other plan."""
+    if files is None or plan.kind != "config" or re.search(files["unless"], evidence.document.text):
+        return None
+    adapters = [
+        one
+        for one in plan.settings.get("model.adapter", ())
+        if one.is_written and one.pattern is not None and one.pattern.role == files["role"]
+    ]
+    if not adapters or any(not one.is_known or one.constant != "none" for one in adapters):
+        return None
+    return next((one for one in plan.settings.get("model.name", ()) if one.is_known and isinstance(one.constant, str)), None)
+
+
 def parameters_of(checkpoint: str) -> float | None:
     """Return how many million parameters a checkpoint has, from the table or from its own name; None where neither says."""
     known = platform_data("model_sizes")
@@ -86,10 +103,15 @@ def parameters_of(checkpoint: str) -> float | None:
     return float(found.group(1)) * (1000 if found.group(2) in "bB" else 1) if found is not None else None
 
 
-def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool) -> int:
-    """Return the bytes that a run keeps for each parameter at least: the weight, and where all are trained gradient and moments."""
+def _bytes_of_parameter(plan: TrainingPlan, is_partly: bool, weights: str | None = None) -> int:
+    """Return the bytes that a run keeps for each parameter at least: the weight, and where all are trained gradient and moments.
+
+    The dtype of the weights is that of the plan, where it isn't given.
+    """
     known = platform_data("model_sizes")
     dtypes = [dtype for setting in plan.settings.get("precision.weights", ()) for dtype in (setting.constants or ("auto",))]
+    if weights is not None:
+        dtypes = [weights]
     size = min((int(known["bytes"].get(str(dtype), known["bytes"]["auto"])) for dtype in dtypes), default=int(known["bytes"]["auto"]))
     if is_partly:
         return size

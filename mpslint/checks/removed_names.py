@@ -21,6 +21,9 @@ from mpslint.source.document import Document
 from mpslint.source.files import is_beside
 from mpslint.target.target import Target
 
+ALL = "*"
+"""The last part of a name that stands for all that a module had."""
+
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
 
@@ -28,17 +31,21 @@ Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield, for each package, its name and the names that it lost: one of each stands in a file that it is found in."""
     for package, lost in _by_package(options["kind"]).items():
-        yield [package], lost
+        yield _heads(package), lost
 
 
 def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document holds a name that these versions do not have, and its package's."""
     held = document.code_identifiers
     gone = _gone(options["kind"], tuple(target.versions.items()))
-    return any(_root(name, package) in held and name.rsplit(".", 1)[-1] in held for name, (package, _) in gone.items())
+    return any(_word(name) in held and not held.isdisjoint(_heads(_root(name, package))) for name, (package, _) in gone.items())
 
 
-GATE = Gate(names=lambda options: platform_data("removed_names")[options["kind"]], ways=_ways, may_find=_may_find)
+GATE = Gate(
+    names=lambda options: [name.removesuffix(f".{ALL}") for name in platform_data("removed_names")[options["kind"]]],
+    ways=_ways,
+    may_find=_may_find,
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -58,18 +65,37 @@ def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
         if not isinstance(node, ast.ImportFrom) or not node.module or node.level:
             continue
         for alias in node.names:
-            name = load_platform().imported(node.module, alias.name)
-            if name in gone and not _is_apart(node.module) and not is_beside(name.split(".")[0], evidence.document.path):
-                yield Match(evidence.span_of(alias), _values(name, gone, evidence), context=fact.context, node=node)
+            imported = load_platform().imported(node.module, alias.name)
+            name = _known(imported, gone)
+            if name is not None and not _is_apart(node.module) and not is_beside(name.split(".")[0], evidence.document.path):
+                values = _values(name, gone, evidence)
+                if name != imported:  # the module is gone; the name may be elsewhere
+                    values["written"] = node.module
+                yield Match(evidence.span_of(alias), values, context=fact.context, node=node)
 
 
 def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:
-    """Yield each call of a name as an attribute of its package."""
-    for name in gone:
-        for call in evidence.calls_of_name.get(name, ()):
-            if isinstance(call.node.func, ast.Attribute) and not call.is_parsed and not _is_apart(ast.unparse(call.node.func)):
-                span, values = evidence.span_of(call.node.func), _values(name, gone, evidence)
-                yield Match(span, values, call=call, context=call.context, node=call.node)
+    """Yield each call of a name as an attribute of its package, and not of a part of it that is imported, which is told of there."""
+    for called, calls in evidence.calls_of_name.items():
+        name = _known(called, gone)
+        if name is None:
+            continue
+        for call in calls:
+            written = ast.unparse(call.node.func)
+            if not isinstance(call.node.func, ast.Attribute) or call.is_parsed or _is_apart(written):
+                continue
+            if name == called or written.count(".") > 1:
+                values = _values(name, gone, evidence) | ({} if name == called else {"written": written})
+                yield Match(evidence.span_of(call.node.func), values, call=call, context=call.context, node=call.node)
+
+
+def _known(name: str, gone: Gone) -> str | None:
+    """Return the removed name that a qualified name is, or whose module it was in; None where it is none."""
+    if name in gone:
+        return name
+    parts = name.split(".")
+    modules = (".".join([*parts[:count], ALL]) for count in range(len(parts), 1, -1))
+    return next((module for module in modules if module in gone), None)
 
 
 def _is_apart(name: str) -> bool:
@@ -111,8 +137,19 @@ def _by_package(kind: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name, entry in platform_data("removed_names")[kind].items():
         root = _root(name, VersionRange.parse(entry["exists"]).terms[0][0])
-        found.setdefault(root, []).append(name.rsplit(".", 1)[-1])
+        found.setdefault(root, []).append(_word(name))
     return found
+
+
+@functools.lru_cache(maxsize=16)
+def _heads(root: str) -> frozenset[str]:
+    """Return the packages whose names are those of one: itself, and what it goes by besides (`pytorch_lightning`)."""
+    return frozenset({root, *(alias.split(".")[0] for alias, of in load_platform().aliases.items() if of.split(".")[0] == root)})
+
+
+def _word(name: str) -> str:
+    """Return the last word of a name that stands in every file that has it: of a whole module, the module's own."""
+    return name.removesuffix(f".{ALL}").rsplit(".", 1)[-1]
 
 
 def _root(name: str, package: str) -> str:

@@ -95,6 +95,11 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
                 if isinstance(name, str) and isinstance(entry, DictEntry):
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
+        elif isinstance(value, Instance) and value.cls is None and bags.is_dict(m, value):
+            for name, one in bags.entries_of(value):
+                keywords[name] = Argument(one, one.origin if isinstance(one, Known) else None, None, unpacked=True)
+            is_open = is_open or bool(value.fallback)
+            unpacked += [value] if value.fallback else []
         else:
             is_open = True
             unpacked.append(value)

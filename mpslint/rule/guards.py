@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from mpslint.facts.values import Context, Guard, Instance, any_guard
 from mpslint.rule.one_process import is_of_one_process
@@ -25,6 +28,33 @@ def is_guarded(context: Context | None, rule: Rule) -> bool:
 
     iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
+
+
+def on_every_way(context: Context | None, others: Iterable[Context | None]) -> Context | None:
+    """Return the context of a place without the tests that lead to it, or to one of some others, whatever their answers are."""
+    if context is None:
+        return None
+    ways = {_way(other.guards) for other in others if other is not None}
+    for way in sorted(ways, key=len, reverse=True):
+        while way and _with_other_answer(way) in ways:
+            way = way[:-1]
+            ways.add(way)
+    own = _way(context.guards)
+    while own and _with_other_answer(own) in ways:
+        own = own[:-1]
+    return dataclasses.replace(context, guards=context.guards[: len(own)])
+
+
+Way: TypeAlias = tuple[tuple[int, bool], ...]
+"""The tests that lead to a place, each with its answer."""
+
+
+def _with_other_answer(way: Way) -> Way:
+    return (*way[:-1], (way[-1][0], not way[-1][1]))
+
+
+def _way(guards: Iterable[Guard]) -> Way:
+    return tuple((id(guard.test), guard.taken) for guard in guards)
 
 
 def is_off(guard: Guard) -> bool:

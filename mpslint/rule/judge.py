@@ -19,7 +19,7 @@ from mpslint.facts.values import Call, Context, Known, any_guard
 from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
-from mpslint.rule.guards import is_certain, is_guarded, is_off
+from mpslint.rule.guards import is_certain, is_guarded, is_off, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -82,7 +82,7 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             match = _at_origin(match)
         if rule.once and seen:
             return
-        if match.span in seen or (rule.unless_guarded is not None and is_guarded(match.context, rule)):
+        if match.span in seen or (rule.unless_guarded is not None and _is_left_alone(match, rule, evidence)):
             continue
         if rule.certain and not is_certain(match.context):
             continue
@@ -91,6 +91,16 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
         if conditions_hold(rest, rule.unless, match, evidence):
             seen.add(match.span)
             yield match
+
+
+def _is_left_alone(match: Match, rule: Rule, evidence: Evidence) -> bool:
+    """Return whether a test around a place speaks of what the rule is about, and doesn't lead to another such place on its other way."""
+    if not is_guarded(match.context, rule):
+        return False
+    first, *rest = rule.when
+    others = [one for one in _candidates(first, evidence) if one.context is not None and one.context.guards]
+    alike = [one.context for one in others if conditions_hold(rest, rule.unless, one, evidence)]
+    return is_guarded(on_every_way(match.context, alike), rule)
 
 
 def conditions_hold(when: Sequence[Condition], unless: Sequence[Condition], match: Match, evidence: Evidence) -> bool:

@@ -33,7 +33,7 @@ from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
-from mpslint.verify.child.source import pieces
+from mpslint.verify.child.source import ANSWERS, pieces
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
@@ -209,6 +209,7 @@ class Stage:
         sys.path[:0] = [str(Path(self.script.file).parent), *self.script.imports]
         for piece in self.code:
             linecache.cache[piece.file] = (len(piece.text), None, piece.text.splitlines(keepends=True), piece.file)
+        module.__dict__.update(ANSWERS if self.code and self.code[0].is_cell else {})
         try:
             for piece in self.code:
                 code = piece.compiled()

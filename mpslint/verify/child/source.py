@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
 from mpslint.core.finding import ReadError
+from mpslint.source.magics import mask_cell
 
-MAGICS = ("!", "%", "?")
+ANSWERS: Mapping[str, object] = {"_": []}
+"""What a cell finds under the name that stands for magics: a command that was not run printed no lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +59,16 @@ def pieces(path: Path, shown: str) -> list[Piece]:
 
 
 def plain(text: str) -> str:
-    """Return a cell without what only a notebook understands; the numbers of its lines stay true."""
-    lines = text.split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    if first.startswith("%%") and first[2:].split()[:1] not in (["time"], ["timeit"], ["capture"], ["prun"]):
-        return ""
-    kept, goes_on = [], False
-    for line in lines:
-        bare = line.lstrip()
-        is_magic = goes_on or bare.startswith(MAGICS) or bare.endswith("?") or _assigns_magic(bare)
-        goes_on = is_magic and line.rstrip().endswith("\\")
-        kept.append(line[: len(line) - len(bare)] + "pass" if is_magic and bare else line)
-    return "\n".join(kept)
+    """Return a cell without what only a notebook understands; the numbers of its lines stay true.
 
-
-def _assigns_magic(line: str) -> bool:
-    """Return whether a line is `name = !command` or `name = %magic`, or installs by automagic."""
-    name, equals, value = line.partition("=")
-    return (bool(equals) and name.strip().isidentifier() and value.lstrip().startswith(("!", "%"))) or line.startswith(
-        ("pip install ", "conda install ")
-    )
+    What IPython would run is the name `_` in its place, as the answer of a command too.
+    """
+    masked = mask_cell(text).python
+    try:
+        compile(masked, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError:
+        return mask_cell(text, automagic=True).python
+    return masked
 
 
 def unguarded(piece: Piece, line: int) -> bool:
