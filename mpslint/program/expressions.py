@@ -173,6 +173,15 @@ def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             m.value(part.value)
+    return _device_of_any_index(m, node)
+
+
+def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:
+    """Return the first of a kind of device that the Target lacks for `f"cuda:{rank}"`: whatever the index is, there is none."""
+    head, *rest = node.values
+    kind = head.value if isinstance(head, ast.Constant) else ""
+    if isinstance(kind, str) and kind.endswith(":") and len(rest) == 1 and m.platform.is_absent_device(kind):
+        return Known(f"{kind}0", node)
     return UNKNOWN
 
 
