@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from mpslint.facts.values import Call, Context, Function, Instance
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
+from mpslint.program.platform import Platform
 
 
 def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context]]:
@@ -15,13 +16,9 @@ def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context
     Those that the program calls itself, and that were walked for it, are left out.
     """
     for call in m.facts.calls:
-        names = m.platform.loader_makers.get(call.name, ())
-        source = loader_source(call) if names else None
-        if source is None or source.cls is None:
-            continue
-        for method in map(source.cls.lookup, names):
-            if isinstance(method, Function) and id(method.node) not in m.analysed:
-                yield method, source, call.context
+        for maker, source in loader_makers(call, m.platform):
+            if id(maker.node) not in m.analysed:
+                yield maker, source, call.context
 
 
 def walk_maker(m: Walker, maker: Function, source: Instance, context: Context) -> None:
@@ -33,6 +30,21 @@ def walk_maker(m: Walker, maker: Function, source: Instance, context: Context) -
     finally:
         m.store.undo()
         m.context = Context()
+
+
+def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, Instance]]:
+    """Yield the methods that a Trainer's call makes its loaders by, with their object; those aside that its model has no use for."""
+    makers = platform.loader_makers.get(call.name)
+    source = loader_source(call) if makers is not None else None
+    if makers is None or source is None or source.cls is None:
+        return
+    given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
+    model = given.value if given is not None else None
+    for name, step in makers.items():
+        maker = source.cls.lookup(name)
+        is_unused = isinstance(model, Instance) and model.cls is not None and model.cls.lookup(step) is None
+        if isinstance(maker, Function) and not is_unused:
+            yield maker, source
 
 
 def loader_source(call: Call) -> Instance | None:
