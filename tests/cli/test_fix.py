@@ -112,6 +112,9 @@ def test_what_is_about_all_files_is_left_once(folder: Path) -> None:
     for name in ("one.py", "two.py"):
         (folder / name).write_text("import torch\n")
     assert run("one.py", "two.py").output.count("MPS720") == 1
+    for name in ("one.py", "two.py"):
+        (folder / name).write_text("import torch\nfrom unsloth import FastLanguageModel\n")
+    assert run("one.py", "two.py").output.count("MPS720") == 1
 
 
 def test_what_could_not_be_read_is_said(folder: Path) -> None:
