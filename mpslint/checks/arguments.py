@@ -148,7 +148,7 @@ def _match(call: Call, fact: ArgumentFact, node: ast.AST, argument: Argument, ev
         "written": fact.name,
         "value": argument.value.value if isinstance(argument.value, Known) else None,
         "called": call.names[0].rsplit(".", 1)[-1] if call.names else call.method,
-        "library": f"{package} {format_version(evidence.target.versions[package])}",
+        "library": f"{package} {evidence.target.shown(package)}",
         "use": fact.use if fact.use else fact.before,
         "note": f" {fact.note}" if fact.note else "",
         "since": next((format_version(number) for _, compare, number in fact.exists.terms if compare in (">=", ">")), ""),

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import Version, VersionRange, format_version
+from mpslint.core.versions import Version, VersionRange
 from mpslint.facts.values import Call, Class, Function
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -81,7 +81,7 @@ def _match(method: Function, cls: Class, missing: Sequence[str], row: Mapping[st
         "written": f"{cls.node.name}.{method.name}",
         "missing": " and ".join(missing),
         "add": ", ".join(f"{name}=None" for name in missing),
-        "library": f"{package} {format_version(evidence.target.versions[package])}",
+        "library": f"{package} {evidence.target.shown(package)}",
     }
     start = evidence.document.text.index(method.name, evidence.span_of(method.node).start)
     return Match(Span(start, start + len(method.name)), values, call=call, context=call.context, node=method.node)

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import VersionRange, format_version
+from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Class
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -32,7 +32,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if exists.matches(evidence.target.versions):
             continue
         package = exists.packages[0]
-        library = f"{package} {format_version(evidence.target.versions[package])}" if package in evidence.target.versions else package
+        library = f"{package} {evidence.target.shown(package)}" if package in evidence.target.versions else package
         values = {"written": name, "library": library, "becomes": row["becomes"]}
         seen: set[int] = set()
         for call in evidence.facts.calls if not _is_set(name, evidence) else ():

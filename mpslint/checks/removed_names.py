@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.checks._renamed import renamed
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import Version, VersionRange, format_version
+from mpslint.core.versions import Version, VersionRange
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
@@ -116,8 +116,7 @@ def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
 
 def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:
     package, entry = gone[name]
-    version = evidence.target.versions.get(package)
-    library = entry.get("library") or (f"{package} {format_version(version)}" if version is not None else package)
+    library = entry.get("library") or (f"{package} {evidence.target.shown(package)}" if package in evidence.target.choices else package)
     return {"name": name, "written": name.rsplit(".", 1)[-1], "library": library, "instead": entry.get("instead", "Remove it.")}
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import format_version
 from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
 from mpslint.rewrite.imports import with_bound_names
@@ -345,7 +344,7 @@ def fill(template: str, match: Match, evidence: Evidence) -> str:
         if name in match.values:
             return str(match.values[name])
         if name in evidence.target.versions:
-            return format_version(evidence.target.versions[name])
+            return evidence.target.shown(name)
         setting = match.plan.get(name.replace("__", ".")) if match.plan is not None and "__" in name else None
         return str(setting.constant) if setting is not None and setting.is_known else found.group()
 

@@ -24,6 +24,8 @@ def pyproject(text: str, source: str, python: str) -> Iterator[Requirement]:
     project, tool = _table(data, "project"), _table(data, "tool")
     if isinstance(project.get("requires-python"), str):
         yield Requirement(PYTHON, project["requires-python"], source)
+    for name, written in _table(tool, "uv", "sources").items():
+        yield from (one for one in _written(name, written, source, python) if one.spec or one.commit)
     lines = project.get("dependencies")
     own = list(requirements(lines if isinstance(lines, list) else (), source, python))
     yield from own
@@ -50,7 +52,7 @@ def _is_elsewhere(group: str) -> bool:
 
 def _as_constraints(found: Iterator[Requirement]) -> Iterator[Requirement]:
     for one in found:
-        yield Requirement(one.name, one.spec, one.source, is_constraint=True)
+        yield Requirement(one.name, one.spec, one.source, is_constraint=True, commit=one.commit)
 
 
 def _table(data: Any, *keys: str) -> Mapping[str, Any]:
@@ -75,7 +77,8 @@ def _written(name: str, written: Any, source: str, python: str, translate: Any =
         markers = [str(marker) for marker in (row.get("markers"), row.get("marker"), platform) if marker]
         if not (is_known(name) or canonical(name) == PYTHON) or not all(holds_on_a_mac(marker, python) for marker in markers):
             continue
-        address = row.get("url") or row.get("path") or (f"git+{row['git']}@{row.get('tag', '')}" if "git" in row else "")
+        state = row.get("tag") or row.get("rev") or row.get("ref") or ""
+        address = row.get("url") or row.get("path") or (f"git+{row['git']}@{state}" if "git" in row else "")
         found = requirement(f"{name} @ {address}", source, python) if "://" in str(address) or ".whl" in str(address) else None
         spec = translate(str(row.get("version") or "*"))
         if found is not None:

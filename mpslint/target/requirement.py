@@ -25,6 +25,9 @@ _WHEEL = re.compile(r"(?:^|[/\s])([A-Za-z][\w.]*?)-(\d[^-/\s]*)-[\w.]+-[\w.]+-[\
 _ARCHIVE = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?(?:@|/archive/(?:refs/tags/)?|/releases/download/)v?(\d+(?:\.\d+)+)")
 """`git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3`: the release that a tag of the repository names."""
 
+_COMMIT = re.compile(r"(?:/([A-Za-z][\w.-]*?)(?:\.git)?@|/([A-Za-z][\w.-]*)/archive/)([0-9a-f]{7,40})(?=$|[\s#;&\"']|\.(?:zip|tar\.gz)\b)")
+"""The same at a commit, which tells no version: `git+https://github.com/unslothai/unsloth.git@65b8975`."""
+
 
 @record(frozen=True, slots=True)
 class Requirement:
@@ -42,6 +45,8 @@ class Requirement:
     """It is what a lock file resolved to."""
     is_fresh: bool = False
     """The newest release is installed, whatever was there (`pip install -U`)."""
+    commit: str = ""
+    """The beginning of the hash of the commit that is installed, of which no version is known."""
 
 
 PIP, CONDA = "pip", "conda"
@@ -85,14 +90,18 @@ def requirements(lines: Iterable[str], source: str, python: str = ASSUMED_PYTHON
 
 
 def _from_address(text: str, source: str, python: str) -> Requirement | None:
-    """Return the requirement of an address: a wheel or a tag says the version, a branch is some newer state than the last release."""
+    """Return the requirement of an address: a wheel or a tag says the version, a commit doesn't, a branch is some newer state than
+    the last release."""
     named = re.match(r"([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s", text)
     address = re.sub(r"%2[Bb]", "+", text)
     found = _WHEEL.search(address) or _ARCHIVE.search(address)
-    name = named.group(1) if named is not None else found.group(1) if found is not None else ""
+    commit = _COMMIT.search(address) if found is None else None
+    unnamed = found.group(1) if found is not None else (commit.group(1) or commit.group(2)) if commit is not None else ""
+    name = named.group(1) if named is not None else unnamed
     if not is_known(name) or not holds_on_a_mac(_marker(text.split("://")[-1]), python):
         return None
-    return Requirement(canonical(name), f"=={found.group(2)}" if found is not None else "", source)
+    spec = f"=={found.group(2)}" if found is not None else ""
+    return Requirement(canonical(name), spec, source, commit=commit.group(3)[:7] if commit is not None else "")
 
 
 def _marker(text: str) -> str:

@@ -32,11 +32,18 @@ class VersionChoice:
     """The version as it was written, where that says more than its numbers: a nightly build."""
     is_asked: bool = False
     """A person asks for it, in a file or an option; no lock file, environment or table does."""
+    commit: str = ""
+    """The commit that is asked for, where the version is only a guess for it."""
 
     @property
     def shown(self) -> str:
         """The version as a person reads it."""
-        return self.text or format_version(self.version)
+        return (self.text or format_version(self.version)) + self.doubt
+
+    @property
+    def doubt(self) -> str:
+        """What is said behind a version that is a guess; '' of another."""
+        return f" (a guess for commit {self.commit})" if self.commit else ""
 
 
 @record(slots=True, eq=False)
@@ -57,6 +64,8 @@ class _Package:
     """What an environment holds, where the project leaves it open."""
     environment: str = ""
     """Which environment that is."""
+    commit: str = ""
+    """The commit that the project asks for, of which no version is known."""
 
     def candidates(self) -> Iterator[Version]:
         """Yield what may be chosen: what is installed, then the newest first."""
@@ -90,6 +99,7 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
     package = _Package(name, list(release_numbers(name)))
     for one in asked:
         package.is_asked = package.is_asked or not one.is_constraint
+        package.commit = package.commit or one.commit
         if package.is_pinned or one.is_fresh:
             break
         exact = exact_version(one.spec)
@@ -100,7 +110,7 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
             if version is not None and (is_open or any(map(admits or bool, package.releases))):
                 text = exact if is_development(exact) else ""
                 package.releases, package.source, package.text, package.is_pinned = [version], one.source, text, True
-                package.is_locked = one.is_locked
+                package.is_locked, package.commit = one.is_locked, ""
             continue
         left = [release for release in package.releases if admits is not None and admits(release)]
         if left and left[-1] != package.releases[-1]:
@@ -206,11 +216,11 @@ def _choice(package: _Package, chosen: Mapping[str, Version], asked: Collection[
     if version == package.installed:
         return VersionChoice(version, package.environment, package.text)
     if version == package.releases[-1]:
-        return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked)
+        return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked, package.commit)
     because = _because(package, chosen, asked)
     if not _fits(package.name, version, {name: other for name, other in chosen.items() if name in asked}, only_required=True):
-        return VersionChoice(version, OLDEST)
-    return VersionChoice(version, f"newest that fits {because}" if because else NEWEST)
+        return VersionChoice(version, OLDEST, commit=package.commit)
+    return VersionChoice(version, f"newest that fits {because}" if because else NEWEST, commit=package.commit)
 
 
 def _because(package: _Package, chosen: Mapping[str, Version], asked: Collection[str]) -> str:

@@ -40,6 +40,11 @@ class Target:
         """The version of each package, and of macOS."""
         return {name: choice.version for name, choice in self.choices.items()}
 
+    def shown(self, name: str) -> str:
+        """Return a version as a message says it: its numbers, and whether they are a guess."""
+        choice = self.choices[name]
+        return format_version(choice.version) + choice.doubt
+
     @functools.cached_property
     def conflicts(self) -> tuple[str, ...]:
         """What pip refuses to install of the versions that somebody asks for, in words."""

@@ -99,6 +99,17 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
         },
         {"python": ">=3.9,<4", "torch": ">=2.1.0,<3", "transformers": ">=4.30.2,<5", "accelerate": "==0.20.3", "datasets": ">=2.14,<2.15", "peft": "==0.5.0", "trl": ""},
     ),
+    "a revision that is a tag": (
+        {"pyproject.toml": '[tool.poetry.dependencies]\npeft = {git = "https://github.com/huggingface/peft.git", rev = "v0.5.0"}\n'},
+        {"peft": "==0.5.0"},
+    ),
+    "where uv takes packages from": (
+        {
+            "pyproject.toml": '[project]\nname = "x"\ndependencies = ["peft", "trl", "torch"]\n[tool.uv.sources]\ntorch = {index = "cpu"}\n'
+            'peft = {git = "https://github.com/huggingface/peft", tag = "v0.5.0"}\ntrl = {git = "https://github.com/huggingface/trl", branch = "main"}\n'
+        },
+        {"peft": "==0.5.0", "trl": "", "torch": ""},
+    ),
     "Poetry by platform": (
         {"pyproject.toml": '[tool.poetry.dependencies]\ntorch = [{version = "2.3.1", platform = "linux"}, {version = "2.4.1", platform = "darwin"}]\n'},
         {"torch": "==2.4.1"},
@@ -215,3 +226,19 @@ def test_an_extra_for_tests_pins_nothing_that_the_project_asks_for_itself() -> N
     """`torch>=2.4` is what users install; `test = ["torch==2.4.0"]` is what one job of the CI does. A pin that stands alone counts."""
     text = '[project]\ndependencies = ["torch>=2.4"]\n[project.optional-dependencies]\ntest = ["torch==2.4.0", "trl==0.20"]\n'
     assert [(one.name, one.spec) for one in pyproject(text, "pyproject.toml", "3.12")] == [("torch", ">=2.4"), ("trl", "==0.20")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[project]\nname = "x"\ndependencies = ["unsloth>=2024.8"]\n[tool.uv.sources]\nunsloth = {git = "https://github.com/unslothai/unsloth", rev = "65b8975c5f"}\n',
+        '[tool.poetry.dependencies]\nunsloth = {git = "https://github.com/unslothai/unsloth.git", rev = "65b8975c5f"}\n',
+        '[project]\nname = "x"\ndependencies = ["unsloth @ git+https://github.com/unslothai/unsloth.git@65b8975c5f"]\n',
+    ],
+    ids=["uv", "Poetry", "pip"],
+)
+def test_commits_in_pyproject(tmp_path: Path, text: str) -> None:
+    """They say no version, whatever a range beside them says."""
+    (tmp_path / "pyproject.toml").write_text(text)
+
+    assert next(one.commit for one in project_requirements(tmp_path) if one.name == "unsloth") == "65b8975"

@@ -43,6 +43,36 @@ def test_lines(line: str) -> None:
     assert ((found.name, found.spec) if found is not None else None) == LINES[line]
 
 
+SHA = "65b8975c5fb65e6c08726f228877ba6b6601f2ba"
+UNSLOTH = "https://github.com/unslothai/unsloth"
+COMMITS = {
+    f"unsloth @ git+{UNSLOTH}.git@{SHA}": SHA[:7],
+    f"unsloth[colab-new] @ git+{UNSLOTH}@{SHA[:7]}": SHA[:7],
+    f"git+{UNSLOTH}.git@{SHA}": SHA[:7],
+    f"git+{UNSLOTH}@{SHA}#egg=unsloth": SHA[:7],
+    f"-e git+{UNSLOTH}.git@{SHA[:10]}#egg=unsloth": SHA[:7],
+    f"git+ssh://git@github.com/unslothai/unsloth.git@{SHA}": SHA[:7],
+    f"unsloth @ {UNSLOTH}/archive/{SHA}.zip": SHA[:7],
+    f"{UNSLOTH}/archive/{SHA}.tar.gz": SHA[:7],
+    f'unsloth @ git+{UNSLOTH}.git@{SHA} ; sys_platform == "darwin"': SHA[:7],
+    f"unsloth @ git+{UNSLOTH}.git": "",
+    f"unsloth @ git+{UNSLOTH}.git@main": "",
+    f"unsloth @ git+{UNSLOTH}.git@v2025.3.18": "",
+    f"unsloth @ git+{UNSLOTH}.git@feedface-branch": "",
+    f"unsloth @ https://example.com/{SHA}/unsloth-2025.3.18-py3-none-any.whl": "",
+    "unsloth==2025.3.18 --hash=sha256:65b8975c5fb65e6c08726f228877ba6b6601f2ba": "",
+}
+
+
+@pytest.mark.parametrize("line", COMMITS)
+def test_commits(line: str) -> None:
+    """A commit has no version number; a tag and a wheel have, and a branch is the newest state."""
+    found = requirement(line, "requirements.txt")
+
+    assert found is not None
+    assert (found.name, found.commit) == ("unsloth", COMMITS[line])
+
+
 MARKERS = {
     "": True,
     "sys_platform == 'darwin'": True,

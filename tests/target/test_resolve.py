@@ -145,3 +145,26 @@ def test_what_all_known_releases_are_too_new_for_gets_the_oldest() -> None:
 
     assert choice == VersionChoice(release_numbers("sentence-transformers")[0], OLDEST)
     assert resolved("torch==2.99")["sentence-transformers"].source == NEWEST
+
+
+COMMITTED = Requirement("unsloth", "", "requirements.txt", commit="65b8975")
+
+
+def test_the_version_of_a_commit_is_a_guess() -> None:
+    """Which release a commit comes after can't be read from its hash, and what fits the other pins is a guess."""
+    chosen = resolve([Requirement("trl", "==0.15.2", "requirements.txt"), COMMITTED], {})["unsloth"]
+
+    assert chosen.shown.endswith(" (a guess for commit 65b8975)")
+
+
+@pytest.mark.parametrize(
+    ("other", "installed"),
+    [
+        ([Requirement("unsloth", "==2025.3.19", "uv.lock", is_locked=True)], {}),
+        ([], {"unsloth": ("2025.3.19", "active environment")}),
+    ],
+    ids=["locked", "installed"],
+)
+def test_a_commit_whose_version_is_known(other: list[Requirement], installed: dict[str, tuple[str, str]]) -> None:
+    """A lock file or an environment holds the version of the commit."""
+    assert resolve([COMMITTED, *other], installed)["unsloth"].shown == "2025.3.19"
