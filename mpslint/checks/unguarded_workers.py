@@ -9,6 +9,7 @@ from typing import Any
 
 from mpslint.checks._loaders import with_workers
 from mpslint.facts.values import Call, Context, Function, Instance, Value, alternatives_of
+from mpslint.program.hooks import loader_source
 from mpslint.rule.check import Gate
 from mpslint.rule.comparisons import fits_any
 from mpslint.rule.judge import Match, match_of
@@ -80,10 +81,8 @@ def _runs_on_import(context: Context) -> bool:
 
 def _makers(call: Call, method: str) -> Iterator[ast.AST]:
     """Yield the method that makes the loader of a Trainer's call: that of the data it is given, or of the model alone."""
-    data = [*call.arguments[1:], *(argument for name, argument in call.keywords.items() if name != "model")]
-    given = data or [*call.arguments, *call.keywords.values()]
-    one = given[0].value if len(given) == 1 and not call.is_open else None
-    maker = one.cls.lookup(method) if isinstance(one, Instance) and one.cls is not None else None
+    one = loader_source(call)
+    maker = one.cls.lookup(method) if one is not None and one.cls is not None else None
     if isinstance(maker, Function):
         yield maker.node
 

@@ -17,6 +17,7 @@ from mpslint.program.calls import call_value, instantiate
 from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
+from mpslint.program.hooks import makers_for_trainers, walk_maker
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.premises import device_of, premises_of
@@ -46,7 +47,7 @@ def evaluate_program(
 
     `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
-    modules that the program imports of its own project: what the program does not call is then not walked. With `has_premises`
+    modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With `has_premises`
     functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
     """
     relevance = Relevance(document, words)
@@ -81,6 +82,8 @@ def evaluate_program(
         machine.is_silent, machine.context = False, Context()
         relevance.note_names(machine.module.slots.items())
         machine.own_device = device_of(machine) if has_premises else None
+        for maker in list(makers_for_trainers(machine)) if project is not None else ():
+            _walk(machine, lambda maker=maker: walk_maker(machine, *maker))  # type: ignore[misc]
         # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
         for _ in range(MOST_ROUNDS if project is None and not ends else 0):
             waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]

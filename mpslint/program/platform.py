@@ -80,6 +80,7 @@ class Platform:
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
     parameter_keepers: dict[str, str]
+    loader_makers: dict[str, dict[str, str]]
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]

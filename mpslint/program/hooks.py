@@ -1,0 +1,55 @@
+"""Methods of a program's classes that a library calls: those that make the loaders of a Trainer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mpslint.facts.values import Call, Context, Function, Instance
+from mpslint.program.functions import call_function
+from mpslint.program.machine import Walker
+from mpslint.program.platform import Platform
+
+
+def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context]]:
+    """Yield the methods that make the loaders of the program's Trainers, each with its object and the context of the Trainer's call.
+
+    Those that the program calls itself, and that were walked for it, are left out.
+    """
+    for call in m.facts.calls:
+        for maker, source in loader_makers(call, m.platform):
+            if id(maker.node) not in m.analysed:
+                yield maker, source, call.context
+
+
+def walk_maker(m: Walker, maker: Function, source: Instance, context: Context) -> None:
+    """Walk the body of a method as a Trainer calls it, in the context of the Trainer's call; what it writes is forgotten."""
+    m.context = context
+    m.store.begin()
+    try:
+        call_function(m, maker, [source], {}, False, None)
+    finally:
+        m.store.undo()
+        m.context = Context()
+
+
+def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, Instance]]:
+    """Yield the methods that a Trainer's call makes its loaders by, with their object; those aside that its model has no use for."""
+    makers = platform.loader_makers.get(call.name)
+    source = loader_source(call) if makers is not None else None
+    if makers is None or source is None or source.cls is None:
+        return
+    given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
+    model = given.value if given is not None else None
+    for name, step in makers.items():
+        maker = source.cls.lookup(name)
+        is_unused = isinstance(model, Instance) and model.cls is not None and model.cls.lookup(step) is None
+        if isinstance(maker, Function) and not is_unused:
+            yield maker, source
+
+
+def loader_source(call: Call) -> Instance | None:
+    """Return the object that makes the loaders of a Trainer's call: the data that it is given, or the model where there is none."""
+    data = [*call.arguments[1:], *(argument for name, argument in call.keywords.items() if name != "model")]
+    given = data or [*call.arguments, *call.keywords.values()]
+    one = given[0].value if len(given) == 1 and not call.is_open else None
+    return one if isinstance(one, Instance) and one.cls is not None else None
