@@ -30,11 +30,13 @@ MISSING = "???"
 """What stands for a value that is not known, as in OmegaConf."""
 STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
 LAUNCHERS = re.compile(
-    r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch))"
+    r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|"
+    r"python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch|deepspeed\.launcher\.runner))"
 )
 SWITCHES = frozenset(
     "cpu multi_gpu tpu use_deepspeed use_fsdp use_megatron_lm use_parallelism_config debug quiet no_python module standalone use_env "
-    "same_network dynamo_use_dynamic dynamo_use_fullgraph ipex use_xpu enable_cpu_affinity no_local_rank downcast_bf16".split()
+    "same_network dynamo_use_dynamic dynamo_use_fullgraph ipex use_xpu enable_cpu_affinity no_local_rank downcast_bf16 "
+    "no_ssh no_ssh_check force_multi save_pid bind_cores_to_rank".split()
 )
 """Options of launchers that take no value: the word after them is the script."""
 

@@ -78,6 +78,7 @@ LAUNCHES = [
     ("torchrun --standalone $SCRIPT --a 1", ["standalone"], ["a"]), ("torchrun --nproc_per_node $N $SCRIPT --a 1", ["nproc_per_node"], ["a"]), ("python -m torch.distributed.run --nproc_per_node 2 -m pkg.mod --a 1", ["nproc_per_node"], ["a"]),
     ("python3 -m accelerate.commands.launch --cpu t.py --a 1", ["cpu"], ["a"]), ("S=t.py\naccelerate launch --config_file c.yaml $S --a 1", ["config_file"], ["a"]), ("accelerate launch --num_processes 2", ["num_processes"], None),
     ("/opt/bin/torchrun --nnodes 1 t.py", ["nnodes"], []), ("deepspeed --num_gpus 2 t.py --a 1", ["num_gpus"], ["a"]), ("accelerate launch -m --num_processes 2 pkg.mod --a 1", [], ["num_processes", "a"]),
+    ("python -m deepspeed.launcher.runner --num_gpus 2 $S --a 1", ["num_gpus"], ["a"]), ("deepspeed --no_ssh_check $S --num_gpus 2", ["no_ssh_check"], ["num_gpus"]),
 ]  # fmt: skip
 
 
