@@ -25,7 +25,7 @@ DEEPEST = 3
 
 
 @record(frozen=True)
-class Asked:
+class LoaderRequest:
     """A Trainer's call that asks an object for loaders."""
 
     call: Call
@@ -62,7 +62,7 @@ def _placed_in(taken: Sequence[Value], placed: Mapping[int, Call], evidence: Evi
     return next(((name, Related(evidence.span_of(placed[id(one)].node), "it is moved to the GPU here")) for name, one in held), None)
 
 
-def _trained_with(loader: Call, taken: Sequence[Value], asked: Sequence[Asked], evidence: Evidence) -> tuple[str, Related] | None:
+def _trained_with(loader: Call, taken: Sequence[Value], asked: Sequence[LoaderRequest], evidence: Evidence) -> tuple[str, Related] | None:
     """Return what an object holds its model by that a Trainer asks for the loader and that the workers take, and the Trainer's call."""
     for one in asked:
         if one.maker not in loader.context.functions:
@@ -74,7 +74,7 @@ def _trained_with(loader: Call, taken: Sequence[Value], asked: Sequence[Asked], 
     return None
 
 
-def _asked(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Asked]:
+def _asked(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[LoaderRequest]:
     """Yield what Trainers on the Mac's GPU ask for loaders."""
     is_chosen = VersionRange.parse(options["chosen"]).matches(evidence.target.versions)
     for call in evidence.facts.calls:
@@ -90,7 +90,7 @@ def _asked(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Asked]:
             bases = source.cls.outside_bases() if source.cls is not None else ()
             name = next((held for base, held in options["carriers"].items() if base in bases), None)
             if name is not None:
-                yield Asked(call, source, maker.node, name)
+                yield LoaderRequest(call, source, maker.node, name)
 
 
 def _placements(evidence: Evidence) -> Iterator[Call]:
