@@ -16,6 +16,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 
 LOOPS = frozenset({"for", "select", "while", "until", "{"})
+PREFIXES = frozenset({"sudo", "nohup", "time", "env"})
+"""Commands that start another one, and fail where there is none."""
 CLOSERS = frozenset({"fi", "done", "}", "esac"})
 FINDERS = frozenset({"command", "which", "type", "hash"})
 """Commands that fail where there is no program of the name that they are given."""
@@ -177,6 +179,8 @@ class Branches:
 
     def _succeeds(self, words: Sequence[Word], joiner: str) -> bool | None:
         """Return whether a command succeeds on a Mac; None where that isn't certain."""
+        while len(words) > 1 and words[0].raw in PREFIXES:
+            words = words[1:]
         name, last = words[0].text or words[0].raw, words[-1].text
         missing = platform_data("shell")["missing"]
         if self.is_in_test or name in ("[", "[[", "test"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.facts.values import Call, Context, Function, Instance
+from mpslint.facts.values import Call, Class, Context, Function, Instance, Symbol, Value
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.platform import Platform
@@ -42,9 +42,16 @@ def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, In
     model = given.value if given is not None else None
     for name, step in makers.items():
         maker = source.cls.lookup(name)
-        is_unused = isinstance(model, Instance) and model.cls is not None and model.cls.lookup(step) is None
-        if isinstance(maker, Function) and not is_unused:
+        if isinstance(maker, Function) and not _lacks(model, step, call.name.split(".")[0]):
             yield maker, source
+
+
+def _lacks(model: Value | None, step: str, package: str) -> bool:
+    """Return whether a model certainly has no method of a name: only classes of the program, and those of a package, are above it."""
+    cls = model.cls if isinstance(model, Instance) else None
+    if cls is None or cls.lookup(step) is not None:
+        return False
+    return all(isinstance(base, Class) or (isinstance(base, Symbol) and base.name.split(".")[0] == package) for base in cls.bases_above())
 
 
 def loader_source(call: Call) -> Instance | None:

@@ -170,7 +170,8 @@ class ConfigPattern:
     @property
     def words(self) -> tuple[str, ...]:
         """Keys of which one is in the bytes of every such file."""
-        return tuple(key.rpartition(".")[2] for key in self.needs[:1] or self.beside or self.has)
+        inside = (self.at,) if self.at else ()
+        return tuple(key.rpartition(".")[2] for key in self.needs[:1] or self.beside or inside or self.has)
 
 
 @record(frozen=True, slots=True, eq=False)
