@@ -155,7 +155,7 @@ def make_copy(place: Workplace, copy: Path) -> Path:
     waiting = deque([place.root])
     while waiting:
         folder = waiting.popleft()
-        entries = _entries(folder)
+        entries = [one for one in _entries(folder) if not copy.is_relative_to(one)]  # the scratch folder may lie in the project
         count += len(entries)
         target = place.copied(folder, copy)
         if count > MOST_FILES and not place.script.is_relative_to(folder):

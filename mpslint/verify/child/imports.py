@@ -31,7 +31,8 @@ class _Loader(importlib.abc.Loader):
 class AfterImport(importlib.abc.MetaPathFinder):
     """Finds modules as ever, and has some of them changed once they are loaded.
 
-    A module of the code's own may have the name of a library: what lies in the `copy` that runs is left as it is.
+    A module of the code's own may have the name of a library (`datasets.py`): one that lies in the `copy` that runs is left as it is. A
+    part of a package that is called like a library's (`transformers.trainer`) is taken for a copy of that library.
     """
 
     def __init__(self, changes: dict[str, Change], copy: Path) -> None:
@@ -53,7 +54,7 @@ class AfterImport(importlib.abc.MetaPathFinder):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None and spec.loader is not None:
-                if not Path(spec.origin or "").is_relative_to(self.copy):
+                if "." in name or not Path(spec.origin or "").is_relative_to(self.copy):
                     spec.loader = _Loader(spec.loader, self.changes.pop(name))
                 return spec
         return None
