@@ -50,8 +50,9 @@ def test_with_cuda_nothing_changes(rule: Rule, example: Example, monkeypatch: py
 
 
 def settings_kept_for_cuda() -> list[tuple[Rule, Example]]:
-    """Return the examples in Python whose fix keeps an argument as it was where there is CUDA."""
+    """Return the examples in Python whose fix keeps an argument, of rules about settings, as it was where there is CUDA."""
     rules = [rule for rule in load_rules() if any("{old}" in text for fix in rule.fixes for text in fix.argument.values())]
+    rules = [rule for rule in rules if any(condition.subject == "setting" for condition in rule.when)]
     found = [(rule, example) for rule in rules for example in rule.examples if "is_available() else" in example.good]
     return [(rule, example) for rule, example in found if example.file.endswith(".py")]
 
