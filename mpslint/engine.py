@@ -243,7 +243,7 @@ def _after_fixes(
         if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
-        if not _is_mended(finding.fix, after, shown):
+        if not _is_fixed_too(finding.fix, after, shown):
             causes[finding.rule] = None
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
@@ -252,7 +252,7 @@ def _after_fixes(
     return [*(replace(one, fix=_held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
 
 
-def _is_mended(fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> bool:
+def _is_fixed_too(fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> bool:
     """Return whether `fix` makes a fix as well: a safe one, of files that are asked about alone."""
     if fix is None or fix.safety is not Safety.SAFE or not fix.edits:
         return False
@@ -261,7 +261,7 @@ def _is_mended(fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None
 
 def _held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:
     """Return a fix as advice that names the rules of the errors which it would cause."""
-    return Fix(Safety.MANUAL, f"{fix.summary}, once {' and '.join(causes)} is mended") if fix is not None and fix.edits else fix
+    return Fix(Safety.MANUAL, f"{fix.summary}, after {' and '.join(causes)} is fixed") if fix is not None and fix.edits else fix
 
 
 def _may_fail(rule: Rule, target: Target) -> bool:

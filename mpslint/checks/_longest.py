@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from mpslint.rule.loops import called_name
+
 MAKERS = frozenset(
     "zeros ones full empty zeros_like full_like new_zeros new_ones new_full new_empty "
     "Tensor FloatTensor LongTensor IntTensor ByteTensor BoolTensor".split()
@@ -20,13 +22,6 @@ SORTS = frozenset(["sort", "sorted"])
 DOWNWARDS = frozenset(["reverse", "descending"])
 FEW = 16
 """Rounding up to a multiple below this leaves nearly as many lengths as there were."""
-
-
-def name_of(node: ast.AST) -> str:
-    """Return the last name of what a call calls; nothing of other expressions."""
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
 
 
 def filled_to_longest(nodes: Sequence[ast.AST], given: frozenset[str], constants: Mapping[str, object]) -> list[ast.Call]:
@@ -58,7 +53,7 @@ def _longest(node: ast.expr, ordered: Mapping[str, ast.Call], samples: Mapping[s
     """Return the call that makes an expression the longest of some lengths: `max(lengths)`, `lengths.max().item()`, `lengths[0]`
     of what is sorted, `len(rows[0])` of rows that are, or the length of the longest row."""
     node = _bare(node)
-    if name_of(node) in MAXIMA and isinstance(node, ast.Call) and not any(keyword.arg == "key" for keyword in node.keywords):
+    if called_name(node) in MAXIMA and isinstance(node, ast.Call) and not any(keyword.arg == "key" for keyword in node.keywords):
         is_bounded = any(isinstance(argument, ast.Constant) for argument in node.args)
         return node if not is_bounded and any(MEASURES.search(ast.unparse(one)) for one in (*node.args, node.func)) else None
     first = _first_of(node, ordered)
@@ -71,18 +66,23 @@ def _bare(node: ast.expr) -> ast.expr:
     """Return an expression without `int(...)`, `.item()` and the room for a start or end token."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant):
         return _bare(node.left)
-    if isinstance(node, ast.Call) and name_of(node) == "int" and len(node.args) == 1:
+    if isinstance(node, ast.Call) and called_name(node) == "int" and len(node.args) == 1:
         return _bare(node.args[0])
-    if isinstance(node, ast.Call) and name_of(node) in ("item", "tolist", "int") and isinstance(node.func, ast.Attribute) and not node.args:
+    if (
+        isinstance(node, ast.Call)
+        and called_name(node) in ("item", "tolist", "int")
+        and isinstance(node.func, ast.Attribute)
+        and not node.args
+    ):
         return _bare(node.func.value)
     return node
 
 
 def _measured(node: ast.expr) -> Iterator[ast.expr]:
     """Yield what an expression is the length of: `len(row)`, `row.size(1)`, `row.shape[0]`."""
-    if isinstance(node, ast.Call) and name_of(node) == "len" and len(node.args) == 1:
+    if isinstance(node, ast.Call) and called_name(node) == "len" and len(node.args) == 1:
         yield node.args[0]
-    elif isinstance(node, ast.Call) and name_of(node) == "size" and isinstance(node.func, ast.Attribute):
+    elif isinstance(node, ast.Call) and called_name(node) == "size" and isinstance(node.func, ast.Attribute):
         yield node.func.value
     elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         yield node.value.value
@@ -92,7 +92,7 @@ def _sample(node: ast.expr, ordered: Mapping[str, ast.Call], samples: Mapping[st
     """Return the call that makes an expression the longest sample, or a part of it."""
     if isinstance(node, ast.Name):
         return samples.get(node.id)
-    if isinstance(node, ast.Call) and name_of(node) in MAXIMA and any(keyword.arg == "key" for keyword in node.keywords):
+    if isinstance(node, ast.Call) and called_name(node) in MAXIMA and any(keyword.arg == "key" for keyword in node.keywords):
         return node
     first = _first_of(node, ordered)
     if first is not None:
@@ -125,7 +125,7 @@ def _ordered(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.Call]]:
 def _sorts_downwards(node: ast.Call) -> bool:
     given = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg in DOWNWARDS}
     is_down = any(isinstance(value, ast.Constant) and value.value is True for value in given.values())
-    return name_of(node) in SORTS and is_down
+    return called_name(node) in SORTS and is_down
 
 
 def _longest_samples(assigned: Sequence[ast.Assign], ordered: Mapping[str, ast.Call]) -> Iterator[tuple[str, ast.Call]]:
@@ -149,7 +149,7 @@ def _running_longest(nodes: Sequence[ast.AST], longest: Mapping[str, ast.Call]) 
         if not isinstance(first, ast.Constant) or len(others) != 1:
             continue
         grown = others[0]
-        if not isinstance(grown, ast.Call) or name_of(grown) != "max" or not isinstance(grown.func, ast.Name) or len(grown.args) != 2:
+        if not isinstance(grown, ast.Call) or called_name(grown) != "max" or not isinstance(grown.func, ast.Name) or len(grown.args) != 2:
             continue
         lengths = [one for one in grown.args if not (isinstance(one, ast.Name) and one.id == name)]
         is_length = len(lengths) == 1 and (MEASURES.search(ast.unparse(lengths[0])) or ast.unparse(lengths[0]) in longest)
@@ -161,7 +161,7 @@ def _longest_entries(assigned: Sequence[ast.Assign]) -> Iterator[tuple[str, ast.
     """Yield each entry that grows with the lengths: `longest[key] = max(longest[key], len(row))`."""
     for node in assigned:
         target, grown = node.targets[0], node.value
-        if isinstance(target, ast.Subscript) and isinstance(grown, ast.Call) and name_of(grown) == "max" and len(grown.args) == 2:
+        if isinstance(target, ast.Subscript) and isinstance(grown, ast.Call) and called_name(grown) == "max" and len(grown.args) == 2:
             written = ast.unparse(target)
             others = [text for one in grown.args if (text := ast.unparse(one)) != written]
             if len(others) == 1 and MEASURES.search(others[0]):
@@ -189,6 +189,6 @@ def _fills(node: ast.AST) -> Iterator[ast.expr]:
         yield node.left
     elif isinstance(node, ast.While) and isinstance(node.test, ast.Compare) and isinstance(node.test.ops[0], ast.Lt):
         yield node.test.comparators[0]
-    elif isinstance(node, ast.Call) and (name_of(node) in MAKERS or IS_PAD.match(name_of(node))):
+    elif isinstance(node, ast.Call) and (called_name(node) in MAKERS or IS_PAD.match(called_name(node))):
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             yield from argument.elts if isinstance(argument, (ast.Tuple, ast.List)) else (argument,)

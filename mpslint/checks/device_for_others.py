@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mpslint.checks._device_uses import uses_of
@@ -17,6 +16,7 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
+from mpslint.source.files import is_beside
 
 GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
@@ -48,14 +48,4 @@ def _is_unknown(name: str, evidence: Evidence) -> bool:
         return False
     known = root in load_dialects().roots or root in platform_data("cuda")["devices"]["roots"]
     paths = {part.document.path for part in evidence.document.parts} or {evidence.document.path}
-    return not known and not any(_is_own(root, path) for path in paths)
-
-
-def _is_own(root: str, path: str) -> bool:
-    """Return whether a module or folder of this name lies in the folder of a file, or in one above it up to the repository's."""
-    for folder in Path(path).absolute().parents:
-        if (folder / root).is_dir() or (folder / f"{root}.py").is_file():
-            return True
-        if (folder / ".git").exists():
-            return False
-    return False
+    return not known and not any(is_beside(root, path, is_package=False) for path in paths)

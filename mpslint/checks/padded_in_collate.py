@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._longest import filled_to_longest, name_of
+from mpslint.checks._longest import filled_to_longest
 from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 
@@ -91,16 +92,16 @@ def _found(name: str, frame: Frame | None) -> Value | None:
 
 def _pads_to_longest(node: ast.Call, owner: Instance | None) -> bool:
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-    if name_of(node) in BY_HAND:
-        return keywords.keys() >= set(BY_HAND[name_of(node)])
-    if not name_of(node).endswith(PADS) or None in keywords:
+    if called_name(node) in BY_HAND:
+        return keywords.keys() >= set(BY_HAND[called_name(node)])
+    if not called_name(node).endswith(PADS) or None in keywords:
         return False
     if "pad_to_multiple_of" in keywords and _constant(keywords["pad_to_multiple_of"], owner) != (None,):
         return False
     length = _constant(keywords.get("max_length"), owner)
     if length and isinstance(length[0], int) and length[0] < SHORT:
         return False
-    if "padding" not in keywords and name_of(node) == "pad":
+    if "padding" not in keywords and called_name(node) == "pad":
         return _pads_inputs(node, keywords)
     padding = _constant(keywords.get("padding"), owner)
     return bool(padding) and padding[0] in TO_LONGEST

@@ -69,7 +69,7 @@ def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
             name = _known(imported, gone)
             if name is not None and not _is_apart(node.module) and not is_beside(name.split(".")[0], evidence.document.path):
                 values = _values(name, gone, evidence)
-                if name != imported:  # the module is gone; the name may be elsewhere
+                if name != imported:  # the table lists the whole module, so that is what the finding names
                     values["written"] = node.module
                 yield Match(evidence.span_of(alias), values, context=fact.context, node=node)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 
-from mpslint.config.shell_branches import Branches
+from mpslint.config.shell_branches import PREFIXES, Branches
 from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Variable, Word
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
@@ -21,7 +21,6 @@ _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"
 _CLUSTER = re.compile(r"^#(?:SBATCH|PBS|BSUB|COBALT)\b|^#\$ -", re.MULTILINE)
 """Scripts for the queue of a cluster: what they run does not run on a Mac."""
 EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
-PREFIXES = frozenset({"env", "nohup", "sudo", "exec", "command", "nice", "caffeinate", "-E", "-x"})
 RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pdm", "hatch", "rye", "pixi"})
 """`uv run --with x python train.py`: the command begins at the first word that can run a training."""
 ASSIGNED = re.compile(r"([a-z_]\w*)=")
@@ -67,6 +66,9 @@ def follow(shell: Shell, style: str = "shell") -> ShellFacts:
     reader, branches = _ShellReader(shell, style), Branches(shell)
     for words in shell.commands():
         reader.read(shell.noted(branches.command(words)))
+        if branches.has_failed:
+            reader.facts.commands[-1:] = [dataclasses.replace(one, ends=True) for one in reader.facts.commands[-1:]]
+            break
     return reader.facts
 
 

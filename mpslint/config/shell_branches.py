@@ -16,8 +16,8 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 
 LOOPS = frozenset({"for", "select", "while", "until", "{"})
-PREFIXES = frozenset({"sudo", "nohup", "time", "env"})
-"""Commands that start another one, and fail where there is none."""
+PREFIXES = frozenset({"env", "nohup", "sudo", "exec", "command", "nice", "caffeinate", "-E", "-x"})
+"""Words before the command that they start; some are its options."""
 CLOSERS = frozenset({"fi", "done", "}", "esac"})
 FINDERS = frozenset({"command", "which", "type", "hash"})
 """Commands that fail where there is no program of the name that they are given."""
@@ -63,6 +63,8 @@ class Branches:
     printed: str | None = None
     """What the command before prints into this one, where that is known."""
     has_exited: bool = False
+    has_failed: bool = False
+    """It ended at a command that fails."""
     stops_at_failure: bool = False
     """`set -e` is on."""
     is_in_test: bool = False
@@ -96,8 +98,8 @@ class Branches:
             found = [match for text in texts[1:] if (match := _STOPS.fullmatch(text)) is not None]
             self.stops_at_failure = bool(found[-1][1]) if found else self.stops_at_failure or "errexit" in texts
         is_failure = is_plain and self.stops_at_failure and self.status is False and not self.is_in_test
-        if texts[0] == "exit" or (is_failure and not any(block.is_asked for block in self.blocks)):
-            self.has_exited = True
+        self.has_failed = is_failure and not any(block.is_asked for block in self.blocks)
+        self.has_exited = self.has_failed or texts[0] == "exit"
 
     def _tell(self) -> None:
         """Tell the shell what the assignments to come are worth."""
@@ -179,7 +181,7 @@ class Branches:
 
     def _succeeds(self, words: Sequence[Word], joiner: str) -> bool | None:
         """Return whether a command succeeds on a Mac; None where that isn't certain."""
-        while len(words) > 1 and words[0].raw in PREFIXES:
+        while len(words) > 1 and words[0].raw in PREFIXES - FINDERS:
             words = words[1:]
         name, last = words[0].text or words[0].raw, words[-1].text
         missing = platform_data("shell")["missing"]

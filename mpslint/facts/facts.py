@@ -85,6 +85,8 @@ class Command:
     """Its words of the form `name=value`, which some programs take in place of flags."""
     given: tuple[Given, ...] = ()
     """All of its words, in order."""
+    ends: bool = False
+    """It fails on a Mac, and `set -e` ends the text there."""
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -82,18 +82,24 @@ def evaluate_program(
         machine.is_silent, machine.context = False, Context()
         relevance.note_names(machine.module.slots.items())
         machine.own_device = device_of(machine) if has_premises else None
-        for maker in list(makers_for_trainers(machine)) if project is not None else ():
-            _walk(machine, lambda maker=maker: walk_maker(machine, *maker))  # type: ignore[misc]
-        # A file that ends on the Mac while it is executed can't be imported either: nothing calls its functions.
-        for _ in range(MOST_ROUNDS if project is None and not ends else 0):
-            waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
-            if not waiting:
-                break
-            for function in waiting:
-                _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
+        if project is not None:
+            for maker in list(makers_for_trainers(machine)):
+                _walk(machine, lambda maker=maker: walk_maker(machine, *maker))  # type: ignore[misc]
+        elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
+            _walk_all_uncalled(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
     machine.facts.steps = machine.steps
     return machine.facts
+
+
+def _walk_all_uncalled(machine: Walker) -> None:
+    """Walk the functions that were not called, and those that come to light meanwhile."""
+    for _ in range(MOST_ROUNDS):
+        waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
+        if not waiting:
+            break
+        for function in waiting:
+            _walk(machine, lambda function=function: _walk_uncalled(machine, function))  # type: ignore[misc]
 
 
 def _cell_of(machine: Walker, statement: ast.stmt) -> int | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from mpslint.facts.values import Context, Guard, Instance, any_guard
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.rule.rule import Rule
+from mpslint.settings.evidence import Evidence
 
 
 def is_guarded(context: Context | None, rule: Rule) -> bool:
@@ -82,3 +83,14 @@ def is_caught(context: Context) -> bool:
     """Return whether the program catches, or suppresses, some exception that a place may raise."""
     suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
     return suppresses or any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+
+
+def is_caught_beside(exceptions: Collection[str], handler: ast.ExceptHandler, evidence: Evidence) -> bool:
+    """Return whether another handler of the same `try`, or of one around it, catches one of some exceptions ('' for a bare `except`)."""
+    tries: set[ast.AST] = set()
+    above = evidence.parents.get(handler)
+    while above is not None:
+        tries |= {above} if isinstance(above, ast.Try) else set()
+        above = evidence.parents.get(above)
+    caught = (one.names for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)
+    return any(not names.isdisjoint(exceptions) for names in map(frozenset, caught))

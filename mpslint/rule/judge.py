@@ -19,7 +19,7 @@ from mpslint.facts.values import Call, Context, Known, any_guard
 from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
-from mpslint.rule.guards import is_certain, is_guarded, is_off, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, is_off, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
@@ -351,7 +351,7 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
     if subject == "role":
         return match.plan is not None and any(name in match.plan.roles for name in condition.names)
     if subject == "handler" and isinstance(match.node, ast.ExceptHandler):
-        return _is_caught_beside(condition, match.node, evidence)
+        return is_caught_beside(condition.names, match.node, evidence)
     key = "any", id(condition)  # it asks about the file, not about the place
     if key not in evidence.memo:
         evidence.memo[key] = any(True for _ in _candidates(condition, evidence))
@@ -363,17 +363,6 @@ def _calls_instead(condition: Condition, match: Match, evidence: Evidence) -> bo
     made = [call.result for call in match.plan.calls.get(condition.of, ())] if match.plan is not None else []
     calls = (call for name in condition.or_calls for call in evidence.calls_of_method.get(name, ()))
     return any(call.receiver is one for call in calls for one in made if one is not None)
-
-
-def _is_caught_beside(condition: Condition, handler: ast.ExceptHandler, evidence: Evidence) -> bool:
-    """Return whether another handler of the same `try`, or of one around it, catches what a condition names ('' for a bare `except`)."""
-    tries: set[ast.AST] = set()
-    above = evidence.parents.get(handler)
-    while above is not None:
-        tries |= {above} if isinstance(above, ast.Try) else set()
-        above = evidence.parents.get(above)
-    caught = (one.names for one in evidence.facts.handlers if evidence.parents.get(one.node) in tries)
-    return any(not names.isdisjoint(condition.names) for names in map(frozenset, caught))
 
 
 def _last_mention(pattern: str, evidence: Evidence) -> int:

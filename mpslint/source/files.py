@@ -278,10 +278,15 @@ def _ignores_above(top: str) -> list[_Counted]:
 
 
 @remembered(maxsize=256)
-def is_beside(package: str, path: str) -> bool:
-    """Return whether a package of this name lies in the folder of a file, or in one above it up to the repository's: the file's own."""
+def is_beside(package: str, path: str, is_package: bool = True) -> bool:
+    """Return whether a package of this name lies in the folder of a file, or in one above it up to the repository's: the file's own.
+
+    Unless it must be a package, a module or any folder of the name will do.
+    """
     for folder in Path(path).absolute().parents:
         if (folder / package / "__init__.py").is_file():
+            return True
+        if not is_package and ((folder / package).is_dir() or (folder / f"{package}.py").is_file()):
             return True
         if (folder / ".git").exists():
             return False
