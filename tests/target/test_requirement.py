@@ -108,4 +108,5 @@ def test_the_newest_state_of_a_repository(line: str, expected: bool) -> None:
     """An address without a tag, a commit or a branch of its own stands for what comes after the last release."""
     found = requirement(line, "requirements.txt")
 
-    assert found is not None and found.is_branch == expected
+    assert found is not None
+    assert found.is_branch == expected
