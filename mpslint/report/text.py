@@ -44,7 +44,19 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
+    print_unjudged(out, () if quiet else files)
     print_summary(out, files, paths)
+
+
+def print_unjudged(out: Terminal, files: Sequence[FileView]) -> None:
+    """Print what was not judged, since it runs on another machine: the first place for each reason, and how many more files there are."""
+    places: dict[str, list[str]] = {}
+    for file in files:
+        for place, reason in file.unjudged:
+            places.setdefault(reason, []).append(place_in(file.path, place))
+    for reason, (first, *others) in places.items():
+        more = f" and {counted(len(others), 'other file')}" if others else ""
+        out.wrapped((first, "bold"), f"{more} not judged: {reason}")
 
 
 def print_findings(
@@ -178,10 +190,16 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     read = sum(1 for file in files if not file.problem)
     lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
     hidden = _hidden(files)
+    unjudged = sum(1 for file in files if file.unjudged)
+    left = f"{counted(unjudged, 'file')} not judged"
+    if not findings and 0 < read == unjudged:
+        out.wrapped(f"{left}{lost}.{hidden}")
+        return
+    lost += f"; {left}" if unjudged else ""
     if not findings:
         if read:
             said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
-            out.wrapped((f"{said} in {counted(read, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}")
+            out.wrapped((f"{said} in {counted(read - unjudged, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}")
         return
     causes = [finding for _, said in said_together(found_in) for finding, _ in said]
     severities = Counter(finding.severity for finding in causes)
