@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from mpslint.checks._given import Asked, Given
+from mpslint.checks._given import Asked, GivenNames
 from mpslint.core.record import record
 from mpslint.facts.values import Call
 from mpslint.rule.loops import called_name
@@ -19,7 +19,7 @@ EACH = None
 class Collated:
     """Answers for one program. `calls` are its calls by the id of their node; the names of loaders and data sets are data."""
 
-    given: Given
+    given: GivenNames
     calls: Mapping[int, Call]
     names: Mapping[str, str]
     """What a function does (`loads`, `pairs`, `shows`, `holds`, `splits`), by its qualified name."""

@@ -29,7 +29,7 @@ class Gift:
 
 
 @record(frozen=True, eq=False)
-class Given:
+class GivenNames:
     """Answers for one program."""
 
     evidence: Evidence
@@ -128,11 +128,11 @@ class Given:
         return sorted(part.first_line for part in self.evidence.document.parts)
 
 
-def given_in(evidence: Evidence) -> Given:
+def given_in(evidence: Evidence) -> GivenNames:
     """Return the answers for a program."""
     if "given" not in evidence.memo:
-        evidence.memo["given"] = Given(evidence)
-    given: Given = evidence.memo["given"]
+        evidence.memo["given"] = GivenNames(evidence)
+    given: GivenNames = evidence.memo["given"]
     return given
 
 
