@@ -31,6 +31,9 @@ CHOICES = [
     'device = "cuda" if torch.cuda.is_available() else "cpu"\n',
     'if torch.cuda.is_available():\n    device = "cuda"\nelse:\n    device = "cpu"\n',
     'device = torch.device("cpu")\nif torch.cuda.is_available():\n    device = torch.device("cuda:0")\n',
+    'device = torch.cuda.is_available() and "cuda" or "cpu"\n',
+    'device = torch.device(["cpu", "cuda"][torch.cuda.is_available()])\n',
+    'device = {True: "cuda", False: "cpu"}[torch.cuda.is_available()]\n',
     'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()\n',
 ]
 
