@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
-from mpslint.gate.gate import function_words, is_suite, may_matter
+from mpslint.gate.gate import Suite, function_words, is_suite, may_matter, suite_of
 from mpslint.gate.needs import needed, possible
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
@@ -42,6 +42,8 @@ class Checked:
     evidence: tuple[Evidence, ...]
     silenced: tuple[Finding, ...] = ()
     """Findings that comments of the file silence."""
+    suite: Suite | None = None
+    """What tells that the file, or what it starts, doesn't train on a Mac."""
 
 
 def check(
@@ -82,10 +84,11 @@ def _check(
     is_reached: bool,
     looks_ahead: bool,
 ) -> Checked:
-    able = needed(rules, document, target)
-    if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_suite(document):
+    able, suite = needed(rules, document, target), suite_of(document)
+    is_left = suite is not None and not suite.is_judged
+    if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_left:
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
-        return Checked(document, target, (), (*document.unread, *unread), ())
+        return Checked(document, target, (), (*document.unread, *unread), (), suite=suite)
     words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words, not is_reached) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
@@ -96,13 +99,13 @@ def _check(
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
     if not found and not of_comments:
-        return Checked(document, target, (), (*document.unread, *unread), tuple(evidence))
+        return Checked(document, target, (), (*document.unread, *unread), tuple(evidence), suite=suite)
     from mpslint.rule.suppression import silence
 
     silenced = silence(document, [(one.text, one.parsed.body) for one in evidence], found)
     unused = [finding for rule in of_comments for finding in _unused(rule, rules, document, silenced)]
     findings = tuple(_sorted([*silenced.kept, *unused]))
-    return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced)
+    return Checked(document, target, findings, (*document.unread, *unread), tuple(evidence), silenced.silenced, suite)
 
 
 @record(frozen=True, eq=False)

@@ -18,8 +18,6 @@ from mpslint.facts.values import UNKNOWN, Known, Value
 from mpslint.source.document import Snippet, SnippetKind
 
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
-_CLUSTER = re.compile(r"^#(?:SBATCH|PBS|BSUB|COBALT)\b|^#\$ -", re.MULTILINE)
-"""Scripts for the queue of a cluster: what they run does not run on a Mac."""
 EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
 RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pdm", "hatch", "rye", "pixi"})
 """`uv run --with x python train.py`: the command begins at the first word that can run a training."""
@@ -55,7 +53,7 @@ def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[
     `names` are variables that it takes from Python.
     """
     facts = follow(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
-    if _CLUSTER.search(text):
+    if re.search(platform_data("elsewhere")["queue"], text, re.MULTILINE):
         facts.commands.clear()
     return facts
 

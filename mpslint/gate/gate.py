@@ -13,7 +13,9 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data, shipped_words
+from mpslint.core.record import record
 from mpslint.rule.check import Gate, gate_of
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
@@ -130,18 +132,38 @@ def may_matter(text: str, rules: tuple[Rule, ...], identifiers: frozenset[str] |
     return names_framework(text.encode("utf-8", "surrogatepass"), rules) and file_words(rules).are_in(text, identifiers)
 
 
+@record(frozen=True)
+class Suite:
+    """Why a file, or the job that it starts, doesn't train on a Mac, and the place that tells so."""
+
+    span: Span
+    says: str
+    """What a report says of it; '' for nothing."""
+    is_judged: bool
+    """Whether rules are asked about the file all the same: only what it starts runs elsewhere."""
+
+
 def is_suite(document: Document) -> bool:
-    """Return whether a file is none that trains on a Mac, such as a test suite, by `suites` of `rules/platform/elsewhere.yaml`."""
+    """Return whether a file is none that trains on a Mac, such as a test suite."""
+    return (suite := suite_of(document)) is not None and not suite.is_judged
+
+
+def suite_of(document: Document) -> Suite | None:
+    """Return what tells that a file doesn't train on a Mac, by `suites` of `rules/platform/elsewhere.yaml`; None for nothing."""
     kind = {Kind.PYTHON: "", Kind.NOTEBOOK: "notebooks"}.get(document.kind, "configs")
     path, text = document.path.replace("\\", "/"), document.text
-    return any(
-        (not kind or suite.get(kind, False))
-        and ("words" not in suite or any(map(document.holds, suite["words"])))
-        and ("path" not in suite or re.search(suite["path"], path) is not None)
-        and ("text" not in suite or re.search(suite["text"], text, re.MULTILINE) is not None)
-        and ("uncalled" not in suite or _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text))
-        for suite in platform_data("elsewhere")["suites"]
-    )
+    for suite in platform_data("elsewhere")["suites"]:
+        if kind and not suite.get(kind, False):
+            continue
+        if "words" in suite and not any(map(document.holds, suite["words"])):
+            continue
+        if "path" in suite and re.search(suite["path"], path) is None:
+            continue
+        found = re.search(suite.get("text", ""), text, re.MULTILINE)
+        if found is None or ("uncalled" in suite and not _are_uncalled(re.findall(suite["uncalled"], text, re.MULTILINE), text)):
+            continue
+        return Suite(Span(*found.span()), suite.get("says", ""), suite.get("judged", False))
+    return None
 
 
 def _are_uncalled(functions: Sequence[str], text: str) -> bool:

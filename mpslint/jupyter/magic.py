@@ -169,7 +169,8 @@ def _check(session: Session, options: Options, only: Ran | None) -> None:
         number = session.cells.ran.index(only) + 1
         kept = tuple(finding for finding in file.findings if finding.place.cell == number)
         unread = tuple(part for part in file.unread if part[0].cell == number)
-        file = replace(file, findings=kept, unread=unread)
+        unjudged = tuple(part for part in file.unjudged if part[0].cell == number)
+        file = replace(file, findings=kept, unread=unread, unjudged=unjudged)
         if session.before_each is not None and not kept:
             return
     _show(session, findings_page(file, session.cells.ran))

@@ -34,6 +34,7 @@ def findings_page(file: FileView, cells: Sequence[Ran]) -> Shown:
     hint = "<div>Fix: <code>%mpslint fix</code></div>" if _fixable(file) else ""
     lines = [f"{_where(f, cells)}: {f.severity} {f.rule} {f.message}{_fix_words(f)}" for f, _ in ordered]
     unread = [f"cell {place.cell}, line {place.line}: not read: {reason}" for place, reason in file.unread]
+    unread += [f"cell {place.cell}, line {place.line}: not judged: {reason}" for place, reason in file.unjudged]
     more = "".join(f"<div>{escape(line)}</div>" for line in unread)
     text = "\n".join([*lines, *unread, summary, *(["Fix: %mpslint fix"] if _fixable(file) else [])])
     return Shown(f'<div style="{_STYLE}"><b>{escape(summary)}</b>{rows}{more}{hint}</div>', text)

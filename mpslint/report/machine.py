@@ -6,7 +6,7 @@
                               "related": [{"message", "place"}],
                               "entries": [{"path", "line"}],
                               "fix": {"safety", "summary", "reason", "edits": [{"place", "end", "range", "text"}]} | null}],
-                "unread": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
+                "unread": [{"place", "reason"}], "unjudged": [{"place", "reason"}], "plans": [...as `mpslint plan --format json`...]}],
      "problems": [{"path", "message"}],
      "summary": {"files", "error", "warning", "note", "fixable_safe", "fixable_unsafe"}}
 
@@ -28,7 +28,7 @@ from mpslint import __version__
 from mpslint.core.finding import Safety
 from mpslint.core.inert import inert_json
 from mpslint.facts.values import Known, OneOf
-from mpslint.session.view import FileView, ShownEdit, ShownFinding, versions_of, view
+from mpslint.session.view import FileView, ShownEdit, ShownFinding, unjudged, versions_of, view
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def file_as_json(checked: Checked, findings: Iterable[ShownFinding]) -> dict[str
         "chip": target.chip or None,
         "findings": [_finding(finding) for finding in findings],
         "unread": [{"place": place_as_json(document, part.span.start), "reason": part.reason} for part in checked.unread],
+        "unjudged": [{"place": _place(place), "reason": reason} for place, reason in unjudged(checked)],
         "plans": [plan_as_json(one.document, plan) for one in checked.evidence for plan in one.plans],
     }
 

@@ -66,11 +66,13 @@ def records(report: CheckReport) -> Iterator[Record]:
 
 
 def notices(report: CheckReport) -> Iterator[Notice]:
-    """Yield everything that could not be read."""
+    """Yield everything that could not be read, or was not judged."""
     for file in report.files:
         path = path_from(report.root, file.path)
         for place, reason in file.unread:
             yield Notice(path, place, f"not read: {reason}", False)
+        for place, reason in file.unjudged:
+            yield Notice(path, place, f"not judged: {reason}", False)
         if file.problem:
             yield _problem(path, file)
 

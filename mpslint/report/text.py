@@ -46,6 +46,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
+    print_unjudged(out, () if quiet else files)
     print_summary(out, files, paths, of_all, with_command=not is_alone)
 
 
@@ -53,6 +54,17 @@ def _target_of_all(files: Sequence[FileView]) -> str:
     """Return for which Mac and versions files were judged; '' where that differs."""
     targets = {file.target for file in files if file.target}
     return targets.pop() if len(targets) == 1 else ""
+
+
+def print_unjudged(out: Terminal, files: Sequence[FileView]) -> None:
+    """Print what was not judged, since it runs on another machine: the first place for each reason, and how many more files there are."""
+    places: dict[str, list[str]] = {}
+    for file in files:
+        for place, reason in file.unjudged:
+            places.setdefault(reason, []).append(place_in(file.path, place))
+    for reason, (first, *others) in places.items():
+        more = f" and {counted(len(others), 'other file')}" if others else ""
+        out.wrapped((first, "bold"), f"{more} not judged: {reason}")
 
 
 def print_findings(
@@ -195,10 +207,17 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
     hidden = _hidden(files)
     judged = (f" For {target}.", "dim") if target else ("", "")
+    unjudged = sum(1 for file in files if file.unjudged)
+    left = f"{counted(unjudged, 'file')} not judged"
+    if not findings and 0 < read == unjudged:
+        out.wrapped(f"{left}{lost}.{hidden}")
+        return
+    lost += f"; {left}" if unjudged else ""
     if not findings:
         if read:
             said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
-            out.wrapped((f"{said} in {counted(read, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}", judged)
+            colour = "" if lost or hidden else "green"
+            out.wrapped((f"{said} in {counted(read - unjudged, 'file')}", colour), f"{lost}.{hidden}", judged)
         return
     causes = [finding for _, said in said_together(found_in) for finding, _ in said]
     severities = Counter(finding.severity for finding in causes)

@@ -225,13 +225,15 @@ def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, op
     if not found.is_named:
         return FileResult(found.path)
     unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
-    if document.kind is not Kind.PYTHON or options.target or configuration.target:
+    from mpslint.gate.gate import suite_of
+
+    if document.kind is not Kind.PYTHON or options.target or configuration.target or suite_of(document) is not None:
         return _checked(found, document, configuration, options)  # a Target that cannot be read is said
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
 
 
 def _checked(found: FoundFile, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:
-    from mpslint.engine import Checked, check
+    from mpslint.engine import check
     from mpslint.session.targeting import target_for
 
     rules = rules_for(document.path, configuration, options)
@@ -244,7 +246,7 @@ def _checked(found: FoundFile, document: Document, configuration: Configuration,
     threshold = options.severity or configuration.severity
     kept = tuple(finding for finding in checked.findings if finding.severity.rank <= threshold.rank)
     hidden = tuple(finding for finding in checked.findings if finding.severity.rank > threshold.rank)
-    return FileResult(found.path, Checked(document, target, kept, checked.unread, checked.evidence), hidden=hidden)
+    return FileResult(found.path, replace(checked, findings=kept, silenced=()), hidden=hidden)
 
 
 def _problem(document: Document, part: Unread) -> str:

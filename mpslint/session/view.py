@@ -12,6 +12,7 @@ from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
     from mpslint.core.finding import Edit, Finding, Related
+    from mpslint.engine import Checked
     from mpslint.session.session import FileResult
     from mpslint.target.target import Target
 
@@ -101,6 +102,8 @@ class FileView:
     """The Target in words, with the packages that the file speaks of; without findings '', unless the Target is newer than known."""
     findings: tuple[ShownFinding, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
+    unjudged: tuple[tuple[Place, str], ...] = ()
+    """What of it was not judged, since it runs on another machine."""
     silenced: int = 0
     problem: str = ""
     full: str = ""
@@ -121,9 +124,16 @@ def view(result: FileResult) -> FileView:
         target_line(checked.target, document) if checked.findings or checked.target.newer else "",
         tuple(shown_findings(document, checked.findings)),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
+        tuple(unjudged(checked)),
         len(checked.silenced),
         hidden=tuple(finding.severity.value for finding in result.hidden),
     )
+
+
+def unjudged(checked: Checked) -> Iterator[tuple[Place, str]]:
+    """Yield what of a file was not judged, since it runs on another machine: the place that tells so, and where it runs."""
+    if checked.suite is not None and checked.suite.says:
+        yield checked.document.place(checked.suite.span.start), checked.suite.says
 
 
 def said_once(findings: Iterable[ShownFinding]) -> list[tuple[ShownFinding, tuple[ShownFinding, ...]]]:
@@ -260,8 +270,8 @@ def from_data(data: dict[str, Any]) -> FileView:
             "entries": tuple((path, line) for path, line in row["entries"]),
         }
         findings.append(ShownFinding(**{**row, **changed}))
-    unread = tuple((Place(**place), reason) for place, reason in data["unread"])
-    return FileView(**{**data, "findings": tuple(findings), "unread": unread, "hidden": tuple(data["hidden"])})
+    said = {key: tuple((Place(**place), reason) for place, reason in data[key]) for key in ("unread", "unjudged")}
+    return FileView(**{**data, **said, "findings": tuple(findings), "hidden": tuple(data["hidden"])})
 
 
 FAILING = {"error": ("error",), "warning": ("error", "warning"), "note": ("error", "warning", "note"), "never": ()}

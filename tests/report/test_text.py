@@ -115,3 +115,21 @@ def test_what_is_said_of_many_files_is_said_once(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in said.splitlines() if "error MPS501" in line] == ["a.py", "d.py"]
     assert "\n  also  b.py (2 places); c.py, line 2" in said
     assert "2 errors at 5 places in 4 files." in said
+
+
+def test_what_runs_elsewhere_is_not_called_right(tmp_path: Path) -> None:
+    """The reason is said once, with the first place, and the file isn't counted among those where nothing is wrong."""
+    modal = "import modal\n\n\n@app.function(gpu='A100')\ndef train():\n    import torch\n"
+    texts = {"a.py": modal, "b.py": modal, "c.py": "import torch\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+
+    def said(*names: str) -> str:
+        files = [view(check_file(FoundFile(str(tmp_path / name)), Options(isolated=True))) for name in names]
+        stream = io.StringIO()
+        print_report(Terminal(stream, None, 0), files)
+        return stream.getvalue().replace(f"{tmp_path}/", "")
+
+    why = "not judged: Modal runs this code in a container with a rented GPU"
+    assert said("a.py") == f"a.py:4:1 {why}\n1 file not judged.\n"
+    assert said("a.py", "b.py", "c.py") == f"a.py:4:1 and 1 other file {why}\nNothing wrong for MPS in 1 file; 2 files not judged.\n"

@@ -41,7 +41,7 @@ def _suite(top: ET.Element, path: str, found: Sequence[Record], unread: Sequence
         else:
             ET.SubElement(case, "failure", type=finding.severity, message=_legal(finding.message)).text = _legal(text)
     for notice in unread:
-        case = _case(suite, path, notice.place, "not read")
+        case = _case(suite, path, notice.place, notice.message.partition(":")[0] if not notice.is_whole_file else "not read")
         inner = ET.SubElement(case, "error" if notice.is_whole_file else "skipped", message=_legal(notice.message))
         inner.text = _legal(f"{_where(path, notice.place)}\n{notice.message}")
     if not found and not unread:

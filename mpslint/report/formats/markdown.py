@@ -26,14 +26,18 @@ def render(report: CheckReport) -> str:
     if found:
         lines += _table(list(_causes(report)))
     if unread:
-        lines += ["**Not read**", "", *_fitting([_unread(notice) for notice in unread], LONGEST // 4), ""]
+        lines += ["**Not checked**", "", *_fitting([_unread(notice) for notice in unread], LONGEST // 4), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _headline(report: CheckReport, found: list[Record]) -> str:
     read = sum(1 for file in report.files if not file.problem)
+    unjudged = sum(1 for file in report.files if file.unjudged)
     if not found:
-        return f"nothing wrong for MPS in {counted(read, 'file')}"
+        left = f"{counted(unjudged, 'file')} not judged"
+        if 0 < read == unjudged:
+            return left
+        return f"nothing wrong for MPS in {counted(read - unjudged, 'file')}" + (f"; {left}" if unjudged else "")
     causes = list(_causes(report))
     severities = Counter(finding.severity for _, finding, _ in causes)
     counts = ", ".join(counted(severities[level], level) for level in LEVELS if severities[level])
