@@ -188,8 +188,8 @@ def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_pa
     after = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
 
     assert "after MPS126 is fixed" in before
-    assert "fixed safely" not in before
-    assert "1 can be fixed safely" in after
+    assert "mpslint fix" not in before
+    assert "mpslint fix train.py" in after
 
 
 FLOAT64 = [
