@@ -132,6 +132,8 @@ class Rule:
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
     as_one: bool
     """Its fixes are made in all files of a run, or in none."""
+    terse: bool
+    """Its messages say enough: findings come without the reasons."""
     leads_to: str
     """How to say what else goes wrong once the values that it finds are what its fix makes of them; '' where nothing depends on them."""
     outcomes: tuple[Outcome, ...]
