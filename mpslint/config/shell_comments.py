@@ -29,7 +29,7 @@ _ENDS = {"$(": ")", "${": "}", '"': '"', "`": "`", "(": ")"}
 
 
 @record(slots=True)
-class _Open:
+class _Unclosed:
     """A quote, bracket or substitution that is still to be closed."""
 
     sign: str
@@ -42,18 +42,18 @@ class _Open:
 
 def shell_comments(text: str, indent: str = "") -> list[Span]:
     """Return the place of every comment, from its `#` to the end of its line; `indent` is what stands before each line of the text."""
-    reader = _Reader(text, indent)
+    reader = _Scan(text, indent)
     found = list(reader.read())
     certain = reader.open[1].start if len(reader.open) > 1 else len(text)
     return [span for span in found if span.start < certain]
 
 
-class _Reader:
+class _Scan:
     """Goes through one text once."""
 
     def __init__(self, text: str, indent: str) -> None:
         self.text, self.indent = text, indent
-        self.open = [_Open("", 0)]
+        self.open = [_Unclosed("", 0)]
         self.waiting: list[tuple[str, bool]] = []
         """Here documents that begin with the next line: what ends them, and whether tabs may stand before that."""
         self.in_word = -1
@@ -69,7 +69,7 @@ class _Reader:
             elif found.lastgroup == "line" and self.waiting:
                 position = self._after_here_documents(position)
             elif found.lastgroup == "unclosed":
-                self.open.append(_Open("'", found.start()))
+                self.open.append(_Unclosed("'", found.start()))
                 return
             else:
                 self._take(found)
@@ -92,7 +92,7 @@ class _Reader:
             self.open.pop()
             self.in_word = found.end() if top.sign != "(" else self.in_word
         elif kind in ("opens", "group"):
-            self.open.append(_Open(raw, found.start(), is_quoted=raw == "${" and (top.sign == '"' or top.is_quoted)))
+            self.open.append(_Unclosed(raw, found.start(), is_quoted=raw == "${" and (top.sign == '"' or top.is_quoted)))
 
     def _begins_word(self, position: int) -> bool:
         """Return whether a word begins at a place: after a blank or an operator, of which a line that goes on is neither."""
