@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from mpslint.checks._renamed import renamed
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
+from mpslint.facts.values import Call, Instance, Symbol, alternatives_of
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
@@ -108,16 +110,33 @@ def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     held = evidence.document.code_identifiers
     for name in (name for name, (package, _) in gone.items() if package in held):
         for call in evidence.calls_of_method.get(name, ()):
-            if is_caught(call.context):
+            if is_caught(call.context) or not _is_received(call, gone[name][1], evidence):
                 continue
             end = evidence.span_of(call.node.func).end
             yield Match(Span(end - len(name), end), _values(name, gone, evidence), call=call, context=call.context, node=call.node)
 
 
+def _is_received(call: Call, entry: Mapping[str, Any], evidence: Evidence) -> bool:
+    """Return whether the object whose method is called is one that had it; any is where no other classes have such a method."""
+    known = entry.get("receivers")
+    if known is None:
+        return True
+    if f"def {call.method}(" in evidence.document.text:
+        return False
+    objects = alternatives_of(call.receiver) if call.receiver is not None else ()
+    return any(isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, known) for one in objects)
+
+
 def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:
     package, entry = gone[name]
     library = entry.get("library") or (f"{package} {evidence.target.shown(package)}" if package in evidence.target.choices else package)
-    return {"name": name, "written": name.rsplit(".", 1)[-1], "library": library, "instead": entry.get("instead", "Remove it.")}
+    return {
+        "name": name,
+        "written": name.rsplit(".", 1)[-1],
+        "library": library,
+        "instead": entry.get("instead", "Remove it."),
+        "of": entry.get("of", "Tokenizers"),
+    }
 
 
 @functools.lru_cache(maxsize=64)
@@ -179,8 +198,10 @@ def _successor(name: str, gone: Gone) -> str | None:
 
 
 def _called_itself(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that calls a tokenizer itself in place of a method that did the same; None for any other name."""
+    """Return the edit that calls a tokenizer itself, or another method, in place of one that did the same; None for any other name."""
     entry = platform_data("removed_names")["methods"].get(match.values["written"])
+    if entry is not None and entry.get("becomes"):
+        return WrittenSetting((Edit(match.span, entry["becomes"]),), entry["becomes"])
     if entry is None or not entry.get("call") or match.call is None or not isinstance(match.call.node.func, ast.Attribute):
         return None
     func, renamed, edits = match.call.node.func, entry.get("arguments", {}), []
