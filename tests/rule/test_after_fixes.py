@@ -254,3 +254,32 @@ def test_a_fix_is_called_safe_only_if_it_is_made(text: str, rule: str, leads_to:
     assert found.fix is not None
     assert (found.fix.safety is Safety.SAFE, rule in applied) == (not leads_to, not leads_to)
     assert (f"which leads to {leads_to}" in found.fix.summary) == bool(leads_to)
+
+
+LARGE = """import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+device = {device}
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+model = AutoModelForCausalLM.from_pretrained("gpt2").to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+data = data.map(lambda rows: tokenizer(rows["text"], truncation=True, max_length=1024, padding="max_length"))
+for batch in torch.utils.data.DataLoader(data, batch_size=32):
+    loss = model(input_ids=batch["input_ids"].to(device), labels=batch["input_ids"].to(device)).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "severity"),
+    [('"cuda" if torch.cuda.is_available() else "cpu"', Severity.NOTE), ('"mps"', Severity.WARNING)],
+)
+def test_a_run_on_the_cpu_has_no_memory_of_mps(device: str, severity: Severity) -> None:
+    """What the batch costs on the GPU is said as what comes once it is used."""
+    rules = [rule for rule in load_rules() if rule.id in ("MPS201", "MPS503")]
+
+    found = check(read("train.py", LARGE.format(device=device).encode()), default_target(), rules).findings
+
+    large = next(one for one in found if one.rule == "MPS201")
+    assert (large.severity, large.message.startswith('Once "mps" is selected')) == (severity, severity is Severity.NOTE)
