@@ -40,7 +40,8 @@ def installed_in(document: Document, end: int | None = None) -> list[Requirement
         text = text if end is None else text[: max(0, end - start)]
         if "install" in text:
             cell = document.cell_at(start)
-            new = list(commands(_with_values(text, document.text), f"cell {cell.number}" if cell else "the file"))
+            source = f"cell {cell.number}" if cell else "the file"
+            new = [replace(one, command=start + one.command) for one in commands(_with_values(text, document.text), source)]
             if cell is not None and end is None:
                 whole = document.text
                 new = [one for one in new if one.name not in asked or not _imports(one.name, whole, asked[one.name], cell.span.start)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mpslint.core.knowledge import parse_toml
 from mpslint.target.manifests import conda_package
@@ -30,13 +31,15 @@ _SCRIPT = re.compile(r"^# /// script[ \t]*\r?\n((?:#(?: .*)?\r?\n)+?)# ///[ \t]*
 
 def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
     """Yield what the install commands of a text ask for: `pip install torch==2.3.0`, `conda install pytorch=2.1`, `uv add ...`."""
+    number = 0
     for line in _CONTINUED.sub(" ", text).splitlines():
         if ("install" not in line and "add" not in line and "create" not in line) or line.lstrip().startswith(("#", "echo ", "//")):
             continue
         match = _COMMAND.search(line)
         while match is not None:
             rest = _until_end(match.group("rest"))
-            yield from _installed(match.group("tool"), rest, source, python)
+            number += 1
+            yield from (replace(one, command=number) for one in _installed(match.group("tool"), rest, source, python))
             # A line may join commands: `pip install uv && uv pip install torch`; what follows `||` runs only where the first one fails.
             end = match.start("rest") + len(rest)
             match = _COMMAND.search(line, end) if not line[end:].lstrip().startswith("||") else None

@@ -51,6 +51,8 @@ class Requirement:
     """The beginning of the hash of the commit that is installed, of which no version is known."""
     is_branch: bool = False
     """The newest state of a repository is installed, which is newer than its last release."""
+    command: int = 0
+    """Which of the install commands of its text asks for it, from 1 on; 0 where none does."""
 
 
 PIP, CONDA = "pip", "conda"

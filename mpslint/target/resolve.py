@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version, format_version, parse_version
@@ -88,6 +89,7 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     `asked` comes in order of how much it decides: what contradicts an earlier requirement has no effect. `installed` is what an
     environment holds, which counts where it fits. A package that nothing names takes the newest release that fits the others.
     """
+    asked = [replace(one, spec="") if _is_upgraded(one, asked[:index]) else one for index, one in enumerate(asked)]
     packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
     for name, (version, source) in installed.items():
         _prefer(packages[name], version, source)
@@ -107,6 +109,21 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     first = {one.name: position for position, one in enumerate(named)}
     by_weight = {name: chosen[name] for name in sorted(chosen, key=lambda name: (first.get(name, len(first)), name not in libraries()))}
     return {name: _choice(package, by_weight, of_people) for name, package in packages.items()}
+
+
+def _is_upgraded(one: Requirement, later: Iterable[Requirement]) -> bool:
+    """Return whether a later command upgrades a package (`pip install -U trl`) whose newest release needs another version of this one."""
+    version = parse_version(exact_version(one.spec) or "")
+    return version is not None and any(
+        other.is_fresh
+        and other.command > 0 < one.command
+        and (other.source, other.command) != (one.source, one.command)
+        and any(
+            need.name == one.name and need.is_required and not need.admits(version)
+            for need in needs_of(other.name, newest_versions()[other.name])
+        )
+        for other in later
+    )
 
 
 def _is_application_to_install(package: _Package) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.target.commands import commands
 from mpslint.target.packages import needs_of, newest_versions, release_numbers
 from mpslint.target.requirement import Requirement
 from mpslint.target.resolve import NEWEST, OLDEST, VersionChoice, resolve
@@ -194,3 +195,20 @@ def test_the_newest_state_of_a_repository_is_newer_than_what_fits() -> None:
 
     assert (chosen["unsloth"].version, chosen["unsloth"].is_asked) == (newest_versions()["unsloth"], False)
     assert chosen["trl"].version < (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pip install transformers==4.40.0\npip install -U trl", False),
+        ("pip install -U trl\npip install transformers==4.40.0", True),
+        ("pip install -U trl transformers==4.40.0", True),
+        ("pip install transformers==4.40.0\npip install trl", True),
+        ("pip install transformers==4.40.0\npip install -U datasets", True),
+    ],
+)
+def test_a_later_upgrade_takes_a_pin_with_it(text: str, expected: bool) -> None:
+    """pip replaces the transformers that the newest trl doesn't work with; in the other order, and together, the pin counts."""
+    asked = list(commands(text, "cell 1"))[::-1]
+
+    assert (resolve(asked, {})["transformers"].version == (4, 40, 0)) == expected
