@@ -27,7 +27,7 @@ DEVICE, WEIGHTS = "device.name", "precision.weights"
 def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
     yield (options["dtypes"],)
-    yield options["tensors"], ["numpy"], options["arrays"]
+    yield options["tensors"], ["numpy"], [*options["arrays"], *options["numbers"]]
 
 
 GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64"), ways=_ways)
@@ -36,9 +36,9 @@ GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64"), ways=_way
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
-    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise, by the position of their dtype; `tensors`, those
-    that keep an array's dtype; `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what
-    lies beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
+    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise, by the position of their dtype; `numbers`, those
+    that return a float64 number for a number of Python's; `tensors`, those that keep an array's dtype; `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what lies
+    beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
@@ -166,7 +166,26 @@ class _Finder:
         return maker if maker.name.startswith("torch.") and self._is_wide(maker.keywords.get("dtype")) else None
 
     def _is_array(self, argument: Argument | None) -> bool:
-        value = argument.value if argument is not None else None
+        """Return whether an argument is of NumPy's float64: an array, what computing with one gives, or a list of such numbers."""
+        return argument is not None and (self._is_wide_array(argument.value) or self._is_computed_wide(argument.node))
+
+    def _is_computed_wide(self, node: ast.AST | None) -> bool:
+        if isinstance(node, ast.UnaryOp):
+            return self._is_computed_wide(node.operand)
+        if isinstance(node, (ast.BinOp, ast.List, ast.Tuple)):
+            parts: list[ast.expr] = [node.left, node.right] if isinstance(node, ast.BinOp) else node.elts
+            are_wide = [self._is_computed_wide(part) for part in parts]
+            return any(are_wide) and all(wide or _is_number(part) for wide, part in zip(are_wide, parts, strict=True))
+        call = self._calls.get(id(node))
+        if call is None or call.name not in self.options["numbers"]:
+            return call is not None and self._is_wide_array(call.result)
+        number = _first(call)
+        is_number = number is not None and all(
+            isinstance(one, Known) and isinstance(one.value, (int, float)) for one in alternatives_of(number.value)
+        )
+        return is_number and len(call.arguments) == 1 and "dtype" not in call.keywords
+
+    def _is_wide_array(self, value: Value) -> bool:
         while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
             value = value.owner  # a part of an array has its dtype
         if (
@@ -193,6 +212,12 @@ class _Finder:
         written = self.evidence.document.text[span.start : span.end]
         related = () if wide is placed else (Related(self.evidence.span_of(placed.node), "it goes to the Mac's GPU here"),)
         return Match(span, {"written": written}, call=wide, context=placed.context, related=related, node=wide.node)
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Return whether an expression is a number of Python's own, which takes another one's precision."""
+    node = node.operand if isinstance(node, ast.UnaryOp) else node
+    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
 
 
 def _first(call: Call) -> Argument | None:
