@@ -37,8 +37,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
     Options: `arrays`, the functions of NumPy that return float64 unless told otherwise, by the position of their dtype; `numbers`, those
-    that return a float64 number for a number of Python's; `tensors`, those that keep an array's dtype; `dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what lies
-    beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype.
+    that return a float64 number for a number of Python's; `tensors`, those that keep an array's dtype; `dtypes`, the names of float64;
+    `modules`, the classes whose casts change the object itself; `outputs`, what lies beside them but is a tensor, such as what a layer
+    returns; `defaults`, what sets a default dtype.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
@@ -185,7 +186,7 @@ class _Finder:
         )
         return is_number and len(call.arguments) == 1 and "dtype" not in call.keywords
 
-    def _is_wide_array(self, value: Value) -> bool:
+    def _is_wide_array(self, value: Value | None) -> bool:
         while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
             value = value.owner  # a part of an array has its dtype
         if (
