@@ -29,7 +29,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
         TEXT,
     ),
     **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
-    **dict.fromkeys(("certain", "by_default", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)),
+    **dict.fromkeys(
+        ("certain", "by_default", "worsens", "as_one", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)
+    ),
     **dict.fromkeys(("written", "missing", "direct", "trains", "chooses_device", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),
     **dict.fromkeys(("chip", "runs_on", "plan", "roles", "styles", "imports", "does", "or_calls"), NAMES),

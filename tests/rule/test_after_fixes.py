@@ -187,3 +187,24 @@ def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_pa
     assert "after MPS126 is fixed" in before
     assert "fixed safely" not in before
     assert "1 can be fixed safely" in after
+
+
+SCALED = """import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+scaler = torch.cuda.amp.GradScaler()
+model = torch.nn.Linear(2, 2).to(device)
+with torch.autocast(device_type=device.type):
+    scaler.scale(model(torch.ones(2, 2).to(device)).sum()).backward()
+"""
+
+
+def test_a_fix_that_makes_training_worse_is_held_back() -> None:
+    """What trains in float32 on the CPU isn't moved to where float16 has no loss scaling, though that is a warning only."""
+    rules = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS112"))
+    document = read("train.py", SCALED.encode())
+    found = {one.rule: one for one in check(document, default_target(), rules).findings}
+
+    assert found["MPS112"].awaits == "MPS503"
+    assert found["MPS503"].fix is not None and found["MPS503"].fix.safety is Safety.MANUAL
+    assert not fix(document, default_target(), rules).is_changed
