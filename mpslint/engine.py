@@ -375,8 +375,8 @@ def _with_caller(match: Match, evidence: Evidence) -> Match:
 
 
 def _why(rule: Rule) -> str:
-    """Return the first paragraph of a rule's reasons, on one line."""
-    return " ".join(rule.why.split("\n\n")[0].split())
+    """Return the first paragraph of a rule's reasons, on one line; '' where its messages say enough."""
+    return "" if rule.terse else " ".join(rule.why.split("\n\n")[0].split())
 
 
 def _sorted(findings: Sequence[Finding]) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Value, alternatives_of
+from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Known, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
@@ -20,15 +20,31 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
         workers = next((setting for setting in matched.settings if setting.name == "loader.workers"), None)
         if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
             continue
-        if "multiprocessing_context" not in arguments and not _forks(evidence):
+        context = arguments.get("multiprocessing_context")
+        if _spawns(matched.call, evidence) if context is None else _is_spawn(context.value):
             yield matched.call, workers, arguments
 
 
-def _forks(evidence: Evidence) -> bool:
-    """Return whether the program chooses itself how its processes start."""
-    if "forks" not in evidence.memo:
-        evidence.memo["forks"] = any("set_start_method" in (call.method, call.name[-16:]) for call in evidence.facts.calls)
-    return bool(evidence.memo["forks"])
+def _spawns(loader: Call, evidence: Evidence) -> bool:
+    """Return whether workers are spawned, as on macOS where the program doesn't choose another way: one that a loader's run reaches."""
+    if "chosen" not in evidence.memo:
+        calls = [call for call in evidence.facts.calls if "set_start_method" in (call.method, call.name[-16:])]
+        evidence.memo["chosen"] = [call.context.called for call in calls if not _is_spawn(_first(call))]
+    is_called = loader.context.called
+    return not any(was_called or not is_called for was_called in evidence.memo["chosen"])
+
+
+def _is_spawn(way: Value) -> bool:
+    """Return whether a way to start processes is the one of macOS: its name, none at all, or the context that has it."""
+    if isinstance(way, Instance) and way.call is not None and way.name.endswith("get_context"):
+        way = _first(way.call)
+    return isinstance(way, Known) and way.value in (None, "spawn")
+
+
+def _first(call: Call) -> Value:
+    """Return what a call is given for the way to start processes; None is the default of the system."""
+    given = call.keywords.get("method") or next(iter(call.arguments), None)
+    return given.value if given is not None else Known(None)
 
 
 def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:

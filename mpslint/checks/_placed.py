@@ -1,16 +1,15 @@
-"""Which expressions of a program are tensors on the Mac's GPU, followed through names, operators and the outputs of models there."""
+"""Which expressions of a program are tensors on the Mac's GPU, or name it, followed through names, operators and the outputs of models."""
 
 from __future__ import annotations
 
 import ast
-import bisect
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 
+from mpslint.checks._given import given_in
 from mpslint.checks._models import model_texts, plain_text
 from mpslint.core.record import record
 from mpslint.facts.values import Known, alternatives_of
-from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
@@ -21,8 +20,9 @@ LEAVES = frozenset(
 """Calls after which a value is no longer a tensor on the device. (The method `.float()` keeps the device; it is asked for first.)"""
 NO_TENSOR = frozenset({"shape", "device", "dtype", "ndim", "requires_grad"})
 """Attributes of a tensor that are none."""
+WEIGHTS = frozenset({"weight", "bias"})
+"""Attributes of a layer that lie where the layer does."""
 DEEPEST = 8
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @record(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Placed:
         if depth <= 0:
             return False
         if isinstance(node, ast.Name):
-            return self._name_holds(node, depth)
+            return given_in(self.evidence).is_any(node, lambda one: self.holds(one, depth - 1))
         if isinstance(node, ast.Attribute):
             return node.attr not in NO_TENSOR and self.holds(node.value, depth - 1)
         if isinstance(node, (ast.Subscript, ast.Starred)):
@@ -49,10 +49,51 @@ class Placed:
         if isinstance(node, ast.Compare):
             is_tensor = all(isinstance(op, (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)) for op in node.ops)
             return is_tensor and any(self.holds(part, depth - 1) for part in (node.left, *node.comparators))
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.DictComp)):
+            return self.holds(node.value if isinstance(node, ast.DictComp) else node.elt, depth - 1)
         return isinstance(node, ast.Call) and self._call_holds(node, depth)
 
+    def is_put(self, call: ast.Call, depth: int = DEEPEST) -> bool | None:
+        """Return whether a call puts something on the GPU, also by a tensor (`x.device`); None where it names no device."""
+        moved, device = self.is_move(call), _device_of(call)
+        return True if not moved and device is not None and self.names_gpu(device, depth) else moved
+
+    def names_gpu(self, node: ast.expr, depth: int = DEEPEST) -> bool:
+        """Return whether an expression is the device of something on the Mac's GPU; False where that is not known."""
+        if depth <= 0:
+            return False
+        if isinstance(node, ast.Name):
+            return given_in(self.evidence).is_any(node, lambda one: self.names_gpu(one, depth - 1))
+        if isinstance(node, ast.Call):
+            return self.is_move(node) is True and called_name(node) == "device"
+        if not isinstance(node, ast.Attribute):
+            return False
+        if node.attr == "device" and (self._is_module(node.value) or self.holds(node.value, depth - 1)):
+            return True
+        if given_in(self.evidence).is_every_attribute(node, lambda one: self.names_gpu(one, depth - 1)):
+            return True
+        owner = self.evidence.above(node, (ast.ClassDef,)) if plain_text(node.value) == "self" else None
+        named = [one for one in getattr(owner, "body", ()) if isinstance(one, ast.FunctionDef) and one.name == node.attr]
+        return any(
+            isinstance(one, ast.Return) and one.value is not None and self.names_gpu(one.value, depth - 1) for f in named for one in f.body
+        )
+
+    def _is_module(self, node: ast.expr) -> bool:
+        """Return whether an expression is a model on the GPU, or one of its weights: `next(model.parameters())`, `self.layer.weight`."""
+        if called_name(node) == "next" and isinstance(node, ast.Call) and node.args and called_name(node.args[0]) == "parameters":
+            inner = node.args[0].func if isinstance(node.args[0], ast.Call) else None
+            return isinstance(inner, ast.Attribute) and (self._is_module(inner.value) or self._is_own(inner.value))
+        text = plain_text(node)
+        of_layer = isinstance(node, ast.Attribute) and node.attr in WEIGHTS
+        return text in self._models or (of_layer and (any(text.startswith(f"{one}.") for one in self._models) or self._is_own(node)))
+
+    def _is_own(self, node: ast.expr) -> bool:
+        """Return whether an expression is `self`, or part of it, in a class of which the program puts an object on the GPU."""
+        owner = self.evidence.above(node, (ast.ClassDef,)) if plain_text(node).partition(".")[0] == "self" else None
+        return isinstance(owner, ast.ClassDef) and not self._models.isdisjoint(given_in(self.evidence).objects.get(owner.name, ()))
+
     def _call_holds(self, call: ast.Call, depth: int) -> bool:
-        moved = self.is_move(call)
+        moved = self.is_put(call, depth - 1)
         if moved is not None:
             return moved
         name, text = called_name(call), plain_text(call.func)
@@ -75,51 +116,6 @@ class Placed:
                 found |= {plain_text(target) for target in (*targets, node.func.value)} & model_texts(self.evidence)
         return frozenset(found)
 
-    def _name_holds(self, name: ast.Name, depth: int) -> bool:
-        """Return whether what a name was last given in its function, or was added to it, is on the GPU; of a parameter, what calls give."""
-        scope = self.evidence.above(name, SCOPES)
-        while True:
-            given = self._given.get((self._key(scope, name), name.id))
-            if given is not None or scope is None:
-                break
-            if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) and name.id in _parameters(scope):
-                return self._argument_holds(scope, name.id, depth)
-            scope = self.evidence.above(scope, SCOPES)
-        before = [one for one in given or () if one.lineno <= name.lineno]
-        last = next((number for number, one in reversed(list(enumerate(before))) if isinstance(one, ast.Assign)), 0)
-        return any(self.holds(one.value, depth - 1) for one in before[last:])
-
-    def _argument_holds(self, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str, depth: int) -> bool:
-        """Return whether every call of a function gives a parameter what is on the GPU; False for one that nothing calls."""
-        names = _parameters(function)
-        found = []
-        for node in self.evidence.nodes_beside(function.name):
-            if isinstance(node, ast.Call) and called_name(node) == function.name:
-                bound = names[1:] if names[:1] in (["self"], ["cls"]) else names
-                given = dict(zip(bound, node.args, strict=False)) | {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-                if name in given:
-                    found.append(given[name])
-        return bool(found) and all(self.holds(one, depth - 1) for one in found)
-
-    @functools.cached_property
-    def _given(self) -> Mapping[tuple[int, str], list[ast.Assign | ast.AugAssign]]:
-        """The statements that give each name of each scope a value, in order."""
-        found: dict[tuple[int, str], list[ast.Assign | ast.AugAssign]] = {}
-        for node in (inner for statement in self.evidence.parsed.body for inner in walk(statement)):
-            if isinstance(node, (ast.Assign, ast.AugAssign)):
-                for name in _names_given(node):
-                    found.setdefault((self._key(self.evidence.above(node, SCOPES), node), name), []).append(node)
-        return {key: sorted(nodes, key=lambda node: node.lineno) for key, nodes in found.items()}
-
-    def _key(self, scope: ast.AST | None, node: ast.expr | ast.stmt) -> int:
-        """Return what stands for a scope, or for the module scope of the file that a node is in."""
-        return id(scope) if scope is not None else -bisect.bisect_right(self._files, node.lineno)
-
-    @functools.cached_property
-    def _files(self) -> list[int]:
-        """The lines on which the files of a run begin."""
-        return sorted(part.first_line for part in self.evidence.document.parts)
-
 
 def on_mps(evidence: Evidence) -> Placed:
     """Return the answers for what a program's own moves put on the Mac's GPU."""
@@ -137,15 +133,7 @@ def _is_move_to_mps(found: Matched | None) -> bool | None:
     return all(isinstance(one, Known) and str(one.value).split(":")[0] == "mps" for one in values) if values else None
 
 
-def _names_given(node: ast.Assign | ast.AugAssign) -> Iterator[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    for target in targets:
-        if isinstance(target, ast.Name):
-            yield target.id
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            yield from (part.id for part in target.elts if isinstance(part, ast.Name))
-
-
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    given = function.args
-    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+def _device_of(call: ast.Call) -> ast.expr | None:
+    """Return the expression that may name the device of a call: the first argument of `.to()`, else `device=`."""
+    named = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
+    return call.args[0] if named is None and called_name(call) == "to" and call.args else named

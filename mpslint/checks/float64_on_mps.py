@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
+from mpslint.checks._models import model_texts, plain_text
 from mpslint.checks._placed import Placed
+from mpslint.checks._wide import Wide
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.record import record
 from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Unknown, Value, alternatives_of
@@ -28,18 +30,24 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
     yield (options["dtypes"],)
     yield options["tensors"], ["numpy"], [*options["arrays"], *options["numbers"]]
+    yield options["doubles"], ["torch"]
+    yield options["parts"], options["tensors"]
+    yield options["loaders"]["loads"], ["Dataset"], ["float"]
 
 
-GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64"), ways=_ways)
+GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64", "Double", "loader", "Loader"), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
-    Options: `arrays`, the functions of NumPy that return float64 unless told otherwise, by the position of their dtype; `numbers`, those
-    that return a float64 number for a number of Python's; `tensors`, those that keep an array's dtype; `dtypes`, the names of float64;
-    `modules`, the classes whose casts change the object itself; `outputs`, what lies beside them but is a tensor, such as what a layer
-    returns; `defaults`, what sets a default dtype.
+    Options: `dtypes` and `array_dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what
+    lies beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype. What is float64 by itself:
+    `arrays`, the functions of NumPy that return it unless told otherwise, by the position of their dtype; `shapes`, those of them that
+    return a number unless they are given a shape, by its position; `numbers`, those that make a number of a number; `parts`, functions of
+    whose results some parts are, by number; `doubles`, other functions. What hands it on: `tensors`, which make tensors of an array;
+    `gathers`, other functions; `lists`, those that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`,
+    methods and attributes.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
@@ -71,7 +79,7 @@ class _Finder:
             yield self._match(call, call)
         elif placed and not dtype and (wide := self._chained(call)) is not None:
             yield self._match(wide, call)
-        elif placed and not dtype and (maker := self._made_of_array(call) or self._made_wide(call)) is not None:
+        elif (maker := self._made_wide(call, placed, dtype) or self._put_by_tensor(call, placed, dtype)) is not None:
             yield self._match(maker, call)
         elif call.name in self.options["defaults"] and self.evidence.runs_on("mps") and self._is_wide(_first(call)):
             yield self._match(call, call)
@@ -83,7 +91,13 @@ class _Finder:
     def of_cast(self, call: Call) -> Iterator[Match]:
         """Yield a cast to float64 of a tensor that is on the GPU: `x.double()`, `x.to(torch.float64)`, `x.sum(dtype=torch.double)`."""
         func = call.node.func
-        if not isinstance(func, ast.Attribute) or "device" in call.keywords:
+        if "device" in call.keywords:
+            return
+        if call.name.startswith("torch.") and call.name.endswith("_like") and self._is_wide(call.keywords.get("dtype")):
+            if call.node.args and self._tensors.holds(call.node.args[0]):
+                yield self._match(call, call)
+            return
+        if not isinstance(func, ast.Attribute):
             return
         is_cast = call.method in ("to", "type") and self._is_wide(_first(call))
         is_wide = call.method == "double" or is_cast or self._is_wide(call.keywords.get("dtype"))
@@ -124,7 +138,8 @@ class _Finder:
             return "float64" if self._is_wide(_first(call) or call.keywords.get("dtype")) else "other"
         if call.method == "to" and len(call.arguments) > 1 and isinstance(call.arguments[1].value, (Symbol, Unknown, Instance)):
             return "float64" if self._is_wide(call.arguments[1]) else "other"  # `x.to("mps", torch.float)`
-        if call.method == "to" and (first := _first(call)) is not None and isinstance(first.value, (Unknown, Instance)):
+        is_other = call.method == "to" and (first := _first(call)) is not None and isinstance(first.value, (Unknown, Instance))
+        if is_other and not self._tensors.names_gpu(call.node.args[0]):
             return "other"  # `x.to(dtype)`, `x.to(y)`: it may be a dtype, or a tensor that has one
         for setting in found.settings if found is not None else ():
             if setting.name == WEIGHTS and setting.is_known:
@@ -146,8 +161,11 @@ class _Finder:
         """The calls of the file, by the id of their node."""
         return {id(call.node): call for call in self.evidence.facts.calls}
 
-    def _made_of_array(self, call: Call) -> Call | None:
-        """Return the call that made the tensor of a float64 array: `torch.from_numpy(np.random.rand(3)).to("mps")`."""
+    def _made_wide(self, call: Call, placed: bool, dtype: str) -> Call | None:
+        """Return the call that made a tensor float64 which goes to the GPU as it is: of a float64 array
+        (`torch.from_numpy(np.random.rand(3)).to("mps")`), or by its dtype (`torch.ones(3, dtype=torch.float64).to("mps")`)."""
+        if not placed or dtype:
+            return None
         if call.name in self.options["tensors"] and "dtype" not in call.keywords and self._is_array(_first(call)):
             return call
         receiver = call.receiver
@@ -156,48 +174,34 @@ class _Finder:
         maker = receiver.call
         if maker.name in self.options["tensors"] and "dtype" not in maker.keywords and self._is_array(_first(maker)):
             return maker
-        return None
-
-    def _made_wide(self, call: Call) -> Call | None:
-        """Return the call that made the tensor float64: `torch.ones(3, dtype=torch.float64).to("mps")`."""
-        receiver = call.receiver
-        if not isinstance(receiver, Instance) or receiver.call is None or id(receiver) in self.cast:
-            return None
-        maker = receiver.call
         return maker if maker.name.startswith("torch.") and self._is_wide(maker.keywords.get("dtype")) else None
 
     def _is_array(self, argument: Argument | None) -> bool:
-        """Return whether an argument is of NumPy's float64: an array, what computing with one gives, or a list of such numbers."""
-        return argument is not None and (self._is_wide_array(argument.value) or self._is_computed_wide(argument.node))
-
-    def _is_computed_wide(self, node: ast.AST | None) -> bool:
-        if isinstance(node, ast.UnaryOp):
-            return self._is_computed_wide(node.operand)
-        if isinstance(node, (ast.BinOp, ast.List, ast.Tuple)):
-            parts: list[ast.expr] = [node.left, node.right] if isinstance(node, ast.BinOp) else node.elts
-            are_wide = [self._is_computed_wide(part) for part in parts]
-            return any(are_wide) and all(wide or _is_number(part) for wide, part in zip(are_wide, parts, strict=True))
-        call = self._calls.get(id(node))
-        if call is None or call.name not in self.options["numbers"]:
-            return call is not None and self._is_wide_array(call.result)
-        number = _first(call)
-        is_number = number is not None and all(
-            isinstance(one, Known) and isinstance(one.value, (int, float)) for one in alternatives_of(number.value)
-        )
-        return is_number and len(call.arguments) == 1 and "dtype" not in call.keywords
-
-    def _is_wide_array(self, value: Value | None) -> bool:
+        value = argument.value if argument is not None else None
         while isinstance(value, Instance) and value.name.endswith("[]") and value.owner is not None:
             value = value.owner  # a part of an array has its dtype
-        if (
-            not isinstance(value, Instance)
-            or value.call is None
-            or "dtype" in value.call.keywords
-            or value.name not in self.options["arrays"]
-        ):
-            return False
-        position = self.options["arrays"][value.name]
-        return position is None or len(value.call.arguments) <= position
+        return isinstance(value, Instance) and value.call is not None and self._widths.is_array(value.call)
+
+    def _put_by_tensor(self, call: Call, placed: bool, dtype: str) -> Call | None:
+        """Return the call that makes float64 of what a call puts on the GPU, where its device or its dtype is only seen by what is
+        written: `torch.zeros(3, dtype=torch.float64, device=x.device)`, `torch.tensor(2 * np.ones(3)).to(x.device)`."""
+        func = call.node.func
+        is_model = isinstance(call.receiver, Instance) and self._is_module(call.receiver)
+        is_model = is_model or (isinstance(func, ast.Attribute) and plain_text(func.value) in model_texts(self.evidence))
+        if is_model or dtype not in ("", "float64") or not (placed or self._tensors.is_put(call.node)):
+            return None
+        if dtype:
+            return call
+        if not call.method:
+            return call if self._widths.is_wide(call.node) else None
+        if not isinstance(func, ast.Attribute) or not self._widths.is_wide(func.value):
+            return None
+        maker = self._calls.get(id(func.value))
+        return maker if maker is not None and maker.name in self.options["tensors"] else call
+
+    @functools.cached_property
+    def _widths(self) -> Wide:
+        return Wide(self.evidence, self.options)
 
     def _is_module(self, value: Value) -> bool:
         """Return whether a cast changes the object itself, as it does for modules but not for tensors."""
@@ -213,12 +217,6 @@ class _Finder:
         written = self.evidence.document.text[span.start : span.end]
         related = () if wide is placed else (Related(self.evidence.span_of(placed.node), "it goes to the Mac's GPU here"),)
         return Match(span, {"written": written}, call=wide, context=placed.context, related=related, node=wide.node)
-
-
-def _is_number(node: ast.expr) -> bool:
-    """Return whether an expression is a number of Python's own, which takes another one's precision."""
-    node = node.operand if isinstance(node, ast.UnaryOp) else node
-    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
 
 
 def _first(call: Call) -> Argument | None:

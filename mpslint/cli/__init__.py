@@ -107,6 +107,17 @@ def end_on_signals() -> None:
             signal.signal(number, _terminate)
 
 
+def with_names_apart(words: list[str]) -> list[str]:
+    """Return the words of the command line; under pre-commit those that are files are marked as such (`./-o`).
+
+    pre-commit puts the names of files last, behind the user's own `args`, where no `--` can part them: a repository's file
+    `--output=x` or `-o/home/me/.bashrc` would be an option. A word that may be both is the file: then nothing is written.
+    """
+    if not os.environ.get("PRE_COMMIT"):
+        return words
+    return [f"./{word}" if word.startswith("-") and os.path.lexists(word) else word for word in words]
+
+
 def main() -> None:
     """Run the command line and leave with the documented exit code; an expected error is one line, never a traceback."""
     try:
@@ -116,7 +127,7 @@ def main() -> None:
                 stream.reconfigure(errors="backslashreplace")  # where a letter cannot be shown, its number is
         guard_streams()
         end_on_signals()
-        group()
+        group(with_names_apart(sys.argv[1:]))
     except MpslintError as error:
         complain(f"mpslint: {error}")
         sys.exit(EXIT_UNREADABLE if isinstance(error, ReadError) else EXIT_USAGE)

@@ -19,15 +19,21 @@ from mpslint.source.document import Snippet, SnippetKind
 
 _DOTENV = re.compile(r"[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*(\"[^\"\r\n]*\"|'[^'\r\n]*'|[^#\r\n]*?)[ \t]*(?:#.*)?(?=\r?\n|$)")
 EXPORTERS = frozenset({"export", "declare", "typeset", "setenv", "local", "readonly"})
-RUNNERS = frozenset({"uv", "poetry", "pipenv", "conda", "mamba", "micromamba", "pdm", "hatch", "rye", "pixi"})
+RUNNERS = frozenset("uv poetry pipenv conda mamba micromamba pdm hatch rye pixi mpirun mpiexec mpiexec.hydra orterun horovodrun".split())
 """`uv run --with x python train.py`: the command begins at the first word that can run a training."""
+SHELLS = frozenset({"bash", "sh", "zsh"})
+"""`bash -c "python train.py"` runs a command that is a word."""
 ASSIGNED = re.compile(r"([a-z_]\w*)=")
 """The beginning of a word that assigns a value to a name."""
+SHORT = re.compile(r"-([A-Za-z])=?(?!-)")
+"""The beginning of an option of one letter, up to a value that stands with it."""
+QUOTED = re.compile(r"""(['"])((?:(?!\1)(?:[^\\]|\\\r?\n))+)\1""")
+"""A word in quotes in which nothing is escaped but line ends."""
 MISSING = "???"
 """What stands for a value that is not known, as in OmegaConf."""
-STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
+STARTERS = re.compile(r"(?:.*/)?(?:python[\d.]*|accelerate(?:-launch)?|torchrun|deepspeed|trl|axolotl|llamafactory-cli|\S+\.py)")
 LAUNCHERS = re.compile(
-    r"(?:.*/)?(?:accelerate launch|torchrun|deepspeed|"
+    r"(?:.*/)?(?:accelerate[ -]launch|torchrun|deepspeed|"
     r"python[\d.]* -m (?:torch\.distributed\.\w+|accelerate\.commands\.launch|deepspeed\.launcher\.runner))"
 )
 SWITCHES = frozenset(
@@ -141,13 +147,17 @@ class _ShellReader:
     held: dict[str, EnvironmentWrite] = field(default_factory=dict)
     """Variables that are set but not exported yet."""
     exports_all: bool = False
+    exported: dict[str, Flag] = field(default_factory=dict)
+    """What later commands find in the environment."""
 
     def read(self, words: Sequence[Word]) -> None:
         """Note one command: assignments, exports, or a program with its flags."""
-        rest = list(words)
+        rest, known = list(words), len(self.facts.environment)
         leading: list[Word] = []
-        while rest and (ASSIGNMENT.match(rest[0].raw) or rest[0].raw in PREFIXES):
+        is_text = False  # `eval "$COMMAND"`
+        while rest and (ASSIGNMENT.match(rest[0].raw) or rest[0].raw in PREFIXES or rest[0].raw == "eval"):
             word = rest.pop(0)
+            is_text = is_text or word.raw == "eval"
             if ASSIGNMENT.match(word.raw):
                 leading.append(word)
         exported = bool(rest) and rest[0].raw in EXPORTERS
@@ -157,7 +167,26 @@ class _ShellReader:
             self._assign(word, "inline" if rest and not exported else "", is_exported=False)
         if rest and not exported:
             self.exports_all = self.exports_all or [word.raw for word in rest[:3]] in (["set", "-a"], ["set", "-o", "allexport"])
-            self.facts.commands.append(_command(_unwrapped(rest), self.shell))
+            before = {**self.exported, **{f"${write.name}": _flag_of(write) for write in self.facts.environment[known:]}}
+            inside = self._inside(rest, is_text)
+            if inside is not None:
+                outside, self.shell = self.shell, inside
+                for inner in inside.commands():
+                    self.read(inner)
+                self.shell = outside
+                return
+            command = _command(_unwrapped(rest), self.shell)
+            starts = command.script.given[0].value if command.script is not None else UNKNOWN  # `$ARGS train.py` may say anything
+            self.facts.commands.append(dataclasses.replace(command, variables=before) if before and starts is not UNKNOWN else command)
+        else:
+            self.exported.update({f"${write.name}": _flag_of(write) for write in self.facts.environment[known:]})
+
+    def _inside(self, words: Sequence[Word], is_text: bool) -> Shell | None:
+        """Return the text that a command runs, where that is one word: `eval "$COMMAND"`, `bash -c "python train.py"`."""
+        is_shell = len(words) > 2 and words[0].raw in SHELLS and words[1].raw == "-c"
+        given = words[2:3] if is_shell else words if is_text else ()
+        match = QUOTED.fullmatch(given[0].raw) if len(given) == 1 and given[0].place == given[0].span else None
+        return self.shell.inside(Span(*match.span(2)), given[0]) if match is not None else None
 
     def _export(self, words: Sequence[Word]) -> None:
         for word in words:
@@ -186,6 +215,11 @@ class _ShellReader:
             self.facts.environment.append(write)
         else:
             self.held[name] = write
+
+
+def _flag_of(write: EnvironmentWrite) -> Flag:
+    """Return what a variable says to a command that looks for it."""
+    return Flag(write.value, Span(write.start, write.end), Span(write.value_start, write.value_end))
 
 
 def _unwrapped(words: list[Word]) -> list[Word]:
@@ -239,6 +273,14 @@ def _plain_command(words: Sequence[Word], shell: Shell, is_launcher: bool = Fals
         word = words[index]
         before = _end_before(words, index, shell)
         index += 1
+        if is_launcher and (short := SHORT.match(word.raw)) is not None and short[1] in platform_data("launchers")["short"]:
+            key, value = platform_data("launchers")["short"][short[1]], word.after(short.end(), (word.text or "")[short.end() :] or None)
+            if short.end() == len(word.raw) and index < len(words):
+                value = words[index]
+                index += 1
+            span = Span(word.start, max(value.span.end, word.span.end))
+            flags[key] = Flag(_known(value), span, value.span, shell.origin(value.raw, value.start), before)
+            continue
         if not word.raw.startswith("--") or len(word.raw) < 3:
             plain.append(word.text or word.raw)
             if (named := ASSIGNED.match(word.raw)) is not None:

@@ -287,6 +287,11 @@ class Shell:
             elif token.lastgroup not in ("blank", "comment") and token.group().strip():
                 return
 
+    def inside(self, place: Span, word: Word) -> Shell:
+        """Return the text that stands at a place of a word, to be read with the variables of this one."""
+        self._uses_of("")  # they are counted in the whole text
+        return replace(self, text=word.raw[place.start : place.end], offset=word.start + place.start)
+
     def _default(self, word: Word) -> None:
         """Note the variable that a word gives a value, unless the text has set it."""
         match = _DEFAULT.fullmatch(word.raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,8 @@ class Command:
     """Its words of the form `name=value`, which some programs take in place of flags."""
     given: tuple[Given, ...] = ()
     """All of its words, in order."""
+    variables: Mapping[str, Flag] = field(default_factory=dict)
+    """The environment variables that the text gives it."""
     ends: bool = False
     """It fails on a Mac, and `set -e` ends the text there."""
 

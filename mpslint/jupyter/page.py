@@ -69,7 +69,7 @@ def _row(finding: ShownFinding, others: int, cells: Sequence[Ran]) -> str:
     rule = f'<a href="{escape(url)}" target="_blank">{finding.rule}</a>' if url else finding.rule
     severity = f'<b style="color:{COLOURS[finding.severity]}">{finding.severity}</b>'
     more = f" (and at {counted(others, 'more place')})" if others else ""
-    code = escape(finding.frame[-1][1].strip())
+    code = escape(finding.source.strip())
     fix = f"<div><i>{escape(_fix_words(finding).strip())}</i></div>" if finding.safety else ""
     head = f"{place}{more} {severity} {rule} {escape(finding.name)}"
     return f'<div style="margin-top:8px">{head}<div>{escape(finding.message)}</div><pre style="{_CODE}">{code}</pre>{fix}</div>'

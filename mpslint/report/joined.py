@@ -25,6 +25,7 @@ def print_sources(out: Terminal, sources: Sequence[Source]) -> None:
             if one.in_traceback:
                 out.line(("the traceback ends on this line:", "bold"))
             print_finding(out, source.path, one.finding)
+            out.line()
         if source.fix_command:
             out.line(("Fix: ", "bold"), source.fix_command)
         if source.others:

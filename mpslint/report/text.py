@@ -27,25 +27,33 @@ SHOWN_PLACES = 8
 def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, paths: Sequence[str] = ()) -> None:
     """Print every finding, file by file, then what was not read, then the summary, for the files and folders that were asked for.
 
-    The first line is the worst finding of the first file; for which Mac and versions it was judged comes below.
+    The first line is the worst finding of the first file. For which Mac and versions it was judged is said in the summary,
+    or below the files that it holds for, where it differs. A single finding has no empty line below it.
     """
     for file in files if quiet else ():
         for finding in file.findings:
             print_line(out, file.path, finding)
     said = [] if quiet else [(file, causes) for file, causes in said_together(files) if causes]
+    is_alone = sum(len(causes) for _, causes in said) == 1
+    of_all = _target_of_all([file for file, _ in said] or ([] if quiet else files))
     reasons: set[str] = set()
     for (file, causes), following in itertools.zip_longest(said, [other for other, _ in said[1:]]):
-        print_findings(out, file, causes, reasons)
-        if following is None or following.target != file.target:
+        print_findings(out, file, causes, reasons, _fix_command([file], paths) if is_alone else "")
+        if following is not None or not is_alone:
+            out.line()
+        if not of_all and (following is None or following.target != file.target):
             out.wrapped((f"For {file.target}", "dim"))
-    beyond = next((file.target for file in files if file.target), "")
-    if beyond and not quiet and not said:
-        out.wrapped((f"For {beyond}", "dim"))
     for file in files:
         for place, reason in file.unread if not quiet else ():
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
     print_unjudged(out, () if quiet else files)
-    print_summary(out, files, paths)
+    print_summary(out, files, paths, of_all, with_command=not is_alone)
+
+
+def _target_of_all(files: Sequence[FileView]) -> str:
+    """Return for which Mac and versions files were judged; '' where that differs."""
+    targets = {file.target for file in files if file.target}
+    return targets.pop() if len(targets) == 1 else ""
 
 
 def print_unjudged(out: Terminal, files: Sequence[FileView]) -> None:
@@ -60,22 +68,31 @@ def print_unjudged(out: Terminal, files: Sequence[FileView]) -> None:
 
 
 def print_findings(
-    out: Terminal, file: FileView, causes: Sequence[tuple[ShownFinding, tuple[ShownFinding, ...]]], reasons: set[str]
+    out: Terminal,
+    file: FileView,
+    causes: Sequence[tuple[ShownFinding, tuple[ShownFinding, ...]]],
+    reasons: set[str],
+    command: str = "",
 ) -> None:
     """Print what is found in a file, each with where else it is: what goes wrong in full, errors first, and then the notes in short.
 
-    What is in `reasons` was said, and is not said again.
+    What is in `reasons` was said, and is not said again. A rule whose messages say enough is shown with its source once a file.
+    With a `command` the fix names it.
     """
     said = sorted(causes, key=lambda one: list(COLOURS).index(one[0].severity))
+    shown: set[str] = set()
+    was_short = True
     for finding, others in said:
-        if finding.severity != IN_SHORT:
-            print_finding(out, file.path, finding, others, finding.why not in reasons)
-            reasons.add(finding.why)
-    notes = [(finding, others) for finding, others in said if finding.severity == IN_SHORT]
-    for finding, others in notes:
-        print_note(out, file.path, finding, others)
-    if notes:
-        out.line()
+        is_short = finding.severity == IN_SHORT or (not finding.why and finding.rule in shown)
+        if not (is_short and was_short) and finding is not said[0][0]:
+            out.line()
+        if is_short:
+            print_in_short(out, file.path, finding, others, command)
+        else:
+            print_finding(out, file.path, finding, others, finding.why not in reasons, command)
+        reasons.add(finding.why)
+        shown.add(finding.rule)
+        was_short = is_short
 
 
 def place_in(path: str, place: Place) -> str:
@@ -108,10 +125,12 @@ def print_line(out: Terminal, path: str, finding: ShownFinding) -> None:
     out.wrapped(place, " ", severity, " ", out.linked(finding.rule, rule_url(finding.rule), ""), f" {finding.message}")
 
 
-def print_finding(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), with_why: bool = True) -> None:
+def print_finding(
+    out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), with_why: bool = True, command: str = ""
+) -> None:
     """Print one finding: a headline, the source with the place marked, where else it is, where the value comes from, why, and the fix.
 
-    The reasons of a rule are said once a report.
+    The reasons of a rule are said once a report. With a `command` the fix names it.
     """
     _print_headline(out, path, finding)
     _print_source(out, finding)
@@ -119,18 +138,14 @@ def print_finding(out: Terminal, path: str, finding: ShownFinding, others: Seque
     if finding.why and with_why:
         out.paragraph("  why   ", finding.why, "dim")
     if finding.safety:
-        out.paragraph(*_fix_line(finding), "green")
-    out.line()
+        out.paragraph(*_fix_line(finding, command), "green")
 
 
 def _print_source(out: Terminal, finding: ShownFinding) -> None:
-    """Print the line that is meant, with the one before; of a long one as much as the terminal is wide."""
+    """Print the line that is meant; of a long one as much as the terminal is wide."""
     room = out.width - len(_MARGIN) if out.is_terminal else LONGEST_LINE
-    (number, line), before = finding.frame[-1], finding.frame[:-1]
-    for earlier, text in before:
-        out.line((f"  {earlier:>5} | ", "blue"), windowed(text, (0, 0), room)[0])
-    line, (column, length) = windowed(line, finding.mark, room)
-    out.line((f"  {number:>5} | ", "blue"), line)
+    line, (column, length) = windowed(finding.source, finding.mark, room)
+    out.line((f"  {finding.line:>5} | ", "blue"), line)
     out.line((_MARGIN, "blue"), " " * _cells(line[:column]), ("^" * _cells(line[column : column + length]), "bold red"))
 
 
@@ -143,12 +158,12 @@ def _cells(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def print_note(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = ()) -> None:
-    """Print one finding without its source and without the reasons."""
+def print_in_short(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), command: str = "") -> None:
+    """Print one finding without its source and without the reasons. With a `command` the fix names it."""
     _print_headline(out, path, finding)
     _print_places(out, finding, others)
     if finding.safety:
-        out.paragraph(*_fix_line(finding), "green")
+        out.paragraph(*_fix_line(finding, command), "green")
 
 
 def _print_headline(out: Terminal, path: str, finding: ShownFinding) -> None:
@@ -176,20 +191,22 @@ def _entries(entries: Sequence[tuple[str, int]]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _fix_line(finding: ShownFinding) -> tuple[str, str]:
+def _fix_line(finding: ShownFinding, command: str) -> tuple[str, str]:
     if finding.safety == "manual":
         return "  do    ", finding.fix
-    reason = f": {finding.reason}" if finding.reason else ""
-    return "  fix   ", f"{finding.fix}   ({finding.safety}{reason})"
+    run = f"{command}{'' if finding.safety == 'safe' else ' --unsafe'}" if command else ""
+    said = "; ".join(filter(None, (finding.reason, run)))
+    return "  fix   ", f"{finding.fix}   ({finding.safety}{': ' if said else ''}{said})"
 
 
-def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = ()) -> None:
-    """Print the counts, and how many findings have a safe, an unsafe or no fix."""
+def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str] = (), target: str = "", with_command: bool = True) -> None:
+    """Print the counts, for which Mac and versions, and how many findings have a safe, an unsafe or no fix, with the command."""
     found_in = [file for file in files if file.findings]
     findings = [finding for file in found_in for finding in file.findings]
     read = sum(1 for file in files if not file.problem)
     lost = f"; {counted(len(files) - read, 'file')} could not be read" if read < len(files) else ""
     hidden = _hidden(files)
+    judged = (f" For {target}.", "dim") if target else ("", "")
     unjudged = sum(1 for file in files if file.unjudged)
     left = f"{counted(unjudged, 'file')} not judged"
     if not findings and 0 < read == unjudged:
@@ -199,7 +216,8 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     if not findings:
         if read:
             said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
-            out.wrapped((f"{said} in {counted(read - unjudged, 'file')}", "" if lost or hidden else "green"), f"{lost}.{hidden}")
+            colour = "" if lost or hidden else "green"
+            out.wrapped((f"{said} in {counted(read - unjudged, 'file')}", colour), f"{lost}.{hidden}", judged)
         return
     causes = [finding for _, said in said_together(found_in) for finding, _ in said]
     severities = Counter(finding.severity for finding in causes)
@@ -207,20 +225,25 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     touched = len(found_in)
     places = f" at {len(findings)} places" if len(findings) > len(causes) else ""
     of = f" of {read}" if read > touched else ""
-    out.wrapped((counts, "bold"), f"{places} in {counted(touched, 'file')}{of}{lost}.{hidden}")
+    out.wrapped((counts, "bold"), f"{places} in {counted(touched, 'file')}{of}{lost}.{hidden}", judged)
     safeties = Counter(finding.safety for finding in findings)
     safe, unsafe = safeties["safe"], safeties["unsafe"]
+    if safe and with_command:
+        more = f"; {unsafe} more with --unsafe, which changes the run" if unsafe else ""
+        out.wrapped(f"{safe} can be fixed safely: {_fix_command(found_in, paths)}{more}")
+    elif unsafe and with_command:
+        out.wrapped(f"{unsafe} can be fixed by changing the run: {_fix_command(found_in, paths)} --unsafe")
+
+
+def _fix_command(files: Sequence[FileView], paths: Sequence[str]) -> str:
+    """Return the command that fixes what was found in files, by their names or, of many, by what was asked for."""
     import shlex
 
+    findings = [finding for file in files for finding in file.findings]
     fixed = {one.rule for one in findings if one.safety == "safe"}  # whose fixes need those of what awaits them
-    where = [file.path for file in found_in if any(f.safety in ("safe", "unsafe") or f.awaits in fixed for f in file.findings)]
+    where = [file.path for file in files if any(f.safety in ("safe", "unsafe") or f.awaits in fixed for f in file.findings)]
     where = where if len(where) <= SHOWN_PATHS or not 0 < len(paths) <= SHOWN_PATHS else list(paths)
-    command = f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
-    if safe:
-        more = f"; {unsafe} more with --unsafe, which changes the run" if unsafe else ""
-        out.wrapped(f"{safe} can be fixed safely: {command}{more}")
-    elif unsafe:
-        out.wrapped(f"{unsafe} can be fixed by changing the run: {command} --unsafe")
+    return f"mpslint fix {shlex.join(where[:SHOWN_PATHS])}{' ...' if len(where) > SHOWN_PATHS else ''}"
 
 
 def _hidden(files: Sequence[FileView]) -> str:

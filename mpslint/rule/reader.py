@@ -31,8 +31,8 @@ only, `once: run` the first one of all files of a check, `once: plan` the first 
 that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
-alone. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all places of a
-run, or none: half a fix would break it.
+alone. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all
+places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
 `leads_to: 'Once this is fixed ({id}): {message}'` also reports, as notes in these words, what goes wrong only after the fix.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
@@ -87,7 +87,7 @@ _CONDITION_KEYS = {
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one",
+    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one", "terse",
     "leads_to",
 }  # fmt: skip
 _FIX_KEYS = {
@@ -144,6 +144,7 @@ class RuleReader:
             bool(data.get("beside_others", False)),
             bool(data.get("worsens", False)),
             bool(data.get("as_one", False)),
+            bool(data.get("terse", False)),
             str(data.get("leads_to", "")),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),

@@ -134,6 +134,8 @@ class Rule:
     """A fix of another rule that leads to what it finds isn't made, although it is no error."""
     as_one: bool
     """Its fixes are made in all files of a run, or in none."""
+    terse: bool
+    """Its messages say enough: findings come without the reasons."""
     leads_to: str
     """How to say what else goes wrong once the values that it finds are what its fix makes of them; '' where nothing depends on them."""
     outcomes: tuple[Outcome, ...]

@@ -69,7 +69,7 @@ def baseline_text(path: Path, files: Sequence[FileView]) -> str:
 def _entries(path: Path, file: FileView) -> Iterator[tuple[BaselineEntry, ShownFinding]]:
     where = _relative(path, file.path)
     for finding, fingerprint in zip(file.findings, fingerprints(where, file.findings), strict=True):
-        text = finding.frame[-1][1].strip()
+        text = finding.source.strip()
         yield BaselineEntry(where, finding.rule, finding.severity, text, fingerprint), finding
 
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.record import record
-from mpslint.source.document import Document, Kind, Place
+from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
-    from mpslint.core.finding import Edit, Finding, Related, Span
+    from mpslint.core.finding import Edit, Finding, Related
     from mpslint.engine import Checked
     from mpslint.session.session import FileResult
     from mpslint.target.target import Target
@@ -55,8 +55,8 @@ class ShownFinding:
     """The characters that are meant, [start, end), as they count in the joined text of all cells."""
     text: str
     """The source that is meant."""
-    frame: tuple[tuple[int, str], ...]
-    """(line number, line) of what stands before, and of the line itself."""
+    source: str
+    """The line on which it begins; of a long one what is near."""
     mark: tuple[int, int]
     """From which column, counted from 0, and how many characters are meant on that line."""
     related: tuple[tuple[str, Place], ...]
@@ -192,7 +192,7 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
             document.end_place(span),
             (span.start, span.end),
             document.text[span.start : span.end],
-            *_frame(document, span, lines, (column, max(1, last - column))),
+            *windowed(lines.shown(line), (column, max(1, last - column)), LONGEST_LINE),
             tuple((related.message, place_of(related, document)) for related in finding.related),
             lines.digest(line, document.line_at(max(span.start, span.end - 1))),
             fix.summary if fix is not None else "",
@@ -239,17 +239,6 @@ def _digest(document: Document, first: int, last: int) -> str:
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def _frame(document: Document, span: Span, lines: _Lines, mark: tuple[int, int]) -> tuple[tuple[tuple[int, str], ...], tuple[int, int]]:
-    """Return the line before a place, where its cell has one, and the line itself, numbered within the cell, and the mark on it."""
-    line = document.line_at(span.start)
-    cell = document.cell_at(span.start)
-    first = document.line_at(cell.span.start) if cell is not None else 1
-    text, mark = windowed(lines.shown(line), mark, LONGEST_LINE)
-    has_before = line > first and document.kind is not Kind.ENV  # the next line of such a file is likely to be a secret
-    before = [(line - first, windowed(lines.shown(line - 1), (0, 0), LONGEST_LINE)[0])] if has_before else []
-    return (*before, (line - first + 1, text)), mark
-
-
 def windowed(line: str, mark: tuple[int, int], width: int) -> tuple[str, tuple[int, int]]:
     """Return what of a line fits into a width, with what is marked (a column and a length) in it, and the mark; `...` is the rest."""
     column, length = mark
@@ -275,7 +264,6 @@ def from_data(data: dict[str, Any]) -> FileView:
             "place": Place(**row["place"]),
             "end": Place(**row["end"]),
             "range": tuple(row["range"]),
-            "frame": tuple((number, line) for number, line in row["frame"]),
             "mark": tuple(row["mark"]),
             "related": tuple((message, Place(**place)) for message, place in row["related"]),
             "edits": tuple(ShownEdit(**{**edit, "range": tuple(edit["range"])}) for edit in edits),

@@ -49,9 +49,14 @@ def command_settings(part: CommandPart) -> Iterator[Setting]:
                 flag, is_negated = command.flags.get(f"no_{parameter}"), True
             if flag is None:
                 continue
-            read = read_value(spelling, Known(False) if is_negated else _from_text(flag.value))
+            given = flag.value if parameter in command.variables else _from_text(flag.value)
+            read = read_value(spelling, Known(False) if is_negated else given)
             if read is not None:
-                shown = parameter if parameter.endswith("=") else f"--{'no_' if is_negated else ''}{parameter}"
+                shown = (
+                    parameter
+                    if parameter.endswith("=") or parameter in command.variables
+                    else f"--{'no_' if is_negated else ''}{parameter}"
+                )
                 yield Setting(
                     spelling.setting, read, pattern.dialect, shown, flag.span, flag.value_span,
                     flag.origin or flag.value_span, pattern=pattern, entry=spelling, style="shell", command=command, flag=flag,
@@ -65,7 +70,9 @@ def _texts(command: Command) -> Iterator[str]:
 
 
 def _flag(command: Command, parameter: str) -> Flag | None:
-    """Return the flag of a name, or what is assigned to it (`device=`)."""
+    """Return the flag of a name, what is assigned to it (`device=`), or what the environment says (`$CUDA_VISIBLE_DEVICES`)."""
+    if parameter.startswith("$"):
+        return command.variables.get(parameter)
     return command.assigned.get(parameter[:-1]) if parameter.endswith("=") else command.flags.get(parameter)
 
 

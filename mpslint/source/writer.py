@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from mpslint.source.metadata import OwnerLost, keep_metadata
 _REFUSES_FSYNC = frozenset([errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
 """What a file system says that has no fsync; anything else means that the bytes may not be there."""
 _MOST_BACKUPS = 1_000
+_STREAMS = {"stdout": 1, "stderr": 2}
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d{1,6})")
+"""How a file that this process has open is named."""
 
 
 class WriteError(ReadError):
@@ -72,8 +76,12 @@ def write_whole(path: str, data: bytes) -> None:
     """Write a file of our own, such as a report: nobody ever sees half of it. Raises WriteError.
 
     A symbolic link is followed where it stays in the repository or folder around it: a stranger may have committed `report.json` as a
-    link to `~/.bashrc`. What is no file (`/dev/stderr`, a pipe) is written to as it stands.
+    link to `~/.bashrc`. What is no file (`/dev/stderr`, a pipe, what a shell gives for `>(command)`) is written to as it stands.
     """
+    opened = _DESCRIPTOR.fullmatch(os.path.abspath(path))
+    if opened is not None:
+        _write_to(path, _STREAMS.get(opened[1]) or int(opened[2]), data)
+        return
     real = os.path.realpath(path)
     if _is_led_out(path):
         raise WriteError(f"{path}: a link to {real}, outside of the folder; not written (name {real} to write there)")
@@ -91,9 +99,18 @@ def write_whole(path: str, data: bytes) -> None:
         raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
 
 
+def _write_to(path: str, descriptor: int, data: bytes) -> None:
+    """Write behind what an open file already got: opened by its name, a file would be cut off, and a socket refuses."""
+    try:
+        with open(os.dup(descriptor), "wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
+
+
 def _is_led_out(path: str) -> bool:
     folder = os.path.dirname(os.path.abspath(path))
-    if folder == "/dev":  # /dev/stdout is a link to whatever that is
+    if folder == "/dev":  # a device is a link on some systems
         return False
     is_below = folder.startswith(os.path.join(os.getcwd(), ""))
     return leads_out(path, tree_around(folder)) or (is_below and leads_out(folder, os.getcwd()))

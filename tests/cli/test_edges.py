@@ -68,7 +68,7 @@ def test_the_command_that_mends_can_be_copied(folder: Path) -> None:
     """It names the files with findings, or, where there are many, what was asked for."""
     assert "2 can be fixed safely: mpslint fix bad.py\n" in run("check", ".", cwd=folder).stdout
     (folder / "run it.sh").write_text("export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\n")
-    assert "1 can be fixed by changing the run: mpslint fix 'run it.sh' --unsafe\n" in run("check", "run it.sh", cwd=folder).stdout
+    assert "; mpslint fix 'run it.sh' --unsafe)\n1 warning in 1 file. For macOS" in run("check", "run it.sh", cwd=folder).stdout
     for name in "abc":
         (folder / f"{name}.py").write_text(BAD)
     assert "mpslint fix .; 1 more with --unsafe" in run("check", ".", cwd=folder).stdout
@@ -82,7 +82,7 @@ def test_the_summary_counts_what_could_not_be_read(folder: Path) -> None:
     (folder / "clean.py").write_text("x = 1\n")
 
     assert run("check", "clean.py", "broken.ipynb", cwd=folder).stdout == "Nothing wrong for MPS in 1 file; 1 file could not be read.\n"
-    assert "in 1 file; 1 file could not be read.\n" in run("check", "bad.py", "broken.ipynb", cwd=folder).stdout
+    assert "in 1 file; 1 file could not be read. For macOS" in run("check", "bad.py", "broken.ipynb", cwd=folder).stdout
 
 
 @pytest.mark.parametrize(
@@ -222,3 +222,58 @@ def test_a_clean_file_says_when_its_versions_are_newer_than_the_knowledge(folder
     assert "torch 99.0 (option, newer than " in done.stdout
     assert "Nothing wrong for MPS in 1 file." in done.stdout
     assert "newer than" not in run("check", "clean.py", "--torch", "2.13", cwd=folder).stdout
+
+
+def test_a_file_is_no_option_where_pre_commit_names_it(folder: Path) -> None:
+    """pre-commit puts a repository's names behind the options, where a name that begins with a dash would be one."""
+    outside = folder / "outside.py"
+    repository = folder / "r"
+    victim = repository / f"-o{outside}"
+    victim.parent.mkdir(parents=True)
+    for path in (victim, repository / "--apply.py", repository / "train.py"):
+        path.write_text(BAD)
+    names = [f"-o{outside}", "--apply.py", "train.py"]
+    command = [sys.executable, "-m", "mpslint", "check", "--quiet", "--severity", "warning", *names]
+    done = subprocess.run(
+        command,
+        cwd=repository,
+        env={**environment(), "PRE_COMMIT": "1"},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+
+    assert (done.returncode, outside.exists()) == (1, False), done.stderr
+    found = {line.split(":")[0].removeprefix("./") for line in done.stdout.splitlines() if "MPS101" in line}
+    assert found == set(names)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="Windows has no names for open files")
+@pytest.mark.parametrize(
+    ("command", "out", "err"),
+    [
+        ("check . --format json -o /dev/stdout | cat", "{", ""),
+        ("check . --format json -o /dev/stderr 2>&1 >/dev/null | cat", "{", ""),
+        ("check . --format json -o /dev/fd/3 3>&1 | cat", "{", ""),
+        ("check . --format json -o >(cat) | cat; wait $!", "{", ""),
+        ("check . --format json -o /dev/fd/99", "", "mpslint: /dev/fd/99: cannot be written: Bad file descriptor\n"),
+    ],
+)
+def test_a_report_goes_into_what_is_open(folder: Path, command: str, out: str, err: str) -> None:
+    """A pipe has no path, so `/dev/stdout` and `>(command)` lead to none."""
+    line = f"'{sys.executable}' -m mpslint {command}"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, env=environment(), capture_output=True, text=True)
+
+    assert done.stdout[:1] == out, done.stderr
+    assert done.stderr == err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="Windows has no names for open files")
+def test_a_report_goes_behind_what_is_there(folder: Path) -> None:
+    """`-o /dev/stdout >> file` adds to the file, as every other command does."""
+    (folder / "kept.log").write_text("before\n")
+    with open(folder / "kept.log", "a") as log:
+        command = [sys.executable, "-m", "mpslint", "check", ".", "--format", "json", "-o", "/dev/stdout"]
+        subprocess.run(command, cwd=folder, env=environment(), stdout=log)
+
+    assert (folder / "kept.log").read_text().startswith("before\n{")

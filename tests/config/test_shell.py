@@ -79,6 +79,10 @@ LAUNCHES = [
     ("python3 -m accelerate.commands.launch --cpu t.py --a 1", ["cpu"], ["a"]), ("S=t.py\naccelerate launch --config_file c.yaml $S --a 1", ["config_file"], ["a"]), ("accelerate launch --num_processes 2", ["num_processes"], None),
     ("/opt/bin/torchrun --nnodes 1 t.py", ["nnodes"], []), ("deepspeed --num_gpus 2 t.py --a 1", ["num_gpus"], ["a"]), ("accelerate launch -m --num_processes 2 pkg.mod --a 1", [], ["num_processes", "a"]),
     ("python -m deepspeed.launcher.runner --num_gpus 2 $S --a 1", ["num_gpus"], ["a"]), ("deepspeed --no_ssh_check $S --num_gpus 2", ["no_ssh_check"], ["num_gpus"]),
+    ("deepspeed -i localhost:0,1 t.py -i b", ["include"], []), ("deepspeed -i=localhost:0 t.py", ["include"], []), ("deepspeed -H hosts $S", ["hostfile"], []), ("deepspeed -elocalhost:1 t.py", ["exclude"], []),
+    ("accelerate-launch --multi_gpu t.py --a 1", ["multi_gpu"], ["a"]), ("eval 'torchrun --nproc_per_node 2 t.py --a 1'", ["nproc_per_node"], ["a"]),
+    ("C='A=1 torchrun --nnodes 1 t.py --a 1 2>&1 | tee x'\neval $C", ["nnodes"], ["a"]), ('C="torchrun --nnodes 1 t.py --a 1"\neval "$C"', ["nnodes"], ["a"]),
+    ('nohup bash -c "\n  cd a && torchrun --nnodes 1 t.py --a 1\n" &', ["nnodes"], ["a"]),
 ]  # fmt: skip
 
 
@@ -105,6 +109,33 @@ def test_environment(text: str, writes: list[tuple[str, Any, str]]) -> None:
 
     assert [(w.name, w.value.value if isinstance(w.value, Known) else UNKNOWN, w.style) for w in found] == writes
     assert all(text[w.start : w.end].startswith(w.name) for w in found)
+
+
+def test_a_command_finds_what_was_exported_and_what_stands_before_it() -> None:
+    """By name, with its place; what another command was given, and what wasn't exported, is not there."""
+    text = "export A=1\nB=2\nC=3 python a.py\nD=4 torchrun t.py"
+    command = read_shell(text).commands[-1]
+
+    assert {name: text[one.span.start : one.span.end] for name, one in command.variables.items()} == {
+        "$A": "A=1",
+        "$D": "D=4",
+    }
+
+
+@pytest.mark.parametrize("starter", ["mpirun -np 4 -x PATH", "horovodrun -np 4 -H localhost:4", "mpiexec -n 2"])
+def test_what_starts_copies_of_a_script_leaves_it_its_flags(starter: str) -> None:
+    """The script is told the same without it."""
+    command = last(f"{starter} python t.py --a 1")
+
+    assert (command.words, list(command.flags)) == (("python", "t.py"), ["a"])
+
+
+@pytest.mark.parametrize(
+    "text", ['eval "$1"', 'eval "echo \\"a b\\" --a 1"', "bash -c", "eval", "A='eval \"$A\"'\neval $A", "eval eval eval ''"]
+)
+def test_a_text_that_is_not_known_runs_nothing(text: str) -> None:
+    """Nor does one with escapes, whose words another shell would make."""
+    assert all("a" not in command.flags for command in read_shell(text).commands)
 
 
 @pytest.mark.parametrize("head", ["#SBATCH --gres=gpu:4", "#PBS -l nodes=1", "#BSUB -n 4", "#$ -cwd"])

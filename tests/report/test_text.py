@@ -36,7 +36,7 @@ def test_a_window_holds_what_is_meant(line: str, column: int, length: int, width
 def reported(path: Path, text: str, width: int = 0) -> list[str]:
     """Return the lines of the report on a script, as a pipe or a terminal of some width gets them."""
     path.write_text(text)
-    file = view(check_file(FoundFile(str(path)), Options(isolated=True, select=("MPS101", "MPS902"))))
+    file = view(check_file(FoundFile(str(path)), Options(isolated=True, select=("MPS101", "MPS116", "MPS503", "MPS902"))))
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None, soft_wrap=True, highlight=False, markup=False) if width else None
     print_report(Terminal(stream, console, width), [file])
@@ -73,11 +73,32 @@ def test_a_mark_stands_under_wide_letters(tmp_path: Path) -> None:
 
 def test_the_reasons_of_a_rule_are_said_once(tmp_path: Path) -> None:
     """Also where the rule has several things to say."""
+    text = "import torch\na = torch.ones(2, device='mps').double()\nb = torch.ones(2, dtype=torch.float64, device='mps')\n"
+    lines = reported(tmp_path / "train.py", text)
+
+    assert sum("error MPS116" in line for line in lines) == 2
+    assert sum(line.startswith("  why ") for line in lines) == 1
+
+
+def test_a_rule_that_says_enough_comes_without_reasons_and_shows_its_source_once(tmp_path: Path) -> None:
+    """Three arguments of one call are three messages, not three excerpts."""
     text = HEAD + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x', push_to_hub_token='y')\n"
     lines = reported(tmp_path / "train.py", text)
 
     assert sum("error MPS902" in line for line in lines) > 1
-    assert sum(line.startswith("  why ") for line in lines) == 1
+    assert not any(line.startswith("  why ") for line in lines)
+    assert sum(" | " in line and "^" in line for line in lines) == 1
+
+
+def test_a_single_finding_is_said_in_six_lines(tmp_path: Path) -> None:
+    """Headline, message, source, mark, fix with its command, and the summary with the versions."""
+    lines = reported(
+        tmp_path / "train.py", "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\nx = torch.ones(2).to(device)\n"
+    )
+
+    assert len(lines) == 6
+    assert "mpslint fix" in lines[4]
+    assert lines[5].startswith("1 warning in 1 file. For macOS")
 
 
 def test_what_is_said_of_many_files_is_said_once(tmp_path: Path) -> None:
@@ -94,7 +115,6 @@ def test_what_is_said_of_many_files_is_said_once(tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in said.splitlines() if "error MPS501" in line] == ["a.py", "d.py"]
     assert "\n  also  b.py (2 places); c.py, line 2" in said
     assert "2 errors at 5 places in 4 files." in said
-    assert said.count("\n  why ") == 1
 
 
 def test_what_runs_elsewhere_is_not_called_right(tmp_path: Path) -> None:

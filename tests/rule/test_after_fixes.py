@@ -31,6 +31,9 @@ CHOICES = [
     'device = "cuda" if torch.cuda.is_available() else "cpu"\n',
     'if torch.cuda.is_available():\n    device = "cuda"\nelse:\n    device = "cpu"\n',
     'device = torch.device("cpu")\nif torch.cuda.is_available():\n    device = torch.device("cuda:0")\n',
+    'device = torch.cuda.is_available() and "cuda" or "cpu"\n',
+    'device = torch.device(["cpu", "cuda"][torch.cuda.is_available()])\n',
+    'device = {True: "cuda", False: "cpu"}[torch.cuda.is_available()]\n',
     'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()\n',
 ]
 
@@ -185,8 +188,40 @@ def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_pa
     after = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
 
     assert "after MPS126 is fixed" in before
-    assert "fixed safely" not in before
-    assert "1 can be fixed safely" in after
+    assert "mpslint fix" not in before
+    assert "mpslint fix train.py" in after
+
+
+FLOAT64 = [
+    "w = torch.from_numpy(np.random.randn(3)).to(x.device)",
+    "w = torch.tensor(np.random.randn(3), device=model(x).device)",
+    "dev = x.device\n    w = torch.from_numpy(np.array([0.5, 1.5])).to(dev)",
+    "w = torch.zeros(3, dtype=wide, device=next(model.parameters()).device)",
+    "w = torch.zeros_like(x, dtype=wide)",
+    "w = x.new_zeros(3, dtype=wide)",
+    "w = torch.DoubleTensor([0.5]).to(x.device)",
+]
+FLOAT32 = [
+    "w = torch.from_numpy(np.random.randn(3)).float().to(x.device)",
+    "w = torch.tensor(np.random.randn(3), device=y.device)",
+    "dev = y.device\n    w = torch.from_numpy(np.array([0.5, 1.5])).to(dev)",
+    "w = torch.zeros(3, dtype=torch.float32, device=next(model.parameters()).device)",
+    "w = torch.zeros_like(y, dtype=wide)",
+    "w = x.new_tensor(np.random.randn(3))",
+    "w = torch.FloatTensor([0.5]).to(x.device)",
+]
+
+
+@pytest.mark.parametrize(("line", "safety"), [*((line, Safety.MANUAL) for line in FLOAT64), *((line, Safety.SAFE) for line in FLOAT32)])
+def test_a_device_is_advice_where_float64_follows_it(line: str, safety: Safety) -> None:
+    """A tensor's device is the one that the fix selects: what is float64 there raises once the Mac's GPU is selected."""
+    start = f"import numpy as np\nimport torch\nfrom torch import float64 as wide\n{CHOICE}model = torch.nn.Linear(4, 2).to(device)\n"
+    text = f"{start}for x, y in loader:\n    x = x.to(device)\n    {line}\n    model(x).sum().backward()\n"
+    rules = [rule for rule in load_rules() if rule.id in ("MPS503", "MPS116")]
+    choice = next(one for one in check(read("train.py", text.encode()), default_target(), rules).findings if one.rule == "MPS503")
+
+    assert choice.fix is not None
+    assert choice.fix.safety is safety
 
 
 SCALED = """import torch
@@ -206,5 +241,6 @@ def test_a_fix_that_makes_training_worse_is_held_back() -> None:
     found = {one.rule: one for one in check(document, default_target(), rules).findings}
 
     assert found["MPS112"].awaits == "MPS503"
-    assert found["MPS503"].fix is not None and found["MPS503"].fix.safety is Safety.MANUAL
+    assert found["MPS503"].fix is not None
+    assert found["MPS503"].fix.safety is Safety.MANUAL
     assert not fix(document, default_target(), rules).is_changed
