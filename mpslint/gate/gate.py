@@ -16,7 +16,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data, shipped_words
 from mpslint.core.record import record
-from mpslint.rule.check import Gate, gate_of
+from mpslint.rule.check import Gate, gate_of, is_command
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern
@@ -232,7 +232,10 @@ def words_of_check(gate: Gate, condition: Condition, of_files: bool = False) -> 
         yield from pieces_of((of_files and gate.file_words) or gate.words)
         return
     for word in gate.names(condition.options):
-        yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
+        if is_command(word):
+            yield word, False
+        else:
+            yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
 
 
 def word_of(glob: str) -> Word:
