@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from mpslint.core.knowledge import platform_data
+
+NAMED_DEVICE = re.compile(r"(?:device|gpu|cuda)(?:_?(?:name|type|id|str))?(?:['\"]\])?$", re.IGNORECASE)
+"""A name for the device that is used where there is CUDA."""
 
 
 def names_device(node: ast.expr, device: str) -> bool:
@@ -40,3 +44,8 @@ def is_cuda(node: ast.expr) -> bool:
         return False
     values = value if isinstance(value, (list, tuple)) else str(value).split(",")
     return bool(values) and not isinstance(value, bool) and all(str(one).isdigit() for one in values)
+
+
+def is_named_device(node: ast.expr) -> bool:
+    """Return whether an expression is a device that the program or its user names: `args.device`, `config["device"]`, `gpu`."""
+    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and NAMED_DEVICE.search(ast.unparse(node)) is not None

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from mpslint.checks._composed_choices import composed_choices, rewrite_composed
 from mpslint.checks._device_uses import is_used
 from mpslint.checks._moved_to_cpu import moved_to_cpu
-from mpslint.checks._named_devices import is_cpu, is_cuda, names_device
+from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
 from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
@@ -29,8 +30,6 @@ from mpslint.source.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
-NAMED_DEVICE = re.compile(r"(?:device|gpu|cuda)(?:_?(?:name|type|id|str))?(?:['\"]\])?$", re.IGNORECASE)
-"""A name for the device that is used where there is CUDA."""
 IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
 """A name that speaks of several processes, which a Mac's GPU does not serve."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
@@ -66,6 +65,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if cpu is not None and is_used(cpu if isinstance(choice.node, ast.If) else choice.node, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
             yield _chosen(shown, cpu, choice.node, choice.context, evidence)
+    for node, taken in composed_choices(evidence):
+        if not _is_of_autocast(node, evidence) and is_used(node, evidence):
+            yield _chosen(node, taken, node, None, evidence)
     yield from _replaced(evidence)
     yield from _switched_off(evidence)
     yield from _by_flag(evidence)
@@ -170,12 +172,7 @@ def _is_question(node: ast.expr) -> bool:
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     is_chosen = choice.answer and isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))  # "cpu" if not cuda else device
-    return taken if names_device(taken, "cpu") and (is_cuda(other) or is_chosen or _is_named(other)) else None
-
-
-def _is_named(node: ast.expr) -> bool:
-    """Return whether an expression is a device that the program or its user names: `args.device`, `config["device"]`, `gpu`."""
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and NAMED_DEVICE.search(ast.unparse(node)) is not None
+    return taken if names_device(taken, "cpu") and (is_cuda(other) or is_chosen or is_named_device(other)) else None
 
 
 def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
@@ -273,9 +270,11 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
         return WrittenSetting((Edit(asked, new),), f"not {new}")
     cpu = match.values["cpu"]
+    if isinstance(match.node, (ast.BoolOp, ast.Subscript)) and (device := _as_mps(cpu, evidence)) is not None:
+        return rewrite_composed(match.node, cpu, device, evidence)
     if not isinstance(match.node, (ast.If, ast.IfExp)) or isinstance(cpu, ast.Expr):
         return None
-    if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and _is_named(match.node.body):
+    if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and is_named_device(match.node.body):
         return None  # whoever names the CPU means it on a Mac, too
     span = evidence.span_of(cpu)
     mps = _as_mps(cpu, evidence)

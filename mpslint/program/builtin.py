@@ -27,6 +27,7 @@ from mpslint.program import lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.executed import execute_file
 from mpslint.program.machine import Walker
+from mpslint.program.operators import is_one_index
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -224,7 +225,9 @@ def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Cal
     """Return what a method of a constant, a list or a dict returns, and do to it what the method does."""
     receiver = bound.receiver
     if isinstance(receiver, Known):
-        return _constant_method(receiver, bound.name, arguments, node)
+        value = _constant_method(receiver, bound.name, arguments, node)
+        device = m.platform.device_of_any_index(receiver.value) if value is UNKNOWN and bound.name == "format" else ""
+        return Known(device, node, receiver.weak) if device and all(is_one_index(one) for one in node.args) else value
     if isinstance(receiver, Mapping):
         return _mapping_method(m, receiver, bound.name, arguments, node)
     if isinstance(receiver, Items):

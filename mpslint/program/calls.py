@@ -146,8 +146,9 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return Known(platform.results[name], node, source=name)
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
-    if name in platform.transparent and arguments.positional:
-        value = arguments.positional[0].value
+    named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
+    if name in platform.transparent and (arguments.positional or named):
+        value = arguments.positional[0].value if arguments.positional else named[0]
         if name in platform.devices:
             record_call(m, (name,), "", None, arguments, node)
             if isinstance(value, Known):

@@ -23,7 +23,7 @@ from mpslint.facts.values import (
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.machine import Walker
-from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable, note_division
+from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable, is_one_index, note_division
 
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
@@ -74,7 +74,9 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
-    return combine(left, node.op, right, node)
+    value = combine(left, node.op, right, node)
+    device = m.platform.device_of_any_index(left.value) if value is UNKNOWN and isinstance(left, Known) else ""
+    return Known(device, node, left.weak) if device and isinstance(left, Known) and is_one_index(node.right) else value
 
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
@@ -179,10 +181,8 @@ def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
 def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:
     """Return the first of a kind of device that the Target lacks for `f"cuda:{rank}"`: whatever the index is, there is none."""
     head, *rest = node.values
-    kind = head.value if isinstance(head, ast.Constant) else ""
-    if isinstance(kind, str) and kind.endswith(":") and len(rest) == 1 and m.platform.is_absent_device(kind):
-        return Known(f"{kind}0", node)
-    return UNKNOWN
+    device = m.platform.device_of_any_index(head.value) if isinstance(head, ast.Constant) and len(rest) == 1 else ""
+    return Known(device, node) if device else UNKNOWN
 
 
 def _is_short(constant: Any) -> bool:

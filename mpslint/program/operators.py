@@ -89,6 +89,14 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         return UNKNOWN
 
 
+def is_one_index(node: ast.expr) -> bool:
+    """Return whether an expression names the one GPU that a run uses (`gpu`, `str(args.gpu)`), and none of several by its process."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        node = node.args[0]
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else "rank"
+    return "rank" not in name.lower()
+
+
 def _is_small(op: ast.operator, left: Any, right: Any) -> bool:
     """Return whether an operation cannot make a huge constant."""
     if isinstance(op, ast.Pow):

@@ -9,6 +9,9 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
 
+INDEX_MARKS = frozenset({"", "%d", "%i", "%s", "{}", "{0}"})
+"""What stands for the index in the text of a device."""
+
 
 @record(frozen=True)
 class Platform:
@@ -25,6 +28,7 @@ class Platform:
     absent_devices: frozenset[str]
     transparent: frozenset[str]
     devices: frozenset[str]
+    device_arguments: frozenset[str]
     core_counts: frozenset[str]
     cores: frozenset[int]
     bags: frozenset[str]
@@ -110,6 +114,12 @@ class Platform:
     def is_absent_device(self, value: Any) -> bool:
         """Return whether a constant names a device that the Mac does not have (`cuda:0`)."""
         return isinstance(value, str) and value.split(":")[0] in self.absent_devices
+
+    def device_of_any_index(self, text: Any) -> str:
+        """Return the first of a kind of device that the Mac does not have, for a text to which only an index is added (`cuda:`, `cuda:%d`,
+        `cuda:{}`): whatever the index is, there is none; '' for any other text."""
+        kind, colon, index = text.partition(":") if isinstance(text, str) else ("", "", "")
+        return f"{kind}:0" if colon and index in INDEX_MARKS and kind in self.absent_devices else ""
 
     def normalise(self, name: str) -> str:
         """Return the name by which rules know it: `transformers.trainer.Trainer` is `transformers.Trainer`."""

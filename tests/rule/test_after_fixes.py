@@ -31,6 +31,9 @@ CHOICES = [
     'device = "cuda" if torch.cuda.is_available() else "cpu"\n',
     'if torch.cuda.is_available():\n    device = "cuda"\nelse:\n    device = "cpu"\n',
     'device = torch.device("cpu")\nif torch.cuda.is_available():\n    device = torch.device("cuda:0")\n',
+    'device = torch.cuda.is_available() and "cuda" or "cpu"\n',
+    'device = torch.device(["cpu", "cuda"][torch.cuda.is_available()])\n',
+    'device = {True: "cuda", False: "cpu"}[torch.cuda.is_available()]\n',
     'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()\n',
 ]
 
@@ -185,8 +188,8 @@ def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_pa
     after = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
 
     assert "after MPS126 is fixed" in before
-    assert "fixed safely" not in before
-    assert "1 can be fixed safely" in after
+    assert "mpslint fix" not in before
+    assert "mpslint fix train.py" in after
 
 
 FLOAT64 = [
