@@ -244,3 +244,35 @@ def test_a_fix_that_makes_training_worse_is_held_back() -> None:
     assert found["MPS503"].fix is not None
     assert found["MPS503"].fix.safety is Safety.MANUAL
     assert not fix(document, default_target(), rules).is_changed
+
+
+TRAINED = """import torch
+from transformers import {model}, Trainer, TrainingArguments
+model = {model}.from_pretrained("facebook/wav2vec2-base")
+Trainer(model, TrainingArguments("out"), train_dataset=data).train()
+"""
+FABRIC = 'import lightning as L\nfabric = L.Fabric(accelerator="cuda", precision="{precision}")\nfabric.backward(loss)\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "leads_to"),
+    [
+        (TRAINED.format(model="Wav2Vec2ForCTC"), "MPS526", "MPS910"),
+        (TRAINED.format(model="BertForSequenceClassification"), "MPS526", ""),
+        (FABRIC.format(precision="16-true"), "MPS517", "MPS121"),
+        (FABRIC.format(precision="32-true"), "MPS517", ""),
+    ],
+)
+def test_a_fix_is_called_safe_only_if_it_is_made(text: str, rule: str, leads_to: str) -> None:
+    """On the GPU the CTC loss of the first model isn't implemented, and weights in fp16 become NaN."""
+    document, target = (
+        read("train.py", text.encode()),
+        with_versions(default_target(), {"transformers": "4.24.0", "torch": "2.13.0"}, "test"),
+    )
+
+    found = next(one for one in check(document, target).findings if one.rule == rule)
+    applied = {one.rule for one in fix(document, target).applied}
+
+    assert found.fix is not None
+    assert (found.fix.safety is Safety.SAFE, rule in applied) == (not leads_to, not leads_to)
+    assert (f"which leads to {leads_to}" in found.fix.summary) == bool(leads_to)
