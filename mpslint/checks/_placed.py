@@ -107,14 +107,18 @@ class Placed:
 
     @functools.cached_property
     def _models(self) -> frozenset[str]:
-        """The models that the program puts on the GPU, as they are written."""
+        """The models that the program puts on the GPU and never brings back, as they are written."""
         found: set[str] = set()
-        for node in (node for word in (".to(",) for node in self.evidence.nodes_beside(word)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self.is_move(node):
-                parent = self.evidence.parents.get(node)
-                targets = parent.targets if isinstance(parent, ast.Assign) else []
-                found |= {plain_text(target) for target in (*targets, node.func.value)} & model_texts(self.evidence)
-        return frozenset(found)
+        back: set[str] = set()
+        for node in (node for word in (".to(", ".cpu(") for node in self.evidence.nodes_beside(word)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if self.is_move(node):
+                    parent = self.evidence.parents.get(node)
+                    targets = parent.targets if isinstance(parent, ast.Assign) else []
+                    found |= {plain_text(target) for target in (*targets, node.func.value)}
+                elif node.func.attr == "cpu" or (node.func.attr == "to" and node.args and "'cpu'" in ast.unparse(node.args[0])):
+                    back.add(plain_text(node.func.value))
+        return frozenset((found & model_texts(self.evidence)) - back)
 
 
 def on_mps(evidence: Evidence) -> Placed:
@@ -127,13 +131,18 @@ def on_mps(evidence: Evidence) -> Placed:
 
 
 def _is_move_to_mps(found: Matched | None) -> bool | None:
-    """Return whether a call puts something on the GPU; None where it names no device."""
-    settings = found.settings if found is not None else ()
+    """Return whether a call puts something on the GPU; None where it names no device, or gives it to something else than torch."""
+    if found is None or not (found.call.method == "to" or found.call.name.startswith("torch.")):
+        return None  # what others make with a device may return tensors of the CPU
+    settings = found.settings
     values = [part for s in settings if s.name == "device.name" for part in alternatives_of(s.value)]
     return all(isinstance(one, Known) and str(one.value).split(":")[0] == "mps" for one in values) if values else None
 
 
 def _device_of(call: ast.Call) -> ast.expr | None:
-    """Return the expression that may name the device of a call: the first argument of `.to()`, else `device=`."""
+    """Return the expression that may name the device of what torch makes or moves: the first argument of `.to()`, else `device=`."""
+    is_move = called_name(call) == "to"
+    if not is_move and not plain_text(call.func).startswith("torch."):
+        return None
     named = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
-    return call.args[0] if named is None and called_name(call) == "to" and call.args else named
+    return call.args[0] if named is None and is_move and call.args else named
