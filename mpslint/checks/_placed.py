@@ -20,6 +20,8 @@ LEAVES = frozenset(
 """Calls after which a value is no longer a tensor on the device. (The method `.float()` keeps the device; it is asked for first.)"""
 NO_TENSOR = frozenset({"shape", "device", "dtype", "ndim", "requires_grad"})
 """Attributes of a tensor that are none."""
+RUNS = frozenset({"forward", "generate"})
+"""Methods of a model that return what it computes."""
 WEIGHTS = frozenset({"weight", "bias"})
 """Attributes of a layer that lie where the layer does."""
 DEEPEST = 8
@@ -99,6 +101,9 @@ class Placed:
         name, text = called_name(call), plain_text(call.func)
         if text in self._models:
             return True
+        owner = text.rpartition(".")[0]
+        if owner in model_texts(self.evidence):  # other methods of a model may return anything, such as numbers of a tokenizer
+            return name in RUNS and owner in self._models
         if isinstance(call.func, ast.Attribute) and not text.startswith(("torch.", "F.", "np.", "numpy.")):
             return name not in LEAVES - {"float", "int", "bool"} and self.holds(call.func.value, depth - 1)
         if name in LEAVES or not text.startswith(("torch.", "F.")) or any(keyword.arg == "device" for keyword in call.keywords):
