@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from mpslint.checks._given import given_in
 from mpslint.checks._models import model_texts, plain_text
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.values import Known, alternatives_of
 from mpslint.rule.loops import called_name
@@ -20,6 +21,8 @@ LEAVES = frozenset(
 """Calls after which a value is no longer a tensor on the device. (The method `.float()` keeps the device; it is asked for first.)"""
 NO_TENSOR = frozenset({"shape", "device", "dtype", "ndim", "requires_grad"})
 """Attributes of a tensor that are none."""
+KEEP = frozenset({"float", "int", "bool"})
+"""Methods of a tensor by whose names Python's own functions make something else."""
 RUNS = frozenset({"forward", "generate"})
 """Methods of a model that return what it computes."""
 WEIGHTS = frozenset({"weight", "bias"})
@@ -105,7 +108,8 @@ class Placed:
         if owner in model_texts(self.evidence):  # other methods of a model may return anything, such as numbers of a tokenizer
             return name in RUNS and owner in self._models
         if isinstance(call.func, ast.Attribute) and not text.startswith(("torch.", "F.", "np.", "numpy.")):
-            return name not in LEAVES - {"float", "int", "bool"} and self.holds(call.func.value, depth - 1)
+            is_tensor = name in KEEP or name.rstrip("_") in platform_data("tensor_methods")["tensor_methods"]
+            return is_tensor and self.holds(call.func.value, depth - 1)
         if name in LEAVES or not text.startswith(("torch.", "F.")) or any(keyword.arg == "device" for keyword in call.keywords):
             return False
         return any(self.holds(argument, depth - 1) for argument in call.args)
