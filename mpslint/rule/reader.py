@@ -32,6 +32,7 @@ A file that needs a package which no Mac runs (`imports` of `rules/platform/else
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
 alone. `as_one: true` fixes all places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
 `leads_to: 'Once this is fixed ({id}): {message}'` also reports, as notes in these words, what goes wrong only after the fix.
+`tried: true` makes the fix in memory before it's called safe; a fix that leads to an error is advice.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
 may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
@@ -86,7 +87,7 @@ _CONDITION_KEYS = {
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
     "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "as_one", "terse",
-    "leads_to",
+    "leads_to", "tried",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -143,6 +144,7 @@ class RuleReader:
             bool(data.get("as_one", False)),
             bool(data.get("terse", False)),
             str(data.get("leads_to", "")),
+            bool(data.get("tried", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
             str(data["why"]).strip(),

@@ -136,6 +136,8 @@ class Rule:
     """Its messages say enough: findings come without the reasons."""
     leads_to: str
     """How to say what else goes wrong once the values that it finds are what its fix makes of them; '' where nothing depends on them."""
+    tried: bool
+    """Its fix moves the run to another device or precision, where other rules may find errors: it's safe only if they find none."""
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str
