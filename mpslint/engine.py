@@ -209,9 +209,8 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             match, fix = _at_decision(rule, match, fix, evidence, shown)
             match, fix = _where_asked(match, fix, evidence, shown)
             match = _with_caller(match, evidence)
-            found.append(
-                Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
-            )
+            said = (rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
+            found.append(Finding(*said, worsens=rule.worsens))
     return found
 
 
@@ -246,7 +245,7 @@ def _after_fixes(
     causes: dict[str, None] = {}
     named = ", ".join(rule.id for rule in leading)
     for finding in (one for other in asked for one in _findings(other, after, shown)):
-        if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
+        if (finding.rule, finding.span) in known or not finding.holds_back:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
         if not _is_fixed_too(finding.fix, after, shown):
@@ -297,8 +296,8 @@ def _advised(fix: Fix | None, suffix: str) -> Fix | None:
 
 
 def _may_fail(rule: Rule, target: Target) -> bool:
-    """Return whether a rule can find an error under a Target."""
-    return any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
+    """Return whether a rule can find an error under a Target, or what counts as much."""
+    return rule.worsens or any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

@@ -13,9 +13,9 @@ from mpslint.config.yaml_source import yaml_comments
 from mpslint.core.finding import Span
 from mpslint.source.document import Kind
 
-_ENV_VALUE = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?![ \t]*['\"#])"
+_ENV_VALUE = r"[ \t]*'(?:\\.|[^'\\])*'|[ \t]*\"(?:\\.|[^\"\\])*\"|(?![ \t]*['\"#])"
 _ENV_LINE = re.compile(
-    rf"^[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=[ \t]*(?:{_ENV_VALUE})(?:[^\r\n#]|(?<!\s)#)*)?(?:(?<!\S)(?P<comment>#[^\r\n]*))?",
+    rf"^[ \t]*(?:(?:export[ \t]+)?[\w.-]+[ \t]*=(?:{_ENV_VALUE})(?:[^\r\n#]|(?<!\s)#)*)?(?:(?<!\S)(?P<comment>#[^\r\n]*))?",
     re.MULTILINE | re.DOTALL,
 )
 """A line of a `.env` file; a value in quotes may hold several."""

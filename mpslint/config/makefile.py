@@ -86,12 +86,12 @@ def recipes_in(text: str, offset: int = 0) -> tuple[list[EnvironmentWrite], list
 
 def makefile_comments(text: str) -> Iterator[Span]:
     """Yield the place of every comment: those that the shell of a recipe would take for one, too, but none of a `define`."""
-    is_definition = False
+    is_definition, is_one_shell = False, ".ONESHELL" in text
     for start, end in _logical_lines(text):
         line = text[start:end]
         if is_definition or _DEFINED.match(line) is not None:
             is_definition = line.split()[:1] != ["endef"]
-        elif not (_MARKS.match(line) and ".ONESHELL" in text):  # there a line may go on in a string of the line before
+        elif not (is_one_shell and _MARKS.match(line)):  # there a line may go on in a string of the line before
             yield from (Span(start + span.start, start + span.end) for span in shell_comments(line))
 
 

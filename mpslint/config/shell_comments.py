@@ -25,6 +25,7 @@ _VALUE = re.compile(rf"{_ESCAPED}|{_NUMBER}|{_QUOTED}|{_OPENS}|(?P<closes>\}})",
 _VALUE_IN_TEXT = re.compile(rf"{_ESCAPED}|{_NUMBER}|{_OPENS}|(?P<closes>\}})", re.DOTALL)
 _MARKS = re.compile(r"[\\'\"]")
 _BEFORE_A_WORD = " \t\r\n;&|()<>"
+_ENDS_PLAIN, _ENDS_QUOTED = re.compile(r"[\r\n]"), re.compile(r"[\r\n`]")
 _ENDS = {"$(": ")", "${": "}", '"': '"', "`": "`", "(": ")"}
 
 
@@ -54,6 +55,8 @@ class _Scan:
     def __init__(self, text: str, indent: str) -> None:
         self.text, self.indent = text, indent
         self.open = [_Unclosed("", 0)]
+        self.backquotes = 0
+        """How many of the open signs are backquotes: a comment ends before the next one."""
         self.waiting: list[tuple[str, bool]] = []
         """Here documents that begin with the next line: what ends them, and whether tabs may stand before that."""
         self.in_word = -1
@@ -89,9 +92,10 @@ class _Scan:
         elif kind in ("case", "esac"):
             top.cases = top.cases + 1 if kind == "case" else max(0, top.cases - 1)
         elif kind in ("closes", "opens") and raw == _ENDS.get(top.sign) and not top.cases:
-            self.open.pop()
+            self.backquotes -= self.open.pop().sign == "`"
             self.in_word = found.end() if top.sign != "(" else self.in_word
         elif kind in ("opens", "group"):
+            self.backquotes += raw == "`"
             self.open.append(_Unclosed(raw, found.start(), is_quoted=raw == "${" and (top.sign == '"' or top.is_quoted)))
 
     def _begins_word(self, position: int) -> bool:
@@ -104,7 +108,7 @@ class _Scan:
         return position == 0 or self.text[position - 1] in _BEFORE_A_WORD or (top.sign == "`" and position == top.start + 1)
 
     def _end_of_comment(self, position: int) -> int:
-        ends = re.compile(r"[\r\n`]" if any(one.sign == "`" for one in self.open) else r"[\r\n]")
+        ends = _ENDS_QUOTED if self.backquotes else _ENDS_PLAIN
         end = ends.search(self.text, position)
         return end.start() if end is not None else len(self.text)
 

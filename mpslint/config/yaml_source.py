@@ -67,21 +67,25 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def yaml_comments(text: str) -> Iterator[Span]:
-    """Yield the place of every comment, none from inside a quoted or block scalar, nor any after what isn't YAML."""
+    """Yield the place of every comment, none from inside a quoted or block scalar, nor any after what isn't YAML or too much of it."""
     import yaml
 
-    position = end = 0
+    position = end = depth = 0
     try:
-        for event in _events(text) if len(text) <= LARGEST_CONFIG else ():
-            end = event.start_mark.index
-            style = getattr(event, "style", None)
+        for count, event in enumerate(_events(text) if len(text) <= LARGEST_CONFIG else ()):
+            end, kind, style = event.start_mark.index, type(event).__name__, getattr(event, "style", None)
+            depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+            if count > MOST_EVENTS or depth > DEEPEST:
+                break
             if style:
                 begin = text.find("\n", end) + 1 if style in ("|", ">") else end
                 yield from _hashes(text, position, min(begin, event.end_mark.index))
                 position = end = event.end_mark.index
-        yield from _hashes(text, position, len(text) if end else 0)
+            elif kind == "StreamEndEvent":
+                end = len(text)
     except yaml.YAMLError:
-        yield from _hashes(text, position, end)
+        pass  # what came before is YAML
+    yield from _hashes(text, position, end)
 
 
 def _hashes(text: str, start: int, end: int) -> Iterator[Span]:

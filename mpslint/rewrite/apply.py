@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Severity, Span
+from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
 from mpslint.rule.loading import load_rules
@@ -155,7 +155,7 @@ def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], fixed: 
         found = Counter(finding.rule for finding in checked.findings)
         for finding in checked.findings:
             is_fixable = path in fixed and finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
-            if finding.severity is Severity.ERROR and found[finding.rule] > known[finding.rule] and not is_fixable:
+            if finding.holds_back and found[finding.rule] > known[finding.rule] and not is_fixable:
                 place = checked.document.place(finding.span.start)
                 return f"{finding.rule} in line {place.line} of {checked.document.path}"
     return ""

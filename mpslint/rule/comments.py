@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 
 from mpslint.config.comments import comments_in
 from mpslint.core.finding import Span
 from mpslint.source.document import Document, Kind
+
+_CELL = re.compile(r"# ?%%|# MAGIC %")
+_PROSE = re.compile(r"# ?%%.*\[(?:markdown|md|raw)\]|# MAGIC %(?:md|html)")
+"""How a cell begins in a script that is a notebook too, and one whose comments are the text that people read."""
 
 
 def comments_of(document: Document, python: str) -> Iterator[Span]:
@@ -23,10 +28,14 @@ def comments_of(document: Document, python: str) -> Iterator[Span]:
 
 
 def _python_comments(document: Document, text: str, offset: int) -> Iterator[Span]:
-    first = document.line_at(offset)
+    first, is_prose = document.line_at(offset), False
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
+                if _CELL.match(token.string):
+                    is_prose = _PROSE.match(token.string) is not None
+                if is_prose and not token.line[: token.start[1]].strip():
+                    continue
                 start = document.line_starts[first + token.start[0] - 2] + token.start[1]
                 start = offset + token.start[1] if token.start[0] == 1 else start
                 yield Span(start, start + len(token.string))

@@ -342,7 +342,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         if not condition.options.get("later"):
-            document = evidence.document if evidence.whole is None else evidence.document.part_at(match.span.start).document
+            is_whole = evidence.whole is None or condition.options.get("in_run")
+            document = evidence.document if is_whole else evidence.document.part_at(match.span.start).document
             return any(map(document.mentions, condition.names))
         return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":

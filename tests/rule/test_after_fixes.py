@@ -224,6 +224,28 @@ def test_a_device_is_advice_where_float64_follows_it(line: str, safety: Safety) 
     assert choice.fix.safety is safety
 
 
+SCALED = """import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+scaler = torch.cuda.amp.GradScaler()
+model = torch.nn.Linear(2, 2).to(device)
+with torch.autocast(device_type=device.type):
+    scaler.scale(model(torch.ones(2, 2).to(device)).sum()).backward()
+"""
+
+
+def test_a_fix_that_makes_training_worse_is_held_back() -> None:
+    """What trains in float32 on the CPU isn't moved to where float16 has no loss scaling, though that is a warning only."""
+    rules = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS112"))
+    document = read("train.py", SCALED.encode())
+    found = {one.rule: one for one in check(document, default_target(), rules).findings}
+
+    assert found["MPS112"].awaits == "MPS503"
+    assert found["MPS503"].fix is not None
+    assert found["MPS503"].fix.safety is Safety.MANUAL
+    assert not fix(document, default_target(), rules).is_changed
+
+
 TRAINED = """import torch
 from transformers import {model}, Trainer, TrainingArguments
 model = {model}.from_pretrained("facebook/wav2vec2-base")

@@ -252,3 +252,19 @@ def test_a_written_file_silences_itself_only() -> None:
 
     assert [result.document.place(finding.span.start).cell for finding in result.findings if finding.rule == "MPS101"] == [1, 3]
     assert [result.document.place(finding.span.start).cell for finding in result.silenced] == [2]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# Databricks notebook source\n# MAGIC %md\n# MAGIC Write `# mpslint: ignore-file[MPS101]`\n", "# COMMAND ----------\n"),
+        ("# %% [markdown]\n# Write `# mpslint: ignore-file[MPS101]`\n", "# %%\n"),
+    ],
+)
+def test_the_text_of_a_notebook_is_no_comment(before: str, after: str) -> None:
+    """Where a script keeps it as one: it silences nothing and stays; a comment of the code beside it works."""
+    code = HEAD + "args = TrainingArguments('o', fp16=True)"
+    loud, silent = (check(read("n.py", f"{before}{after}{code}{end}\n".encode()), default_target()) for end in ("", "  # noqa: MPS101"))
+
+    assert (ids(loud), ids(silent)) == (["MPS101"], [])
+    assert ids(check(read("n.py", f"{before}{after}x = 1\n".encode()), default_target())) == []
