@@ -192,6 +192,7 @@ CASES = (
     Case("notebook, imports in each", notebook("import torch\nimport transformers\nmodel.cuda()"), 1000, "case.ipynb"),
     Case("percent cells", lines("# %%\nmodel.cuda()"), 2500),
     Case("shell", lines("export PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0\npython train.py --fp16 True", ""), 1000, "case.sh"),
+    Case("shell, nested blocks", lambda n: "if true; then\n" * n + "python train.py --fp16 True\n" + "fi\n" * n, 500, "case.sh"),
     Case("shell, one command", lambda n: "python train.py \\\n" + "  --fp16 True \\\n" * n + "  --end\n", 1000, "case.sh"),
     Case("shell, variables", lines("A#=$A\nA=${A#}x\nexport PYTORCH_MPS_HIGH_WATERMARK_RATIO=$A#", ""), 500, "case.sh"),
     Case("shell, doubled variables", lines("A=$A$A", "A=xx\nexport PYTORCH_MPS_HIGH_WATERMARK_RATIO=$A\n"), 500, "case.sh"),

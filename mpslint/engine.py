@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
+from mpslint.source.reader import read
 from mpslint.source.words import identifiers_of
 from mpslint.target.target import Target
 
@@ -95,6 +97,7 @@ def _check(
     for one in evidence if looks_ahead else ():
         again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
         found = _after_fixes(one, rules, found, again)
+    found = _tried(document, target, rules, found, is_reached) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
@@ -206,9 +209,8 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             match, fix = _at_decision(rule, match, fix, evidence, shown)
             match, fix = _where_asked(match, fix, evidence, shown)
             match = _with_caller(match, evidence)
-            found.append(
-                Finding(rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
-            )
+            said = (rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
+            found.append(Finding(*said, worsens=rule.worsens))
     return found
 
 
@@ -243,7 +245,7 @@ def _after_fixes(
     causes: dict[str, None] = {}
     named = ", ".join(rule.id for rule in leading)
     for finding in (one for other in asked for one in _findings(other, after, shown)):
-        if (finding.rule, finding.span) in known or finding.severity is not Severity.ERROR:
+        if (finding.rule, finding.span) in known or not finding.holds_back:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
         if not _is_fixed_too(finding.fix, after, shown):
@@ -255,21 +257,47 @@ def _after_fixes(
     return [*(replace(one, fix=_held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
 
 
-def _is_fixed_too(fix: Fix | None, evidence: Evidence, shown: frozenset[int] | None) -> bool:
+def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: list[Finding], is_reached: bool) -> list[Finding]:
+    """Return findings, where a safe fix that leads to an error which `fix` doesn't mend is advice: `fix` doesn't make it.
+
+    The fixes of a rule that asks for it are made in memory, and what they give is checked.
+    """
+    for rule in (rule for rule in rules if rule.id in {one.rule for one in found} and rule.tried):
+        edits = [e for one in found if one.rule == rule.id and one.fix and one.fix.safety is Safety.SAFE for e in one.fix.edits]
+        if not edits or document.write_back is None:
+            continue
+        data = document.write_back(tuple(sorted(set(edits), key=lambda edit: edit.span)))
+        after = _check(read(document.path, data, document.kind), target, rules, False, True, is_reached, looks_ahead=False)
+        known = Counter(one.rule for one in found)
+        counted = Counter(one.rule for one in after.findings)
+        causes = [one for one in after.findings if one.severity is Severity.ERROR and not _is_fixed_too(one.fix, None, None)]
+        new = dict.fromkeys(f"{one.rule} ({one.name})" for one in causes if counted[one.rule] > known[one.rule])
+        if new:
+            suffix = f", which leads to {' and '.join(new)}"
+            found = [replace(one, fix=_advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
+    return found
+
+
+def _is_fixed_too(fix: Fix | None, evidence: Evidence | None, shown: frozenset[int] | None) -> bool:
     """Return whether `fix` makes a fix as well: a safe one, of files that are asked about alone."""
     if fix is None or fix.safety is not Safety.SAFE or not fix.edits:
         return False
-    return shown is None or all(evidence.document.part_at(edit.span.start).first_line in shown for edit in fix.edits)
+    return evidence is None or shown is None or all(evidence.document.part_at(edit.span.start).first_line in shown for edit in fix.edits)
 
 
 def _held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:
     """Return a fix as advice that names the rules of the errors which it would cause."""
-    return Fix(Safety.MANUAL, f"{fix.summary}, after {' and '.join(causes)} is fixed") if fix is not None and fix.edits else fix
+    return _advised(fix, f", after {' and '.join(causes)} {'is' if len(causes) == 1 else 'are'} fixed")
+
+
+def _advised(fix: Fix | None, suffix: str) -> Fix | None:
+    """Return a fix as advice, with why it isn't made."""
+    return Fix(Safety.MANUAL, fix.summary + suffix) if fix is not None and fix.edits else fix
 
 
 def _may_fail(rule: Rule, target: Target) -> bool:
-    """Return whether a rule can find an error under a Target."""
-    return any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
+    """Return whether a rule can find an error under a Target, or what counts as much."""
+    return rule.worsens or any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

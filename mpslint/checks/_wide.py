@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.checks._collated import Collated, opened
 from mpslint.checks._given import given_in
 from mpslint.core.record import record
-from mpslint.facts.values import Argument, Call, Known, Symbol
+from mpslint.facts.values import Argument, Call, Known, Symbol, alternatives_of
 from mpslint.rule.guards import is_certain
 from mpslint.settings.evidence import Evidence
 
@@ -39,7 +39,10 @@ class Wide:
         if isinstance(node, ast.UnaryOp):
             return not isinstance(node.op, ast.Not) and self.is_wide(node.operand, depth - 1)
         if isinstance(node, ast.BinOp):
-            return self.is_wide(node.left, depth - 1) or self.is_wide(node.right, depth - 1)
+            sides = [one for one in (node.left, node.right) if self.is_wide(one, depth - 1)]
+            others = [one for one in (node.left, node.right) if one not in sides]
+            are_numbers = all(self._is_number(one, depth - 1) for one in sides)  # a tensor beside one keeps its dtype
+            return bool(sides) and (not are_numbers or all(isinstance(one, ast.Constant) for one in others))
         return isinstance(node, ast.Call) and self._is_wide_call(node, depth)
 
     def names_float64(self, argument: Argument | None) -> bool:
@@ -69,7 +72,7 @@ class Wide:
         dtype = call.keywords.get("dtype")
         if dtype is not None:
             return self.names_float64(dtype) and call.name.startswith(("torch.", "numpy."))
-        if self.is_array(call) or call.name in self.options["doubles"]:
+        if self.is_array(call) or call.name in self.options["doubles"] or self._is_wide_number(call):
             return True
         if call.name in (*self.options["tensors"], *self.options["gathers"]) and first is not None:
             return self._is_wide_content(first, depth, call.name in self.options["lists"])
@@ -99,6 +102,25 @@ class Wide:
             return False
         shape = self.options["shapes"].get(call.name)
         return shape is None or len(call.arguments) > shape or "size" in call.keywords
+
+    def _is_number(self, node: ast.expr, depth: int) -> bool:
+        """Return whether what is float64 is a number of NumPy's, not an array or a tensor."""
+        if depth <= 0:
+            return True
+        if isinstance(node, ast.Name):
+            return given_in(self.evidence).is_any(node, lambda one: self._is_number(one, depth - 1))
+        if isinstance(node, ast.UnaryOp):
+            return self._is_number(node.operand, depth - 1)
+        if isinstance(node, ast.BinOp):
+            return self._is_number(node.left, depth - 1) and self._is_number(node.right, depth - 1)
+        call = self._fact(node) if isinstance(node, ast.Call) else None
+        return isinstance(node, ast.Constant) or (call is not None and self._is_wide_number(call))
+
+    def _is_wide_number(self, call: Call) -> bool:
+        """Return whether NumPy makes a float64 of a number: `np.log(0.1)`, and not of an array or a tensor, which keep their dtype."""
+        if call.name not in self.options["numbers"] or len(call.arguments) != 1:
+            return False
+        return all(isinstance(one, Known) and isinstance(one.value, (int, float)) for one in alternatives_of(call.arguments[0].value))
 
     def _fact(self, node: ast.Call) -> Call | None:
         """Return what is known of a call that no undecided test stands before; whether its function is called, others ask."""

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.config.shell import STARTERS
+from mpslint.config.shell import SHELLS, STARTERS
 from mpslint.core.finding import Span
 from mpslint.facts.values import Known
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-GATE = Gate(words=("set -e", "set -o", "set -u", "set -x"))
+GATE = Gate(names=lambda options: ("set -e", "set -o", "set -u", "set -x"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the command that ends a script; option `trains`: what a line below it that starts a training holds."""
+    """Yield the command that ends a script.
+
+    Options: `trains`, what a line below it that starts a training holds; `scripts`, what the name of a shell script that does so holds.
+    """
     for name in (one.given[0] for one in evidence.facts.commands if one.ends and one.given):
         later = (line for line in evidence.document.text[name.span.end :].splitlines() if re.search(options["trains"], line))
-        started = next((words for line in later if (words := line.split()) and STARTERS.fullmatch(words[0])), None)
+        started = next((words for line in later if (words := line.split()) and _starts(words, options["scripts"])), None)
         if started and isinstance(name.value, Known):
             yield Match(Span(name.span.start, name.span.end), {"written": name.value.value, "started": " ".join(started[:2])})
+
+
+def _starts(words: Sequence[str], scripts: str) -> bool:
+    """Return whether a line starts Python, a launcher of it, or a shell script of such a name."""
+    script = words[1] if words[0] in SHELLS and len(words) > 1 else words[0]
+    return STARTERS.fullmatch(words[0]) is not None or (
+        script.endswith(".sh") and re.search(scripts, script.rpartition("/")[2]) is not None
+    )

@@ -29,7 +29,7 @@ DEVICE, WEIGHTS = "device.name", "precision.weights"
 def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     """Yield the words for a dtype that is named, and those for an array that becomes a tensor: one of each stands in a file."""
     yield (options["dtypes"],)
-    yield options["tensors"], ["numpy"], options["arrays"]
+    yield options["tensors"], ["numpy"], [*options["arrays"], *options["numbers"]]
     yield options["doubles"], ["torch"]
     yield options["parts"], options["tensors"]
     yield options["loaders"]["loads"], ["Dataset"], ["float"]
@@ -41,12 +41,13 @@ GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64", "Double", 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield what makes a value float64 that goes to the Mac's GPU.
 
-    Options: `dtypes` and `array_dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`,
-    what lies beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype. What is float64 by itself:
+    Options: `dtypes` and `array_dtypes`, the names of float64; `modules`, the classes whose casts change the object itself; `outputs`, what
+    lies beside them but is a tensor, such as what a layer returns; `defaults`, what sets a default dtype. What is float64 by itself:
     `arrays`, the functions of NumPy that return it unless told otherwise, by the position of their dtype; `shapes`, those of them that
-    return a number unless they are given a shape, by its position; `parts`, functions of whose results some parts are, by number;
-    `doubles`, other functions. What hands it on: `tensors`, which make tensors of an array; `gathers`, other functions; `lists`, those
-    that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`, methods and attributes.
+    return a number unless they are given a shape, by its position; `numbers`, those that make a number of a number; `parts`, functions of
+    whose results some parts are, by number; `doubles`, other functions. What hands it on: `tensors`, which make tensors of an array;
+    `gathers`, other functions; `lists`, those that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`,
+    methods and attributes.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}

@@ -164,14 +164,28 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
 
 
 def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> bool:
-    """Return whether a function of one of some modules is called at the top of a program on what nothing there put on the Mac's GPU.
+    """Return whether a call computes at the top of a program on what nothing there put on the Mac's GPU: a function of one of some
+    modules, or a module of which all calls are seen.
 
-    In a function it isn't known what its arguments are, nor where a Trainer moves what it is given.
+    In a function it isn't known what its arguments are, nor where a Trainer moves what it is given, once there is one.
     """
-    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
-    if not given or call.name.rpartition(".")[0] not in modules or call.context.functions or evidence.has_device_chooser:
+    made = call.result
+    uses = [use for use in evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None and use.receiver is made]
+    if not uses and call.name.rpartition(".")[0] not in modules:
         return False
-    return not any(on_mps(evidence).holds(one) for one in given)
+    return all(_is_of_cpu(use, evidence) for use in uses or [call])
+
+
+def _is_of_cpu(call: Call, evidence: Evidence) -> bool:
+    """Return whether a call stands at the top of a program, before there is a Trainer, and is given nothing that is on the GPU."""
+    given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
+    order = evidence.call_order
+    may_be_moved = any(plan.kind == "config" for plan in evidence.plans) or any(
+        order[id(one)] < order[id(call)] for one in evidence.device_choosers
+    )
+    if not given or call.context.functions or may_be_moved:
+        return False
+    return not any(on_mps(evidence).holds(one) for one in (call.node, *given))
 
 
 def _texts_given(call: Call) -> Iterator[str]:

@@ -13,7 +13,9 @@ from dataclasses import replace
 
 from mpslint.config.shell import ShellFacts, follow, of_one_line, of_system
 from mpslint.config.shell_branches import all_of, any_of, opposite
+from mpslint.config.shell_comments import shell_comments
 from mpslint.config.shell_words import UNSET, Shell, Variable
+from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, Known, Value
@@ -80,6 +82,17 @@ def recipes_in(text: str, offset: int = 0) -> tuple[list[EnvironmentWrite], list
             exported.append(EnvironmentWrite(one.name, value, start, end, start, end, style="dotenv"))
     lines = (Shell(converted[start:end], offset + start, dict(shell.variables), uses=shell.uses) for start, end in recipes)
     return exported, [of_one_line(follow(line)) for line in lines]
+
+
+def makefile_comments(text: str) -> Iterator[Span]:
+    """Yield the place of every comment: those that the shell of a recipe would take for one, too, but none of a `define`."""
+    is_definition, is_one_shell = False, ".ONESHELL" in text
+    for start, end in _logical_lines(text):
+        line = text[start:end]
+        if is_definition or _DEFINED.match(line) is not None:
+            is_definition = line.split()[:1] != ["endef"]
+        elif not (is_one_shell and _MARKS.match(line)):  # there a line may go on in a string of the line before
+            yield from (Span(start + span.start, start + span.end) for span in shell_comments(line))
 
 
 def _as_shell(text: str) -> str:

@@ -31,6 +31,17 @@ _STOPS = re.compile(r"(-)\w*e\w*|(\+)\w*e\w*")
 """`set -e`, `set -euo pipefail` and `set +e`."""
 
 
+@record(frozen=True, slots=True)
+class _Around:
+    """What the blocks around a place say together; it is kept, since a text may nest them as deeply as it likes."""
+
+    runs: bool | None = True
+    is_of_choices: bool = True
+    is_asked: bool = False
+    undecided: int = 0
+    """How many of them don't certainly run."""
+
+
 @record(slots=True)
 class _Block:
     """A block of the text that is open."""
@@ -48,6 +59,17 @@ class _Block:
     awaits_pattern: bool = False
     matches: bool | None = False
     """Whether one of the patterns that are parted by `|` fits."""
+    around: _Around = _Around()
+
+    def within(self) -> _Around:
+        """Return what this block and those around it say together."""
+        around = self.around
+        return _Around(
+            all_of((around.runs, self.runs)),
+            around.is_of_choices and self.is_choice,
+            around.is_asked or self.is_asked,
+            around.undecided + (self.runs is not True),
+        )
 
 
 @record(slots=True)
@@ -65,6 +87,10 @@ class Branches:
     has_exited: bool = False
     has_failed: bool = False
     """It ended at a command that fails."""
+    may_have_ended: bool = False
+    """A command that may run ends the text without an error: `exec`, or `exit` without a number."""
+    own: set[str] = field(default_factory=set)
+    """Names of commands that the text defines itself: functions and aliases."""
     stops_at_failure: bool = False
     """`set -e` is on."""
     is_in_test: bool = False
@@ -79,35 +105,51 @@ class Branches:
         if words and words[0].raw != "esac" and self.blocks and self.blocks[-1].awaits_pattern:
             self._pattern(self.blocks[-1], words[-1], ending)
             return []
+        if ending == "(" and len(words) == 1:  # `name() {`
+            self.own.add(words[0].raw)
         rest, negated = self._opened(list(words), joiner)
         runs = self._runs(joiner) if len(rest) == len(words) else True
         reached = self._is_reached()
         if rest:
             self._judge(rest, runs, negated, joiner)
-        if rest and reached and runs and all(block.is_choice for block in self.blocks):
-            self._note_end(rest, is_plain=not negated and ending in ("", ";", ";;"))
+        if rest and reached is not False and runs is not False:
+            is_certain = bool(reached and runs) and self._around().is_of_choices
+            self._note_end(rest, is_certain, is_plain=not negated and ending in ("", ";", ";;"))
         if ending == ";;" and self.blocks and self.blocks[-1].subject is not None:
             self.blocks[-1].awaits_pattern = True
         self._tell()
         return rest if reached is not False and runs is not False else []
 
-    def _note_end(self, words: Sequence[Word], is_plain: bool) -> None:
-        """Note whether the text ends with a command that certainly runs: `exit`, or one that fails after `set -e`."""
+    def _note_end(self, words: Sequence[Word], is_certain: bool, is_plain: bool) -> None:
+        """Note whether the text ends with a command that runs: `exit`, `exec`, or one that fails after `set -e`."""
         texts = [word.raw for word in words]
+        is_replaced = texts[0] == "exec" and len(texts) > 1
+        self.may_have_ended = self.may_have_ended or is_replaced or texts in (["exit"], ["exit", "0"])
+        if texts[0] == "alias":
+            self.own |= {text.partition("=")[0] for text in texts[1:]}
+        if not is_certain:
+            return
         if texts[0] == "set":
             found = [match for text in texts[1:] if (match := _STOPS.fullmatch(text)) is not None]
             self.stops_at_failure = bool(found[-1][1]) if found else self.stops_at_failure or "errexit" in texts
         is_failure = is_plain and self.stops_at_failure and self.status is False and not self.is_in_test
-        self.has_failed = is_failure and not any(block.is_asked for block in self.blocks)
-        self.has_exited = self.has_failed or texts[0] == "exit"
+        self.has_failed = is_failure and not self.may_have_ended and not self._around().is_asked
+        self.has_exited = self.has_failed or is_replaced or texts[0] == "exit"
 
     def _tell(self) -> None:
         """Tell the shell what the assignments to come are worth."""
-        self.shell.depth = sum(block.runs is not True for block in self.blocks)
+        self.shell.depth = self._around().undecided
         self.shell.is_skipped = self._is_reached() is False
 
+    def _around(self) -> _Around:
+        return self.blocks[-1].within() if self.blocks else _Around()
+
+    def _open(self, block: _Block) -> None:
+        block.around = self._around()
+        self.blocks.append(block)
+
     def _is_reached(self) -> bool | None:
-        return not self.has_exited and all_of(block.runs for block in self.blocks)
+        return False if self.has_exited else self._around().runs
 
     def _runs(self, joiner: str) -> bool | None:
         """Return whether a command runs after the one before it in a list."""
@@ -120,7 +162,7 @@ class Branches:
             raw = rest[0].raw
             block = self.blocks[-1] if self.blocks else _Block()
             if raw == "if":
-                self.blocks.append(_Block(True, is_asked=True, runs=True))
+                self._open(_Block(True, is_asked=True, runs=True))
             elif raw == "then":
                 block.is_asked = False
                 block.runs = all_of((opposite(block.was_taken), self.status))
@@ -130,14 +172,14 @@ class Branches:
                 block.runs = opposite(block.was_taken)
             elif raw == "case":
                 subject = rest[1] if len(rest) > 1 else rest[0]
-                self.blocks.append(_Block(True, subject=subject, awaits_pattern=True))
+                self._open(_Block(True, subject=subject, awaits_pattern=True))
                 if len(rest) > 3:
                     self._pattern(self.blocks[-1], rest[-1], self.shell.ending)
                 return [], False
             elif raw == "{" and joiner in ("&&", "||"):
-                self.blocks.append(_Block(True, runs=self._runs(joiner)))
+                self._open(_Block(True, runs=self._runs(joiner)))
             elif raw in LOOPS:
-                self.blocks.append(_Block())
+                self._open(_Block())
                 if raw in ("for", "select") and len(rest) > 1:
                     self.shell.variables[rest[1].raw] = UNSET
                     return [], False
@@ -146,8 +188,9 @@ class Branches:
                     self.status = None  # what ran last isn't certain
                 del self.blocks[-1:]
             elif raw == "function":
+                self.own |= {word.raw for word in rest[1:2]}
                 if rest[-1].raw == "{":
-                    self.blocks.append(_Block())
+                    self._open(_Block())
                 return [], False
             elif raw == "!":
                 negated = not negated
@@ -192,7 +235,7 @@ class Branches:
         if name in _DECIDED:
             return _DECIDED[name]
         if name in missing or (name in FINDERS and last in missing):
-            return False
+            return None if {name, last} & self.own else False
         if name == "grep" and joiner == "|" and self.printed is not None and last is not None:
             return re.search(re.escape(last), self.printed, re.IGNORECASE) is not None
         return None

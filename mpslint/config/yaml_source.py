@@ -25,6 +25,7 @@ DEEPEST = 60
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t\r\n]+(?:#[^\r\n]*)?)*)+")
 _TEMPLATE = re.compile(r"\$\{|\{\{|\}\}|\{%|\$\(")
 _EXPONENT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")
+_COMMENT = re.compile(r"(?<![^\s])#[^\r\n]*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -34,14 +35,9 @@ def read_yaml_source(text: str) -> ConfigFile:
 
     if len(text) > LARGEST_CONFIG:
         return ConfigFile((), f"larger than {LARGEST_CONFIG // 1_000_000} MB, so not read as configuration")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     builder = _Builder(text)
-    readable = _SURROGATE.sub("?", text)
-    if loader is yaml.SafeLoader and text.lstrip()[:1] == "{":
-        readable = readable.replace("\t", " ")  # which may indent JSON, but not for the parser of PyYAML where it lacks libyaml
-    events: Iterator[Any] = yaml.parse(readable, Loader=loader)
     try:
-        for count, event in enumerate(events):
+        for count, event in enumerate(_events(text)):
             problem = "too many keys and values" if count > MOST_EVENTS else builder.take(event)
             if problem:
                 return ConfigFile((), f"not read as configuration: {problem}", event.start_mark.index)
@@ -57,6 +53,43 @@ def read_yaml_source(text: str) -> ConfigFile:
             if mapping.is_cyclic:
                 return ConfigFile((), "not valid YAML: an anchor is merged into itself", mapping.span.start)
     return ConfigFile(mappings)
+
+
+def _events(text: str) -> Iterator[Any]:
+    """Yield the events of a parser, whose marks count the characters of the text. Raises YAMLError."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    readable = _SURROGATE.sub("?", text)
+    if loader is yaml.SafeLoader and text.lstrip()[:1] == "{":
+        readable = readable.replace("\t", " ")  # which may indent JSON, but not for the parser of PyYAML where it lacks libyaml
+    yield from yaml.parse(readable, Loader=loader)
+
+
+def yaml_comments(text: str) -> Iterator[Span]:
+    """Yield the place of every comment, none from inside a quoted or block scalar, nor any after what isn't YAML or too much of it."""
+    import yaml
+
+    position = end = depth = 0
+    try:
+        for count, event in enumerate(_events(text) if len(text) <= LARGEST_CONFIG else ()):
+            end, kind, style = event.start_mark.index, type(event).__name__, getattr(event, "style", None)
+            depth += kind.endswith("StartEvent") - kind.endswith("EndEvent")
+            if count > MOST_EVENTS or depth > DEEPEST:
+                break
+            if style:
+                begin = text.find("\n", end) + 1 if style in ("|", ">") else end
+                yield from _hashes(text, position, min(begin, event.end_mark.index))
+                position = end = event.end_mark.index
+            elif kind == "StreamEndEvent":
+                end = len(text)
+    except yaml.YAMLError:
+        pass  # what came before is YAML
+    yield from _hashes(text, position, end)
+
+
+def _hashes(text: str, start: int, end: int) -> Iterator[Span]:
+    return (Span(*match.span()) for match in _COMMENT.finditer(text, start, end))
 
 
 @record()

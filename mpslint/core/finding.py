@@ -119,3 +119,10 @@ class Finding:
     """What starts the runs that it was found in: lines of shell scripts, and scripts other than the finding's own file (line 0)."""
     awaits: str = ""
     """The rule whose fix has to come first: until then it does not go wrong. '' for what goes wrong now."""
+    worsens: bool = False
+    """A fix that leads to it isn't made, although it is no error."""
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether fixes that lead to it are not made."""
+        return self.worsens or self.severity is Severity.ERROR

@@ -16,7 +16,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data, shipped_words
 from mpslint.core.record import record
-from mpslint.rule.check import Gate, gate_of
+from mpslint.rule.check import Gate, gate_of, is_command
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
 from mpslint.settings.dialect import CallPattern
@@ -30,6 +30,8 @@ DTYPES = ("float16", "float64")
 """What is said about a dtype by such a method matters only where one of these is named (bfloat16 is one of them)."""
 COMMON_METHODS = frozenset({"to", "backward"})
 """Methods that any file may call; what a rule could say of them needs another of the words."""
+OF_DEVICES = frozenset({"type"})
+"""Methods and functions that any file calls; a rule speaks of them only where one of the DEVICES is named too."""
 SUPPRESSION = ("mpslint",)
 """What a comment that silences findings is known by, beside the beginning of their ids."""
 
@@ -80,7 +82,8 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
     elif condition.subject == "check":
         gates = map(gate_of, condition.names)
         for word in (word for gate in gates if gate.names is not None for word in gate.names(condition.options)):
-            yield _root(word) if "." in word else variable_word(word) if word.isupper() else word
+            if word not in OF_DEVICES:
+                yield _root(word) if "." in word else variable_word(word) if word.isupper() else word
 
 
 def _words_in_standard_calls(condition: Condition) -> Iterator[str]:
@@ -185,7 +188,7 @@ def derived_words(rules: Iterable[Rule], of_files: bool = False) -> Iterator[Wor
             yield from pieces_of(config.words)
     for rule in rules:
         for condition in rule.when[:1]:
-            yield from words_of_condition(condition, of_files)
+            yield from (word for word in words_of_condition(condition, of_files) if word[0] not in OF_DEVICES)
             if condition.subject == "suppression":
                 yield from pieces_of([*SUPPRESSION, *(one.id.rstrip("0123456789") for one in rules)])
 
@@ -232,7 +235,10 @@ def words_of_check(gate: Gate, condition: Condition, of_files: bool = False) -> 
         yield from pieces_of((of_files and gate.file_words) or gate.words)
         return
     for word in gate.names(condition.options):
-        yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
+        if is_command(word):
+            yield word, False
+        else:
+            yield word_of(word) if "." in word or not word.isupper() else (variable_word(word), False)
 
 
 def word_of(glob: str) -> Word:

@@ -49,7 +49,9 @@ def _summary(file: FileView, said: Sequence[ShownFinding]) -> str:
         return file.problem
     counts = [counted(number, word) for word in COLOURS if (number := sum(f.severity == word for f in said))]
     hidden = f" Not shown: {counted(len(file.hidden), 'finding')} (--severity)." if file.hidden else ""
-    return f"{', '.join(counts)}.{hidden}" if counts else f"Nothing wrong for MPS.{hidden}"
+    if counts:
+        return f"{', '.join(counts)}.{hidden}"
+    return f"{'No findings in the cells that were read' if file.unread else 'Nothing wrong for MPS'}.{hidden}"
 
 
 def _where(finding: ShownFinding, cells: Sequence[Ran]) -> str:

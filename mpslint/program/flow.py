@@ -292,7 +292,7 @@ def try_statement(m: Walker, node: Any) -> bool:
     finally:
         writes = m.store.undo()
     fails = not IMPORT_ERRORS.isdisjoint(caught) and any(_imports_absent(m, statement) for statement in node.body)
-    imports_only = not fails and all(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in node.body)
+    imports_only = not fails and _only_imports(node.body)
     reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
     paths = []
     for handler in node.handlers:
@@ -325,6 +325,13 @@ def try_statement(m: Walker, node: Any) -> bool:
         m.store.merge(*paths)
     finally_leaves = m.execute_block(m, node.finalbody)
     return finally_leaves or not paths
+
+
+def _only_imports(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block imports, and otherwise only writes down that it did (`HAS_CONFIG = True`), which nothing stops."""
+    rest = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass))]
+    noted = all(isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(one.value, (ast.Constant, ast.Name)) for one in rest)
+    return len(rest) < len(body) and noted and isinstance(body[0], (ast.Import, ast.ImportFrom))
 
 
 def _imports_absent(m: Walker, statement: ast.stmt) -> bool:

@@ -215,7 +215,10 @@ def print_summary(out: Terminal, files: Sequence[FileView], paths: Sequence[str]
     lost += f"; {left}" if unjudged else ""
     if not findings:
         if read:
-            said = "Nothing of the severity asked for" if hidden else "Nothing wrong for MPS"
+            partial = sum(1 for file in files if file.unread)  # what is in the rest may decide over all of the file
+            wrong = "No findings" if partial else "Nothing wrong for MPS"
+            said = "Nothing of the severity asked for" if hidden else wrong
+            lost += f"; {counted(partial, 'file')} read only in part" if partial else ""
             colour = "" if lost or hidden else "green"
             out.wrapped((f"{said} in {counted(read - unjudged, 'file')}", colour), f"{lost}.{hidden}", judged)
         return

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Severity, Span
+from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
+from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
 from mpslint.source.reader import read
@@ -106,17 +107,24 @@ def _made(
     allowed: Sequence[Safety],
     refused: dict[tuple[str, str], str],
 ) -> tuple[Mapping[str, Checked], dict[str, list[Finding]]]:
-    """Return what files give after fixes, and which of these: all, or, where they cause errors, rule by rule those that cause none."""
+    """Return what files give after fixes, and which of these: all, or, where they cause errors, rule by rule and file by file those that
+    cause none."""
     following = _after(chosen, texts, state, judge)
     cause = _caused(state, following, texts, allowed)
     if not cause:
         return following, chosen
     rules = sorted({finding.rule for findings in chosen.values() for finding in findings})
     if len(rules) == 1:
-        refused.update({(path, rules[0]): cause for path in chosen})
-        return state, {}
-    for rule in rules:
-        some = {path: own for path, findings in chosen.items() if (own := [one for one in findings if one.rule == rule])}
+        if len(chosen) == 1 or any(one.as_one or one.leads_to for one in load_rules() if one.id == rules[0]):
+            refused.update({(path, rules[0]): cause for path in chosen})
+            return state, {}
+        paths = list(chosen)  # the error may come from one file, of which the others know nothing
+        parts = [{path: chosen[path] for path in half} for half in (paths[: len(paths) // 2], paths[len(paths) // 2 :])]
+    else:
+        parts = [
+            {path: own for path, findings in chosen.items() if (own := [one for one in findings if one.rule == rule])} for rule in rules
+        ]
+    for some in parts:
         following, made = _made(some, texts, state, judge, allowed, refused)
         if made:
             return following, made  # what is left waits for the next round
@@ -147,7 +155,7 @@ def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], fixed: 
         found = Counter(finding.rule for finding in checked.findings)
         for finding in checked.findings:
             is_fixable = path in fixed and finding.fix is not None and finding.fix.edits and finding.fix.safety in allowed
-            if finding.severity is Severity.ERROR and found[finding.rule] > known[finding.rule] and not is_fixable:
+            if finding.holds_back and found[finding.rule] > known[finding.rule] and not is_fixable:
                 place = checked.document.place(finding.span.start)
                 return f"{finding.rule} in line {place.line} of {checked.document.path}"
     return ""

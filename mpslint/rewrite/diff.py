@@ -41,9 +41,9 @@ def unified_diff(path: str, before: bytes, after: bytes) -> str:
 
 
 def _relative(path: str) -> str:
-    """Return a path as diffs have it: from the current folder where it lies below it, with plain slashes."""
+    """Return a path as diffs have it: from the current folder where it lies below it, else from the root, with plain slashes."""
     inside = os.path.relpath(path) if os.path.isabs(path) else os.path.normpath(path)
-    return Path(path if inside.startswith("..") else inside).as_posix()
+    return Path(path if inside.startswith("..") else inside).as_posix().lstrip("/")
 
 
 def _with_newlines(lines: Iterator[str]) -> Iterator[str]:

@@ -54,6 +54,11 @@ def check_module(name: str) -> Any:
         raise RuleError(f"there is no check {name!r} in mpslint/checks/") from None
 
 
+def is_command(word: str) -> bool:
+    """Return whether a word that a check names is a piece of a shell text (`apt-get`, `apt install`), which no identifier is."""
+    return "-" in word or " " in word
+
+
 def gate_of(name: str) -> Gate:
     """Return when a check may find something. Raises RuleError when it does not say."""
     gate = getattr(check_module(name), "GATE", None)

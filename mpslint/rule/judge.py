@@ -17,7 +17,7 @@ from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Known, any_guard
 from mpslint.rule.autograd import lacks_gradients
-from mpslint.rule.check import check_module, gate_of
+from mpslint.rule.check import check_module, gate_of, is_command
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, is_off, on_every_way
 from mpslint.rule.rule import Condition, Rule
@@ -279,7 +279,8 @@ def _last_words(name: str, condition: Condition) -> tuple[frozenset[str], tuple[
     """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
     names = gate_of(name).names
     lasts = {word.rsplit(".", 1)[-1] for word in names(condition.options)} if names is not None else set()
-    return frozenset(last for last in lasts if last[-1:].isalnum()), tuple(last for last in lasts if not last[-1:].isalnum())
+    pieces = tuple(last for last in lasts if is_command(last) or not last[-1:].isalnum())
+    return frozenset(lasts.difference(pieces)), pieces
 
 
 def check_function(name: str) -> CheckFunction:
@@ -341,7 +342,8 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return any(evidence.runs_on(name) for name in condition.names)
     if subject == "mentions":
         if not condition.options.get("later"):
-            document = evidence.document if evidence.whole is None else evidence.document.part_at(match.span.start).document
+            is_whole = evidence.whole is None or condition.options.get("in_run")
+            document = evidence.document if is_whole else evidence.document.part_at(match.span.start).document
             return any(map(document.mentions, condition.names))
         return any(_last_mention(name, evidence) >= match.span.end for name in condition.names)
     if subject == "chip":

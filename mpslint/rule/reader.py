@@ -16,6 +16,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
+    {mentions: mps, options: {in_run: true}}          about all files of the run
     {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`
                                                       of a function that nothing reaches may be it
@@ -30,8 +31,10 @@ only, `once: run` the first one of all files of a check, `once: plan` the first 
 that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
-alone. `as_one: true` fixes all places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
+alone. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all
+places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
 `leads_to: 'Once this is fixed ({id}): {message}'` also reports, as notes in these words, what goes wrong only after the fix.
+`tried: true` makes the fix in memory before it's called safe; a fix that leads to an error is advice.
 
 An outcome and a fix may have a `when` and an `unless` of their own: the first one whose versions and conditions hold counts. A value that
 may be several things passes a comparison only if all of them do; `may_be` asks whether one of them is equal.
@@ -85,8 +88,8 @@ _CONDITION_KEYS = {
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "as_one", "terse",
-    "leads_to",
+    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one", "terse",
+    "leads_to", "tried",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -140,9 +143,11 @@ class RuleReader:
             bool(data.get("by_default", False)),
             bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
+            bool(data.get("worsens", False)),
             bool(data.get("as_one", False)),
             bool(data.get("terse", False)),
             str(data.get("leads_to", "")),
+            bool(data.get("tried", False)),
             outcomes,
             tuple(self.fix(row) for row in (fixes if isinstance(fixes, list) else [fixes])),
             str(data["why"]).strip(),

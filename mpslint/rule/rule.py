@@ -130,12 +130,16 @@ class Rule:
     """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
+    worsens: bool
+    """A fix of another rule that leads to what it finds isn't made, although it is no error."""
     as_one: bool
     """Its fixes are made in all files of a run, or in none."""
     terse: bool
     """Its messages say enough: findings come without the reasons."""
     leads_to: str
     """How to say what else goes wrong once the values that it finds are what its fix makes of them; '' where nothing depends on them."""
+    tried: bool
+    """Its fix moves the run to another device or precision, where other rules may find errors: it's safe only if they find none."""
     outcomes: tuple[Outcome, ...]
     fixes: tuple[FixRecipe, ...]
     why: str

@@ -30,7 +30,11 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     ),
     **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
     **dict.fromkeys(
-        ("certain", "by_default", "as_one", "terse", "remove_argument", "remove_statement", "known_miss", "unsafe", "any"), (bool,)
+        (
+            *("certain", "by_default", "worsens", "as_one", "terse", "tried", "remove_argument", "remove_statement"),
+            *("known_miss", "unsafe", "any"),
+        ),
+        (bool,),
     ),
     **dict.fromkeys(("written", "missing", "direct", "trains", "chooses_device", "program"), (bool,)),
     **dict.fromkeys(("setting", "product", "ratio", "call", "method", "environment", "handler", "import", "role", "mentions"), NAMES),

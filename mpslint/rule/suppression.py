@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator, Mapping, Sequence
 
 from mpslint.core.finding import Edit, Finding, Span
 from mpslint.core.record import record
 from mpslint.program.walk import walk
+from mpslint.rule.comments import comments_of
 from mpslint.rule.renamed import current
 from mpslint.source.document import Document, Kind
 
@@ -124,9 +123,16 @@ def _suppressions(document: Document, programs: Programs) -> Iterator[Suppressio
     if "mpslint:" not in lowered and not ("noqa" in lowered and "mps" in lowered):
         return
     for text, body in programs:
-        ends = _ends_of_statements(body)
-        for span in _comments(document, text):
-            yield from _of_comment(document, ends, span, document.text[span.start : span.end])
+        ends, lines = _ends_of_statements(body), _lines_of(document, text)
+        for span in comments_of(document, text):
+            yield from _of_comment(document, ends, span, lines)
+
+
+def _lines_of(document: Document, program: str) -> tuple[int, int]:
+    """Return the first and last line of a program: of the whole file, or of the cell that writes a script."""
+    if program == document.python or not program.strip():
+        return 1, len(document.line_starts)
+    return document.line_at(len(program) - len(program.lstrip())), document.line_at(len(program.rstrip()))
 
 
 def _tagged(tag: str) -> tuple[str, ...] | None:
@@ -140,13 +146,13 @@ def _tagged(tag: str) -> tuple[str, ...] | None:
     return tuple(parts) if all(_BEGINNING.fullmatch(part) for part in parts) else (words,)
 
 
-def _of_comment(document: Document, ends: Mapping[int, int], span: Span, text: str) -> Iterator[Suppression]:
-    last_line = len(document.line_starts)
+def _of_comment(document: Document, ends: Mapping[int, int], span: Span, program: tuple[int, int]) -> Iterator[Suppression]:
+    text = document.text[span.start : span.end]
     for match in _COMMENT.finditer(text):
         rules = tuple(part.strip().upper() for part in (match.group(2) or "").split(",") if part.strip())
         place = Span(span.start + match.start(), span.start + match.end())
         if match.group(1).lower() == "ignore-file":
-            yield Suppression(rules, (1, last_line), place, match.group())
+            yield Suppression(rules, program, place, match.group())
         else:
             yield Suppression(rules, _covered(document, ends, span), place, match.group())
     for match in _NOQA.finditer(text):
@@ -202,34 +208,13 @@ def _ends_of_statements(body: Sequence[ast.stmt]) -> dict[int, int]:
     return ends
 
 
-def _comments(document: Document, python: str) -> Iterator[Span]:
-    """Yield the place of every comment. In Python only real comments count, not text in strings that looks like one."""
-    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
-        for match in re.finditer(r"#[^\r\n]*", document.text):
-            yield Span(match.start(), match.end())
-        return
-    for part in [cell.span for cell in document.cells] or [Span(0, len(document.text))]:
-        text = python[part.start : part.end]
-        if "#" in text:
-            yield from _python_comments(document, text, part.start)
-
-
-def _python_comments(document: Document, text: str, offset: int) -> Iterator[Span]:
-    first = document.line_at(offset)
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                start = document.line_starts[first + token.start[0] - 2] + token.start[1]
-                start = offset + token.start[1] if token.start[0] == 1 else start
-                yield Span(start, start + len(token.string))
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return
-
-
 def removal_of(document: Document, unused: Unused) -> Edit | None:
-    """Return the edit that takes a comment away, with its line where nothing else is on it, or rules out of it; None for a tag."""
+    """Return the edit that takes a comment away, with its line where nothing else is on it, or rules out of it.
+
+    None for a tag, and for what some reader of the file may take for more than a comment.
+    """
     span = unused.suppression.span
-    if span.end == span.start:
+    if span.end == span.start or _may_be_more(document, span):
         return None
     if not unused.is_whole:
         return _without_rules(document, unused)
@@ -244,6 +229,15 @@ def removal_of(document: Document, unused: Unused) -> Edit | None:
             return Edit(Span(start, cell.span.end), "")
         return Edit(Span(start, end), "")
     return Edit(Span(start + len(before.rstrip()), span.end), "")
+
+
+def _may_be_more(document: Document, span: Span) -> bool:
+    """Return whether a comment may be part of a value (`docker --env-file` knows none behind one), or holds a command's lines together."""
+    line = document.line_at(span.start)
+    if document.kind is Kind.ENV:
+        return bool(document.text[document.line_starts[line - 1] : span.start].strip())
+    is_alone = _first_line_of_command(document, line) == line == last_line_of_command(document, line)
+    return document.kind in CONTINUED_BY_BACKSLASH and not is_alone
 
 
 def _without_rules(document: Document, unused: Unused) -> Edit | None:
@@ -266,7 +260,7 @@ def ignores_for(document: Document, programs: Programs, findings: Sequence[Findi
         line = document.line_at(finding.span.start)
         line = _first_line_of_command(document, line) if document.kind in CONTINUED_BY_BACKSLASH else line
         rules_of_line.setdefault(line, []).append(finding.rule)
-    commented = {document.line_at(span.start): span for text, _ in programs for span in _comments(document, text)}
+    commented = {document.line_at(span.start): span for text, _ in programs for span in comments_of(document, text)}
     edits = []
     for line, rules in rules_of_line.items():
         text = document.line_text(line)

@@ -114,8 +114,13 @@ class Evidence:
     @functools.cached_property
     def has_device_chooser(self) -> bool:
         """Whether the program has a Trainer or the like, which moves the model to the Mac's GPU, or the file configures one."""
-        is_chosen = any(m.pattern.role in load_roles().choose_device for m in self.file_plans.matched)
-        return is_chosen or any(plan.kind == "config" for plan in self.plans)
+        return bool(self.device_choosers) or any(plan.kind == "config" for plan in self.plans)
+
+    @functools.cached_property
+    def device_choosers(self) -> tuple[Call, ...]:
+        """The calls that make a Trainer or the like, those left out that are told to stay on the CPU."""
+        choosers = (m for m in self.file_plans.matched if m.pattern.role in load_roles().choose_device)
+        return tuple(m.call for m in choosers if not any(s.name == "device.accelerator" and s.constants == ("cpu",) for s in m.settings))
 
     def runs_on(self, device: str) -> bool:
         """Return whether something of the program is put on a device (`mps`)."""

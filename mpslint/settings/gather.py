@@ -22,6 +22,7 @@ from mpslint.settings.plan import FilePlans, Matched, TrainingPlan, without_trai
 from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import Translator, bound_arguments
+from mpslint.settings.unread import without_unread
 
 if TYPE_CHECKING:
     from mpslint.settings.translate_config import ConfigPart
@@ -37,7 +38,7 @@ def gather(
     """Return the training runs of a file, and every call that some dialect reads."""
     dialects = dialects or load_dialects()
     translator = Translator(dialects, versions, span_of)
-    matched = tuple(_match_all(facts.calls, translator))
+    matched = without_unread(tuple(_match_all(facts.calls, translator)), facts)
     loose = [setting for write in facts.attributes for setting in translator.of_attribute(write)]
     loose += [setting for write in facts.environment if (setting := translator.of_environment(write)) is not None]
     gatherer = _Gatherer(facts, matched, loose, translator, span_of)

@@ -21,6 +21,7 @@ class RoleKind:
     trains: bool = False
     shared: bool = False
     own: bool = False
+    given: bool = False
     in_loop: bool = False
     chooses_device: bool = False
     cuts: bool = False

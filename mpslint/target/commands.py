@@ -11,10 +11,14 @@ from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requ
 
 _CONTINUED = re.compile(r"\\\r?\n[ \t]*(?:#[^\n]*\n[ \t]*)*")
 _COMMAND = re.compile(
-    r"""(?<![\w.-])(?P<tool>pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|rye|pipenv|pixi)["']?,?\s[^\n;|&]*?"""
+    r"""(?<![\w.-])(?P<tool>pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|rye|pipenv|pixi)["']?(?:,?\s|,(?=["']))[^\n;|&]*?"""
     r"""(?<![\w-])["']?(?P<verb>install|add|create)["']?(?=[\s,]|$)(?P<rest>[^\n]*)"""
 )
-_WORD = re.compile(r""""[^"\n]*"|'[^'\n]*'|[^\s"']+""")
+_WORD = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|[^\s"'])+""")
+_BRACKETS = re.compile(r"""^[\[(,]+|(?<=["'])[\]),]+$|[),]+$""")
+"""Those of a list or a call in Python around a word, and not those of an extra: `trl[peft]`."""
+_BETWEEN_STRINGS = re.compile(r"""(?<=["'])\s*,\s*(?=["'])""")
+"""A comma between two strings of a list in Python; where a shell reads the line, quotes stand anywhere in a word."""
 _UPGRADES = ("-U", "--upgrade", "--upgrade-package", "-P")
 _WITH_VALUE = re.compile(
     r"-[cCifretn]$|--(?:index-url|extra-index-url|find-links|requirement|constraint|channel|target|name|prefix|index|group|python|platform)$"
@@ -66,10 +70,10 @@ def _words(rest: str) -> Iterator[str]:
     """Yield the arguments of a command, also those of a list in Python; `torch >= 2.1, < 3` is one."""
     joined = re.sub(r"\s*([=<>!~]=?=?)\s*(?=\d)", r"\1", rest) if re.search(r"\w\s+[=<>!~]=\s*\d|[=<>!~]=\s+\d", rest) else rest
     joined = re.sub(r"(?<=\d)\s*,\s*(?=[<>!~=])", ",", joined)
-    for match in _WORD.finditer(joined):
-        word = match.group().strip("\"',[]()") if match.group()[0] not in "\"'" else match.group()[1:-1]
+    for match in _WORD.finditer(_BETWEEN_STRINGS.sub(" ", joined)):
+        word = _QUOTED.sub(lambda quoted: quoted.group()[1:-1], _BRACKETS.sub("", match.group())).strip()
         if word:
-            yield word.strip()
+            yield word
 
 
 def script_header(text: str, source: str) -> Iterator[Requirement]:

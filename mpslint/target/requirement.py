@@ -27,6 +27,8 @@ _ARCHIVE = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?(?:@|/archive/(?:refs/tags/
 
 _COMMIT = re.compile(r"(?:/([A-Za-z][\w.-]*?)(?:\.git)?@|/([A-Za-z][\w.-]*)/archive/)([0-9a-f]{7,40})(?=$|[\s#;&\"']|\.(?:zip|tar\.gz)\b)")
 """The same at a commit, which tells no version: `git+https://github.com/unslothai/unsloth.git@65b8975`."""
+_BRANCH = re.compile(r"git\+(?:ssh://git@)?[^@#;\s\"']+(?:@(?:main|master|HEAD))?(?=$|[\s#;\"'])")
+"""The same at its newest state."""
 
 
 @record(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Requirement:
     """The newest release is installed, whatever was there (`pip install -U`)."""
     commit: str = ""
     """The beginning of the hash of the commit that is installed, of which no version is known."""
+    is_branch: bool = False
+    """The newest state of a repository is installed, which is newer than its last release."""
 
 
 PIP, CONDA = "pip", "conda"
@@ -92,7 +96,7 @@ def requirements(lines: Iterable[str], source: str, python: str = ASSUMED_PYTHON
 def _from_address(text: str, source: str, python: str) -> Requirement | None:
     """Return the requirement of an address: a wheel or a tag says the version, a commit doesn't, a branch is some newer state than
     the last release."""
-    named = re.match(r"([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*@\s", text)
+    named = re.match(r"([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*@(?:\s|\S*://)", text)
     address = re.sub(r"%2[Bb]", "+", text)
     found = _WHEEL.search(address) or _ARCHIVE.search(address)
     commit = _COMMIT.search(address) if found is None else None
@@ -101,7 +105,8 @@ def _from_address(text: str, source: str, python: str) -> Requirement | None:
     if not is_known(name) or not holds_on_a_mac(_marker(text.split("://")[-1]), python):
         return None
     spec = f"=={found.group(2)}" if found is not None else ""
-    return Requirement(canonical(name), spec, source, commit=commit.group(3)[:7] if commit is not None else "")
+    is_branch = not spec and commit is None and _BRANCH.search(address) is not None
+    return Requirement(canonical(name), spec, source, commit=commit.group(3)[:7] if commit is not None else "", is_branch=is_branch)
 
 
 def _marker(text: str) -> str:

@@ -12,6 +12,7 @@ from mpslint.target.requirement import Requirement
 from mpslint.target.specifier import admitting, exact_version
 
 NEWEST = "newest known"
+_DEDUCED = "newest that fits "
 OLDEST = "oldest known"
 """Where all known releases need something newer than is pinned: what fits is older than they are."""
 _MOST_STEPS = 2000
@@ -45,6 +46,11 @@ class VersionChoice:
         """What is said behind a version that is a guess; '' of another."""
         return f" (a guess for commit {self.commit})" if self.commit else ""
 
+    @property
+    def is_deduced(self) -> bool:
+        """Whether only the versions of other packages say which one it is."""
+        return self.source.startswith(_DEDUCED)
+
 
 @record(slots=True, eq=False)
 class _Package:
@@ -66,6 +72,8 @@ class _Package:
     """Which environment that is."""
     commit: str = ""
     """The commit that the project asks for, of which no version is known."""
+    is_branch: bool = False
+    """The project asks for the newest state of a repository."""
 
     def candidates(self) -> Iterator[Version]:
         """Yield what may be chosen: what is installed, then the newest first."""
@@ -83,15 +91,27 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
     packages = {name: _limited(name, [one for one in asked if one.name == name]) for name in newest_versions()}
     for name, (version, source) in installed.items():
         _prefer(packages[name], version, source)
-    # What libraries only rest on, such as tokenizers, gives way to them, even where it is installed.
-    ordered = sorted(packages.values(), key=lambda one: (not one.is_pinned, not one.is_asked, one.name in supports()))
+    for package in packages.values():
+        if package.is_branch and not package.is_pinned and package.installed is None:
+            package.releases, package.is_pinned = package.releases[-1:], True
+    # What libraries only rest on, such as tokenizers, gives way to them, even where it is installed. An application that is yet to be
+    # installed is installed in its newest release, with libraries that fit it.
+    ordered = sorted(
+        packages.values(),
+        key=lambda one: (not one.is_pinned, not one.is_asked, not _is_application_to_install(one), one.name in supports()),
+    )
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
     chosen = _search(named, {}, [_MOST_STEPS]) or _greedy(named, {})
-    _fit_others([one for one in ordered if one not in named], chosen)
+    of_people = {one.name for one in packages.values() if one.is_pinned or one.is_asked}
+    _fit_others([one for one in ordered if one not in named], chosen, of_people)
     first = {one.name: position for position, one in enumerate(named)}
     by_weight = {name: chosen[name] for name in sorted(chosen, key=lambda name: (first.get(name, len(first)), name not in libraries()))}
-    of_people = {one.name for one in packages.values() if one.is_pinned or one.is_asked}
     return {name: _choice(package, by_weight, of_people) for name, package in packages.items()}
+
+
+def _is_application_to_install(package: _Package) -> bool:
+    """Return whether no other package builds on one, and no environment holds it."""
+    return package.installed is None and package.name not in libraries()
 
 
 def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
@@ -100,6 +120,7 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
     for one in asked:
         package.is_asked = package.is_asked or not one.is_constraint
         package.commit = package.commit or one.commit
+        package.is_branch = package.is_branch or one.is_branch
         if package.is_pinned or one.is_fresh:
             break
         exact = exact_version(one.spec)
@@ -178,17 +199,20 @@ def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str
     return chosen
 
 
-def _fit_others(others: Sequence[_Package], chosen: dict[str, Version]) -> None:
+def _fit_others(others: Sequence[_Package], chosen: dict[str, Version], of_people: Collection[str]) -> None:
     """Choose the packages that nothing names: the newest release that fits.
 
-    If a library doesn't fit in its newest release, the older one limits the other packages. Applications such as axolotl limit none.
+    If a library doesn't fit in its newest release, the older one limits the other packages. Applications such as axolotl limit none,
+    and only what people ask for limits them: their installation replaces what an environment merely holds.
     """
     named, limiting = dict(chosen), dict(chosen)
+    asked = {name: version for name, version in chosen.items() if name in of_people}
     for _ in range(_MOST_ROUNDS):
         before = dict(limiting)
         for package in others:
             around = {name: version for name, version in limiting.items() if name != package.name}
-            chosen[package.name] = _newest_that_fits(package, (around, named))
+            surroundings = (around, named) if package.name in libraries() else (asked,)
+            chosen[package.name] = _newest_that_fits(package, surroundings)
             if chosen[package.name] != package.releases[-1] and package.name in libraries():
                 limiting[package.name] = chosen[package.name]
         if limiting == before:
@@ -216,11 +240,12 @@ def _choice(package: _Package, chosen: Mapping[str, Version], asked: Collection[
     if version == package.installed:
         return VersionChoice(version, package.environment, package.text)
     if version == package.releases[-1]:
-        return VersionChoice(version, package.source, package.text, package.is_pinned and not package.is_locked, package.commit)
+        is_asked = package.is_pinned and not (package.is_locked or package.is_branch)
+        return VersionChoice(version, package.source, package.text, is_asked, package.commit)
     because = _because(package, chosen, asked)
     if not _fits(package.name, version, {name: other for name, other in chosen.items() if name in asked}, only_required=True):
         return VersionChoice(version, OLDEST, commit=package.commit)
-    return VersionChoice(version, f"newest that fits {because}" if because else NEWEST, commit=package.commit)
+    return VersionChoice(version, f"{_DEDUCED}{because}" if because else NEWEST, commit=package.commit)
 
 
 def _because(package: _Package, chosen: Mapping[str, Version], asked: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from mpslint.core.finding import UsageError
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
-from mpslint.target.packages import needs_of, newest_versions
+from mpslint.target.packages import libraries, needs_of, newest_versions
 from mpslint.target.requirement import PYTHON, Requirement, Uninstallable
 from mpslint.target.resolve import NEWEST, VersionChoice, is_development, resolve
 
@@ -41,9 +41,13 @@ class Target:
         return {name: choice.version for name, choice in self.choices.items()}
 
     def shown(self, name: str) -> str:
-        """Return a version as a message says it: its numbers, and whether they are a guess."""
+        """Return a version as a message says it: its numbers, and whether they are a guess.
+
+        The header of a report says of the libraries where their versions come from, and of an application it doesn't.
+        """
         choice = self.choices[name]
-        return format_version(choice.version) + choice.doubt
+        deduced = f" ({choice.source})" if choice.is_deduced and name not in libraries() else ""
+        return format_version(choice.version) + choice.doubt + deduced
 
     @functools.cached_property
     def conflicts(self) -> tuple[str, ...]:

@@ -123,20 +123,20 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
     """Yield a report for each spec, file and script, as it is ready."""
     for path in request.specs:
         pair = read_pair(path)
-        with Live(sys.stderr) as live:
+        with Live(sys.stderr, str(path)) as live:
             report = _spec_report(pair, path, request, live)
         yield report
     for found in files(request.asked):
         if not found.is_named and not has_run(found, request.asked):
             continue
-        with Live(sys.stderr) as live:
+        with Live(sys.stderr, found.path) as live:
             own = OwnCode(live.aside(request.may_run), request.script_options(VerifiedMac(), request.asked.session.started))
             report = verify_file(found, request.asked, request.options(VerifiedMac()), live.progress, own)
         yield report
     if request.script is not None:
         machine, said = machine_for(request.script, request.asked.session)
         options = dataclasses.replace(request.script_options(machine, request.arguments), assumptions=said)
-        with Live(sys.stderr) as live:
+        with Live(sys.stderr, str(request.script)) as live:
             report = verify_script(request.script, options, live.progress)
         yield report
 

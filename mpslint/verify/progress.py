@@ -1,10 +1,12 @@
 """How far the runs are: a bar for each, its live and driver memory, and the batch shape in hand.
-Silent where nobody watches."""
+Where nobody watches, as in CI, a plain line for each part of the work that takes a while."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -14,11 +16,47 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from mpslint.core.inert import inert
 from mpslint.verify.verdict import size
 
+SECONDS_IN_SILENCE = 5.0
+"""A part of the work that takes longer is spoken of."""
+STARTING = "starting"
+"""What is done before the first job says how far it is."""
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of the work on one file, as they are told to a log: each once, when it has taken a while."""
+
+    subject: str
+    began: dict[str, float] = field(default_factory=dict)
+    """When each part began that has not ended."""
+    steps: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """How far each is: steps that are done, and all of them."""
+    said: set[str] = field(default_factory=set)
+
+    def note(self, name: str, done: int, total: int, now: float) -> None:
+        """Note how far a part is; what came before the first one has ended."""
+        self.began.pop(STARTING, None)
+        self.began.setdefault(name, now)
+        self.steps[name] = done, total
+        if done >= total:
+            del self.began[name]
+
+    def due(self, now: float) -> list[str]:
+        """Return a line for each part that has taken a while and was not spoken of yet."""
+        slow = [name for name, began in self.began.items() if now - began >= SECONDS_IN_SILENCE and name not in self.said]
+        self.said.update(slow)
+        return [f"mpslint: {self.subject}: {name}{self._steps(name)}" for name in slow]
+
+    def _steps(self, name: str) -> str:
+        done, total = self.steps.get(name, (0, 0))
+        return f", step {done} of {total}" if total else ""
+
 
 class Live:
-    """A live view of running jobs on a terminal."""
+    """A live view of running jobs: bars on a terminal, lines of a log elsewhere. `subject` is the file that they are about."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, subject: str) -> None:
+        self._stream, self._parts, self._ended = stream, Parts(subject, {STARTING: time.monotonic()}), threading.Event()
         self._console = Console(file=stream, stderr=True)
         self._progress = Progress(
             TextColumn("{task.description:<14}", markup=False),
@@ -34,10 +72,25 @@ class Live:
 
     def __enter__(self) -> Live:
         self._progress.start()
+        if not self._console.is_terminal:
+            threading.Thread(target=self._tell, daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._progress.stop()
+        with self._lock:
+            self._ended.set()
+
+    def _tell(self) -> None:
+        """Write lines for as long as the jobs run."""
+        while not self._ended.wait(1.0):
+            self._tell_now()
+
+    def _tell_now(self) -> None:
+        with self._lock:
+            lines = [] if self._ended.is_set() else self._parts.due(time.monotonic())
+            self._stream.write("".join(f"{inert(line)}\n" for line in lines))
+            self._stream.flush()
 
     def aside(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
         """Return a question that is asked while this view is not drawn."""
@@ -54,6 +107,7 @@ class Live:
     def progress(self, name: str, data: Mapping[str, Any]) -> None:
         """Show how far one job is."""
         with self._lock:
+            self._parts.note(name, data["done"], data["total"], time.monotonic())
             task = self._tasks.get(name)
             if task is None:
                 task = self._tasks[name] = self._progress.add_task(inert(name), total=data["total"], seen="")

@@ -161,6 +161,27 @@ def test_an_absolute_path_has_a_relative_diff(folder: Path) -> None:
     assert run("./bad.py", "--diff").output.startswith("--- a/bad.py\n")
 
 
+def test_a_diff_of_a_file_elsewhere_is_from_the_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`patch -p1 -d /` takes it: no folder of its path is without a name."""
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+
+    assert run(str(folder / "bad.py"), "--diff").output.startswith(f"--- a{(folder / 'bad.py').as_posix()}\n")
+
+
+def test_what_one_file_forbids_the_others_are_not_denied(folder: Path) -> None:
+    """The same rule has a safe fix in one file and leads to an error in another, and a module that both import ties them."""
+    head = "import lightning as L\nfrom shared import data\n"
+    (folder / "shared.py").write_text("data = 1\n")
+    (folder / "mixed.py").write_text(f'{head}fabric = L.Fabric(accelerator="cuda", precision="16-mixed")\nfabric.backward(loss)\n')
+    (folder / "half.py").write_text(f'{head}fabric = L.Fabric(accelerator="cuda", precision="16-true")\nfabric.backward(loss)\n')
+
+    said = run("half.py", "mixed.py", "--diff").output
+
+    assert "+++ b/mixed.py" in said
+    assert "+++ b/half.py" not in said
+
+
 def test_undo_is_shown_inside_git_only(folder: Path) -> None:
     """Dirty files are fine; outside git nothing is kept unless it is asked for."""
     assert "git" not in run("bad.py", "--apply").output

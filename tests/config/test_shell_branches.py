@@ -45,6 +45,8 @@ NOT_ON_A_MAC = [
     f"set -euo pipefail\nnvidia-smi -L\n{TRAINS}",
     f"set -o errexit\nif true; then nvidia-smi; fi\n{TRAINS}",
     f'set -e\n[ "$(uname)" = Linux ]\n{TRAINS}',
+    f'[[ "$(uname)" == Darwin ]] && exec bash other.sh\n{TRAINS}',
+    f"exec bash other.sh\n{TRAINS}",
 ]
 MAYBE_ON_A_MAC = [
     f'if [ "$(uname)" = "Darwin" ]; then {TRAINS}; fi',
@@ -81,6 +83,12 @@ MAYBE_ON_A_MAC = [
     f"set -e\n! nvidia-smi\n{TRAINS}",
     f"set -e\n[ $(uname) = Linux ] && apt-get update\n{TRAINS}",
     f"set -x\nnvidia-smi\n{TRAINS}",
+    f"set -e\nnvidia-smi() {{ :; }}\nnvidia-smi\n{TRAINS}",
+    f"set -e\nfunction nvidia-smi {{\n  :\n}}\nnvidia-smi\n{TRAINS}",
+    f"set -e\nshopt -s expand_aliases\nalias nvidia-smi=true\nnvidia-smi\n{TRAINS}",
+    f"set -e\nexec > log.txt 2>&1\n{TRAINS}",
+    f'[ -n "$1" ] && exec bash other.sh\n{TRAINS}',
+    f"[ $(uname) = Linux ] && exec bash other.sh\n{TRAINS}",
 ]
 
 

@@ -70,3 +70,41 @@ def test_a_package_that_a_mac_may_have_is_there() -> None:
     text = GUARDED.format(package="wandb", error="ImportError", flag="", test="wandb is not None")
 
     assert "MPS501" in [finding.rule for finding in check(text).findings]
+
+
+NAMED = """
+import torch
+{before}try:
+    from trl import SFTConfig, SFTTrainer
+    {flag}
+except ImportError:
+    from trl import SFTTrainer
+    SFTConfig = None
+    {other}
+
+model = torch.nn.Linear(2, 2)
+if {test}:
+    model = model.to("mps")
+else:
+    model = model.cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "flag", "other", "test"),
+    [
+        ("", "TRL_V1 = True", "TRL_V1 = False", "TRL_V1"),
+        ("", "OLD: bool = False", "OLD: bool = True", "not OLD"),
+        ("TRL_V1 = False\n", "TRL_V1 = True", "pass", "TRL_V1"),
+    ],
+)
+def test_what_is_noted_beside_an_import_holds_with_it(before: str, flag: str, other: str, test: str) -> None:
+    """The branch for versions that lack the name is not judged by those that have it."""
+    assert "MPS501" not in [finding.rule for finding in check(NAMED.format(before=before, flag=flag, other=other, test=test)).findings]
+
+
+def test_other_work_beside_an_import_may_fail() -> None:
+    """Where more than imports may raise the error, the handler is a path of its own."""
+    text = NAMED.format(before="", flag="TRL_V1 = load()", other="TRL_V1 = False", test="TRL_V1")
+
+    assert "MPS501" in [finding.rule for finding in check(text).findings]

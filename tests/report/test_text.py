@@ -16,6 +16,7 @@ from mpslint.report.text import print_report
 from mpslint.session.session import Options, check_file
 from mpslint.session.view import LONGEST_LINE, view, windowed
 from mpslint.source.files import FoundFile
+from tests.notebooks import notebook
 
 HEAD = "from transformers import TrainingArguments\n"
 
@@ -133,3 +134,20 @@ def test_what_runs_elsewhere_is_not_called_right(tmp_path: Path) -> None:
     why = "not judged: Modal runs this code in a container with a rented GPU"
     assert said("a.py") == f"a.py:4:1 {why}\n1 file not judged.\n"
     assert said("a.py", "b.py", "c.py") == f"a.py:4:1 and 1 other file {why}\nNothing wrong for MPS in 1 file; 2 files not judged.\n"
+
+
+def test_what_was_read_in_part_is_not_called_right(tmp_path: Path) -> None:
+    """The cell that isn't read may hold the imports of all others."""
+    (tmp_path / "a.ipynb").write_bytes(notebook("from transformers import Trainer,\n    TrainingArguments", "x = 1"))
+    (tmp_path / "b.py").write_text("import torch\n")
+
+    def said(*names: str) -> str:
+        stream = io.StringIO()
+        print_report(
+            Terminal(stream, None, 0), [view(check_file(FoundFile(str(tmp_path / name)), Options(isolated=True))) for name in names]
+        )
+        return stream.getvalue().splitlines()[-1].split(" For ")[0]
+
+    assert said("a.ipynb") == "No findings in 1 file; 1 file read only in part."
+    assert said("a.ipynb", "b.py") == "No findings in 2 files; 1 file read only in part."
+    assert said("b.py") == "Nothing wrong for MPS in 1 file."

@@ -222,3 +222,57 @@ def test_a_device_is_advice_where_float64_follows_it(line: str, safety: Safety) 
 
     assert choice.fix is not None
     assert choice.fix.safety is safety
+
+
+SCALED = """import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+scaler = torch.cuda.amp.GradScaler()
+model = torch.nn.Linear(2, 2).to(device)
+with torch.autocast(device_type=device.type):
+    scaler.scale(model(torch.ones(2, 2).to(device)).sum()).backward()
+"""
+
+
+def test_a_fix_that_makes_training_worse_is_held_back() -> None:
+    """What trains in float32 on the CPU isn't moved to where float16 has no loss scaling, though that is a warning only."""
+    rules = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS112"))
+    document = read("train.py", SCALED.encode())
+    found = {one.rule: one for one in check(document, default_target(), rules).findings}
+
+    assert found["MPS112"].awaits == "MPS503"
+    assert found["MPS503"].fix is not None
+    assert found["MPS503"].fix.safety is Safety.MANUAL
+    assert not fix(document, default_target(), rules).is_changed
+
+
+TRAINED = """import torch
+from transformers import {model}, Trainer, TrainingArguments
+model = {model}.from_pretrained("facebook/wav2vec2-base")
+Trainer(model, TrainingArguments("out"), train_dataset=data).train()
+"""
+FABRIC = 'import lightning as L\nfabric = L.Fabric(accelerator="cuda", precision="{precision}")\nfabric.backward(loss)\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "leads_to"),
+    [
+        (TRAINED.format(model="Wav2Vec2ForCTC"), "MPS526", "MPS910"),
+        (TRAINED.format(model="BertForSequenceClassification"), "MPS526", ""),
+        (FABRIC.format(precision="16-true"), "MPS517", "MPS121"),
+        (FABRIC.format(precision="32-true"), "MPS517", ""),
+    ],
+)
+def test_a_fix_is_called_safe_only_if_it_is_made(text: str, rule: str, leads_to: str) -> None:
+    """On the GPU the CTC loss of the first model isn't implemented, and weights in fp16 become NaN."""
+    document, target = (
+        read("train.py", text.encode()),
+        with_versions(default_target(), {"transformers": "4.24.0", "torch": "2.13.0"}, "test"),
+    )
+
+    found = next(one for one in check(document, target).findings if one.rule == rule)
+    applied = {one.rule for one in fix(document, target).applied}
+
+    assert found.fix is not None
+    assert (found.fix.safety is Safety.SAFE, rule in applied) == (not leads_to, not leads_to)
+    assert (f"which leads to {leads_to}" in found.fix.summary) == bool(leads_to)

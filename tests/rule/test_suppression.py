@@ -196,3 +196,75 @@ def test_rules_of_ones_own_do_not_hide_unused_comments(tmp_path: Path) -> None:
     )
 
     assert [finding.rule for finding in mpslint.check(text, configuration=tmp_path).findings] == ["MPS001"]
+
+
+WATERMARK = "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0"
+NO_COMMENTS = [
+    ("run.sh", f"export {WATERMARK}\ncat > notes.txt <<EOF\n# mpslint: ignore-file[MPS701]\nEOF\n"),
+    ("run.sh", f'export X="# mpslint: ignore[MPS701]" {WATERMARK}\n'),
+    ("run.sh", f"export {WATERMARK} X=a#noqa:MPS701\necho 'c # noqa: MPS701'\necho ${{x# mpslint: ignore-file}}\n"),
+    ("Dockerfile", f'FROM x\nENV {WATERMARK}\nRUN echo "# mpslint: ignore-file[MPS701]" > x\nLABEL a="x # mpslint: ignore-file"\n'),
+    (".env", f'{WATERMARK}\nA="x # mpslint: ignore-file[MPS701] y"\n'),
+    ("Makefile", f'export {WATERMARK}\nall:\n\techo "x # mpslint: ignore-file[MPS701]" > f\n'),
+    ("docker-compose.yml", f"services:\n  a:\n    environment: [{WATERMARK}]\n    x: |\n      # mpslint: ignore-file[MPS701]\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), NO_COMMENTS)
+def test_what_is_no_comment_silences_nothing(name: str, text: str) -> None:
+    """Text in strings, here documents and values stays as it is, too: no fix takes it away."""
+    result = check(read(name, text.encode()), default_target())
+
+    assert [finding.rule for finding in result.findings] == ["MPS701"]
+
+
+@pytest.mark.parametrize(("name", "text"), NO_COMMENTS)
+def test_a_comment_beside_it_does(name: str, text: str) -> None:
+    """A line of its own is a comment in each of these formats; without a finding the fix takes it away and nothing else."""
+    comment = "# mpslint: ignore-file[MPS701]\n"
+    result = check(read(name, (comment + text).encode()), default_target())
+    other = text.replace(WATERMARK, "OTHER=1")
+
+    assert (result.findings, [finding.rule for finding in result.silenced]) == ((), ["MPS701"])
+    assert fix(read(name, (comment + other).encode()), default_target()).data.decode() == other
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".env", "A=1 # mpslint: ignore[MPS701]\n"),
+        ("run.sh", "echo a \\\n  # mpslint: ignore[MPS701]\necho b\n"),
+        ("Makefile", "# mpslint: ignore[MPS701] \\\necho b\n"),
+    ],
+)
+def test_a_comment_that_may_be_more_is_left(name: str, text: str) -> None:
+    """`docker --env-file` knows no comment behind a value, and without the line another would be part of the command."""
+    fixed = fix(read(name, text.encode()), default_target())
+
+    assert ([finding.rule for finding in fixed.after.findings], fixed.data.decode()) == (["MPS001"], text)
+
+
+def test_a_written_file_silences_itself_only() -> None:
+    """What `%%writefile` writes is no comment of the notebook, and works in the file that is written."""
+    code = HEAD + "args = TrainingArguments('o', fp16=True)\n"
+    written = f"%%writefile a.py\n# mpslint: ignore-file[MPS101]\n{code}"
+    result = check(read("n.ipynb", notebook(code, written, code)), default_target())
+
+    assert [result.document.place(finding.span.start).cell for finding in result.findings if finding.rule == "MPS101"] == [1, 3]
+    assert [result.document.place(finding.span.start).cell for finding in result.silenced] == [2]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("# Databricks notebook source\n# MAGIC %md\n# MAGIC Write `# mpslint: ignore-file[MPS101]`\n", "# COMMAND ----------\n"),
+        ("# %% [markdown]\n# Write `# mpslint: ignore-file[MPS101]`\n", "# %%\n"),
+    ],
+)
+def test_the_text_of_a_notebook_is_no_comment(before: str, after: str) -> None:
+    """Where a script keeps it as one: it silences nothing and stays; a comment of the code beside it works."""
+    code = HEAD + "args = TrainingArguments('o', fp16=True)"
+    loud, silent = (check(read("n.py", f"{before}{after}{code}{end}\n".encode()), default_target()) for end in ("", "  # noqa: MPS101"))
+
+    assert (ids(loud), ids(silent)) == (["MPS101"], [])
+    assert ids(check(read("n.py", f"{before}{after}x = 1\n".encode()), default_target())) == []

@@ -187,3 +187,14 @@ def test_annotations_by_themselves_inside_github_actions(folder: Path) -> None:
     for chosen in ("text", "json"):
         assert "::warning" not in run("check", "bad.py", "--format", chosen, cwd=folder, GITHUB_ACTIONS="true").stdout
     assert "::warning" not in run("check", "bad.py", "--statistics", cwd=folder, GITHUB_ACTIONS="true").stdout
+
+
+@pytest.mark.parametrize("option", ["--baseline", "--write-baseline"])
+def test_a_finding_gets_a_comment_or_an_entry(folder: Path, option: str) -> None:
+    """Both at once is an error, before anything is written."""
+    before = [(folder / name).read_bytes() for name in ("bad.py", NAME)]
+    done = run("check", ".", option, NAME, "--add-ignore", cwd=folder)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"--add-ignore writes a comment for every finding, {option} sets findings aside" in done.stderr
+    assert [(folder / name).read_bytes() for name in ("bad.py", NAME)] == before

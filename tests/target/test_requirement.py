@@ -89,3 +89,24 @@ def test_markers(marker: str) -> None:
     """They are asked about Apple silicon; what can't be read doesn't leave a requirement out."""
     assert holds_on_a_mac(marker) is MARKERS[marker]
     assert holds_on_a_mac("python_version < '3.9'", "3.8")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"unsloth @ git+{UNSLOTH}.git", True),
+        (f"unsloth[colab-new]@git+{UNSLOTH}.git", True),
+        (f"unsloth @ git+{UNSLOTH}@main", True),
+        ("unsloth @ git+ssh://git@github.com/unslothai/unsloth.git#egg=unsloth", True),
+        (f"unsloth @ git+{UNSLOTH}.git@feature", False),
+        (f"unsloth @ git+{UNSLOTH}.git@{SHA}", False),
+        (f"unsloth @ git+{UNSLOTH}.git@2025.3.18", False),
+        ("unsloth", False),
+    ],
+)
+def test_the_newest_state_of_a_repository(line: str, expected: bool) -> None:
+    """An address without a tag, a commit or a branch of its own stands for what comes after the last release."""
+    found = requirement(line, "requirements.txt")
+
+    assert found is not None
+    assert found.is_branch == expected

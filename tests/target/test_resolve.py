@@ -168,3 +168,29 @@ def test_the_version_of_a_commit_is_a_guess() -> None:
 def test_a_commit_whose_version_is_known(other: list[Requirement], installed: dict[str, tuple[str, str]]) -> None:
     """A lock file or an environment holds the version of the commit."""
     assert resolve([COMMITTED, *other], installed)["unsloth"].shown == "2025.3.19"
+
+
+HELD = {"torch": "2.13.0", "transformers": "5.23.0", "accelerate": "1.15.0", "peft": "0.21.2", "datasets": "5.2.0"}
+
+
+@pytest.mark.parametrize("asked", [("unsloth",), ("transformers", "datasets", "trl", "peft", "unsloth"), ()])
+def test_installing_an_application_replaces_what_an_environment_holds(asked: tuple[str, ...]) -> None:
+    """Beside transformers 5.23 only an unsloth of 2025 would fit; pip installs the newest one with an older transformers."""
+    chosen = resolved(*asked, installed=HELD)["unsloth"]
+
+    assert (chosen.version, chosen.source) == (newest_versions()["unsloth"], NEWEST)
+
+
+def test_a_pin_decides_what_an_application_is() -> None:
+    """It is said which one, as the version of the application isn't written anywhere."""
+    chosen = resolved("transformers==4.44.0", "unsloth", installed=HELD)["unsloth"]
+
+    assert (chosen.version < newest_versions()["unsloth"], chosen.is_deduced) == (True, True)
+
+
+def test_the_newest_state_of_a_repository_is_newer_than_what_fits() -> None:
+    """Whatever else is asked for, and no conflict is said of a version that nobody wrote."""
+    chosen = resolve([Requirement("trl", "<0.9", "requirements.txt"), Requirement("unsloth", "", "requirements.txt", is_branch=True)], {})
+
+    assert (chosen["unsloth"].version, chosen["unsloth"].is_asked) == (newest_versions()["unsloth"], False)
+    assert chosen["trl"].version < (0, 9)

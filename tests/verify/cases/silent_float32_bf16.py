@@ -1,4 +1,4 @@
-# verify: fail; check: operators; says: the run is in float32; torch: 2.5
+# verify: fail; check: operators; says: runs in the dtype of its weights; torch: 2.5
 # verify: pass; torch: 2.6
 from __future__ import annotations
 
