@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from mpslint.checks._given import given_in
 from mpslint.checks._models import model_texts, plain_text
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.facts.values import Known, alternatives_of
 from mpslint.rule.loops import called_name
@@ -20,6 +21,10 @@ LEAVES = frozenset(
 """Calls after which a value is no longer a tensor on the device. (The method `.float()` keeps the device; it is asked for first.)"""
 NO_TENSOR = frozenset({"shape", "device", "dtype", "ndim", "requires_grad"})
 """Attributes of a tensor that are none."""
+KEEP = frozenset({"float", "int", "bool"})
+"""Methods of a tensor by whose names Python's own functions make something else."""
+RUNS = frozenset({"forward", "generate"})
+"""Methods of a model that return what it computes."""
 WEIGHTS = frozenset({"weight", "bias"})
 """Attributes of a layer that lie where the layer does."""
 DEEPEST = 8
@@ -99,22 +104,30 @@ class Placed:
         name, text = called_name(call), plain_text(call.func)
         if text in self._models:
             return True
+        owner = text.rpartition(".")[0]
+        if owner in model_texts(self.evidence):  # other methods of a model may return anything, such as numbers of a tokenizer
+            return name in RUNS and owner in self._models
         if isinstance(call.func, ast.Attribute) and not text.startswith(("torch.", "F.", "np.", "numpy.")):
-            return name not in LEAVES - {"float", "int", "bool"} and self.holds(call.func.value, depth - 1)
+            is_tensor = name in KEEP or name.rstrip("_") in platform_data("tensor_methods")["tensor_methods"]
+            return is_tensor and self.holds(call.func.value, depth - 1)
         if name in LEAVES or not text.startswith(("torch.", "F.")) or any(keyword.arg == "device" for keyword in call.keywords):
             return False
         return any(self.holds(argument, depth - 1) for argument in call.args)
 
     @functools.cached_property
     def _models(self) -> frozenset[str]:
-        """The models that the program puts on the GPU, as they are written."""
+        """The models that the program puts on the GPU and never brings back, as they are written."""
         found: set[str] = set()
-        for node in (node for word in (".to(",) for node in self.evidence.nodes_beside(word)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and self.is_move(node):
-                parent = self.evidence.parents.get(node)
-                targets = parent.targets if isinstance(parent, ast.Assign) else []
-                found |= {plain_text(target) for target in (*targets, node.func.value)} & model_texts(self.evidence)
-        return frozenset(found)
+        back: set[str] = set()
+        for node in (node for word in (".to(", ".cpu(") for node in self.evidence.nodes_beside(word)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if self.is_move(node):
+                    parent = self.evidence.parents.get(node)
+                    targets = parent.targets if isinstance(parent, ast.Assign) else []
+                    found |= {plain_text(target) for target in (*targets, node.func.value)}
+                elif node.func.attr == "cpu" or (node.func.attr == "to" and node.args and "'cpu'" in ast.unparse(node.args[0])):
+                    back.add(plain_text(node.func.value))
+        return frozenset((found & model_texts(self.evidence)) - back)
 
 
 def on_mps(evidence: Evidence) -> Placed:
@@ -127,13 +140,18 @@ def on_mps(evidence: Evidence) -> Placed:
 
 
 def _is_move_to_mps(found: Matched | None) -> bool | None:
-    """Return whether a call puts something on the GPU; None where it names no device."""
-    settings = found.settings if found is not None else ()
+    """Return whether a call puts something on the GPU; None where it names no device, or gives it to something else than torch."""
+    if found is None or not (found.call.method == "to" or found.call.name.startswith("torch.")):
+        return None  # what others make with a device may return tensors of the CPU
+    settings = found.settings
     values = [part for s in settings if s.name == "device.name" for part in alternatives_of(s.value)]
     return all(isinstance(one, Known) and str(one.value).split(":")[0] == "mps" for one in values) if values else None
 
 
 def _device_of(call: ast.Call) -> ast.expr | None:
-    """Return the expression that may name the device of a call: the first argument of `.to()`, else `device=`."""
+    """Return the expression that may name the device of what torch makes or moves: the first argument of `.to()`, else `device=`."""
+    is_move = called_name(call) == "to"
+    if not is_move and not plain_text(call.func).startswith("torch."):
+        return None
     named = next((keyword.value for keyword in call.keywords if keyword.arg == "device"), None)
-    return call.args[0] if named is None and called_name(call) == "to" and call.args else named
+    return call.args[0] if named is None and is_move and call.args else named

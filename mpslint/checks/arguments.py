@@ -180,7 +180,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return None
     if shift == 1 and _is_read(fact.name, evidence):
         return None
-    return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=")
+    is_asked = all(evidence.target.choices[term[0]].is_asked for term in fact.exists.terms)
+    return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=", reason="" if is_asked else fact.reason)
 
 
 def _is_read(key: str, evidence: Evidence) -> bool:

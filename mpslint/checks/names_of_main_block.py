@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._bindings import at_once, bound
 from mpslint.checks._loaders import with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Bound, Frame, Function, Instance, Value, alternatives_of
@@ -78,7 +79,7 @@ def _read_in(function: Function) -> Iterator[ast.Name]:
     arguments = node.args
     own = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if one}
     body = node.body if isinstance(node.body, list) else [node.body]
-    own |= {name for statement in body for name in _bound(walk(statement))}
+    own |= {name for statement in body for name in bound(walk(statement))}
     outer = {name for frame in _above(function.frame) for name in frame.slots}
     waiting: list[ast.AST] = [one for one in reversed(body) if not isinstance(one, PERHAPS)]
     while waiting:
@@ -97,37 +98,14 @@ def _above(frame: Frame) -> Iterator[Frame]:
         frame = frame.parent
 
 
-def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names that some nodes give a value."""
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name
-
-
 def _only_in_main(body: Iterable[ast.stmt]) -> set[str]:
     """Return the names of a module to which only its main block, or a function by `global`, gives a value; none where that is not known."""
     statements = list(body)
     if not any(asks_for_main(statement) for statement in statements):
         return set()
-    inside = {name for statement in statements if asks_for_main(statement) for name in _bound(_at_once(statement))}
+    inside = {name for statement in statements if asks_for_main(statement) for name in bound(at_once(statement))}
     others = [statement for statement in statements if not asks_for_main(statement)]
-    outside = {name for statement in others for name in _bound(_at_once(statement))}
+    outside = {name for statement in others for name in bound(at_once(statement))}
     is_calling = any(isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) for statement in others)
     declared = {name for statement in others for node in walk(statement) if isinstance(node, ast.Global) for name in node.names}
     return (inside - outside - declared) | (set() if is_calling else declared - outside) - {"*"} if "*" not in outside else set()
-
-
-def _at_once(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the nodes of a statement that run with it: not those in functions and classes."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, SCOPES):
-            waiting += children(node)

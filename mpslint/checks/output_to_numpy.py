@@ -1,20 +1,20 @@
-"""Outputs of a model on the Mac's GPU that are given to NumPy, in files that never bring anything back to the CPU."""
+"""Tensors on the Mac's GPU that are given to NumPy: what the program moved there, and, in files that never bring anything back to the CPU,
+outputs of a model there."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._placed import on_mps
 from mpslint.facts.values import Call, Instance, Known
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-CONVERTS = re.compile(r"\)\s*(?:\.\w+(?:\(\w*\))?\s*)*\.numpy\(\)|\w\.numpy\(\)")
-"""A tensor that becomes an array."""
 BACK = re.compile(r"\.cpu\(|\.to\(\s*(?:device\s*=\s*)?(?:torch\.device\(\s*)?['\"]cpu|device_get|\.tolist\(")
 """What brings a tensor to the CPU: who writes it knows that it is needed."""
 OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
@@ -22,24 +22,37 @@ OUTPUT = re.compile(r"\.__call__((?:\.\w+)*)\.numpy$")
 
 
 GATE = Gate(
-    words=("numpy",),
-    may_find=lambda document, options, target: (
-        document.code_holds(".numpy(") and document.code_matches(CONVERTS) and not document.code_matches(BACK)
-    ),
+    words=("numpy", "array", "_score", "confusion_matrix", "classification_report"),
+    may_find=lambda document, options, target: any(map(document.code_holds, (".numpy(", "array(", "_score(", "_matrix(", "_report("))),
 )
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the outputs of modules that become arrays. Option `passes`: methods between them that leave a tensor where it is."""
-    if evidence.document.code_matches(BACK):
-        return
+    """Yield the tensors on the GPU that become arrays. Options: `passes`, methods after a model that leave a tensor where it is; `reads`,
+    functions that read a tensor as an array."""
+    is_back = evidence.document.code_matches(BACK)
     moved = _moved(evidence)
     for call in evidence.facts.calls:
-        found = OUTPUT.search(call.name) if call.method == "numpy" and not call.arguments and is_certain(call.context) else None
-        if found is None or not _is_moved(call, moved, evidence):
+        is_read = call.name in options["reads"]
+        is_plain = call.method == "numpy" and not (call.node.args or call.node.keywords)  # `force=True` copies to the CPU
+        if not (is_read or is_plain) or not is_certain(call.context):
             continue
-        if set(found.group(1).split(".")[1:]) <= set(options["passes"]):
-            yield Match(evidence.span_of(call.node), {}, None, call, None, call.context, (), call.node)
+        given = call.node.args if is_read else [call.node.func.value] if isinstance(call.node.func, ast.Attribute) else []
+        use = f"{ast.unparse(call.node.func)}()" if is_read else ".numpy()"
+        if is_plain and not is_back and _is_output(call, moved, evidence, options["passes"]):
+            yield _match(call, "The model is on MPS, and so is its output", use, evidence)
+        elif (tensor := next((one for one in given if on_mps(evidence).holds(one)), None)) is not None:
+            yield _match(call, f"`{ast.unparse(tensor)}` is on MPS", use, evidence)
+
+
+def _match(call: Call, what: str, use: str, evidence: Evidence) -> Match:
+    return Match(evidence.span_of(call.node), {"what": what, "use": use}, None, call, None, call.context, (), call.node)
+
+
+def _is_output(call: Call, moved: set[str], evidence: Evidence, passes: Collection[str]) -> bool:
+    """Return whether a method is called on the output of a model on the GPU, with only such methods between them that leave it there."""
+    found = OUTPUT.search(call.name)
+    return found is not None and set(found.group(1).split(".")[1:]) <= set(passes) and _is_moved(call, moved, evidence)
 
 
 def _moved(evidence: Evidence) -> set[str]:

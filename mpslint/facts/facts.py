@@ -135,6 +135,14 @@ class Choice:
 
 
 @record(frozen=True, slots=True, eq=False)
+class NameRead:
+    """A name that is read where nothing has given it a value."""
+
+    node: ast.Name
+    context: Context
+
+
+@record(frozen=True, slots=True, eq=False)
 class Accumulation:
     """`total += value` or `values.append(value)`."""
 
@@ -168,6 +176,8 @@ class Facts:
     imports: list[Import] = field(default_factory=list)
     handlers: list[Handler] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    unbound: list[NameRead] = field(default_factory=list)
+    """Only from the first choice on."""
     divisions: list[Division] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)

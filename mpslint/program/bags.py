@@ -17,6 +17,11 @@ DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.User
 CONSTRUCTORS = frozenset({"__init__", "update"})
 MOST_ENTRIES = 300
 """Entries of a dict that a loop copies."""
+LOOKING = frozenset(
+    "isinstance type len str int float bool dict list tuple print items values keys get update lower upper replace strip split "
+    "startswith endswith".split()
+)
+"""Functions and methods that a loop may call which does nothing but copy entries."""
 
 
 def made(m: Walker, name: str, arguments: CallArguments) -> Value:
@@ -150,15 +155,18 @@ def kept_parameters(m: Walker, arguments: CallArguments) -> Value:
 
 
 def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | None:
-    """Return what the variable of a loop is in each round, if it writes the entries of a dict as attributes; None for any other loop."""
+    """Return what the variable of a loop is in each round, if it writes the entries of a dict as attributes, or does nothing but copy
+    them into another dict; None for any other loop."""
     known = vars(node)  # the runs of a project walk the same nodes
     if "copies" not in known:
-        known["copies"] = any(_writes_by_name(inner) for statement in node.body for inner in walk(statement))
+        body = [inner for statement in node.body for inner in walk(statement)]
+        known["copies"] = any(map(_writes_by_name, body)) or (any(map(_copies, body)) and not any(map(_does_more, body)))
     if not known["copies"]:
         return None
     call = node.iter if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute) else None
-    is_pairs = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in ("items", "iteritems")
-    source = call.func.value if is_pairs and call is not None and isinstance(call.func, ast.Attribute) else node.iter
+    way = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
+    is_pairs, is_values = way in ("items", "iteritems"), way == "values"
+    source = call.func.value if (is_pairs or is_values) and call is not None and isinstance(call.func, ast.Attribute) else node.iter
     before, m.is_silent = m.is_silent, True
     value = m.value(source)
     m.is_silent = before
@@ -167,6 +175,8 @@ def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | Non
     entries = list(entries_of(value))
     if not 0 < len(entries) <= MOST_ENTRIES:
         return None
+    if is_values:
+        return [one for _, one in entries]
     keys = [Known(key, node.iter) for key, _ in entries]
     return [Items("tuple", {0: key, 1: one}) for key, (_, one) in zip(keys, entries, strict=True)] if is_pairs else list(keys)
 
@@ -178,6 +188,23 @@ def _writes_by_name(node: ast.AST) -> bool:
     if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name)):
         return False
     return _is_attribute(node.value, "__dict__") or (isinstance(node.value, ast.Name) and node.value.id == "self")
+
+
+def _copies(node: ast.AST) -> bool:
+    """Return whether something writes an entry of a dict whose key is a variable, or all of those of another: `flat[k] = v`."""
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Name)
+    return isinstance(node, ast.Call) and _is_attribute(node.func, "update")
+
+
+def _does_more(node: ast.AST) -> bool:
+    """Return whether something calls what may do more than look at a value, or ends more than a round of its loop."""
+    if isinstance(node, (ast.Return, ast.Break, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.While)):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    return name not in LOOKING
 
 
 def _is_attribute(node: ast.expr, name: str) -> bool:

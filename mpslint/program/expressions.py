@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.facts.facts import Choice, Window
+from mpslint.facts.facts import Choice, NameRead, Window
 from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
     UNKNOWN,
@@ -31,7 +31,10 @@ def _constant(m: Walker, node: ast.Constant) -> Value:
 
 
 def _name(m: Walker, node: ast.Name) -> Value:
-    return m.lookup(node.id)
+    value = m.lookup(node.id)
+    if value is UNKNOWN and m.facts.choices and not m.is_silent and not m.is_bound(node.id):
+        m.facts.unbound.append(NameRead(node, m.context))
+    return value
 
 
 def _attribute(m: Walker, node: ast.Attribute) -> Value:

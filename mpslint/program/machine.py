@@ -186,6 +186,15 @@ class Walker:
             best = self.platform.brought.get(name, "") if stars else ""
         return Symbol(best) if best else UNKNOWN
 
+    def is_bound(self, name: str) -> bool:
+        """Return whether a statement gave a name a value that holds in the current frame."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if name in frame.slots:
+                return True
+            frame = frame.parent
+        return False
+
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or in the module's where it was declared global."""
         frame = self.root if name in self.frame.declared_global else self.frame

@@ -12,7 +12,7 @@ from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
-_KEYS = {"exists", "raises", "use", "before", "drop", "note", "rewrite"}
+_KEYS = {"exists", "raises", "use", "before", "drop", "note", "reason", "rewrite"}
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -31,6 +31,8 @@ class ArgumentFact:
     note: str = ""
     rewrite: Mapping[str, str] = field(default_factory=dict)
     """By its value as text: what to write instead; '' for nothing."""
+    reason: str = ""
+    """Why the new name is not safe where the project may run with versions that take the old one."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -75,6 +77,7 @@ def load_arguments() -> ArgumentFacts:
                 fact.get("drop", False),
                 fact.get("note", ""),
                 fact.get("rewrite", {}),
+                fact.get("reason", ""),
             )
     return ArgumentFacts(found, families)
 

@@ -38,6 +38,9 @@ FORMS = {
     "munch": ("from munch import Munch\nhp = Munch.fromDict(yaml.safe_load(open('hp.yaml')))\n", "hp.train.device"),
     "yacs": ("from yacs.config import CfgNode as CN\nbase = CN()\nbase.train = CN()\nbase.train.device = 'cpu'\nhp = base.clone()\nhp.merge_from_file('hp.yaml')\n", "hp.train.device"),
     "argparse": ("import argparse\nparser = argparse.ArgumentParser()\nhp = parser.parse_args()\nfor k, v in json.load(open('hp.json')).items():\n    setattr(hp, k, v)\n", "hp.device"),
+    "sections in one": ("hp = {}\nfor name, section in yaml.safe_load(open('hp.yaml')).items():\n    if not isinstance(section, dict):\n        hp[name] = section\n        continue\n    for k, v in section.items():\n        hp[k] = v\n", "hp['device']"),
+    "sections in one, update": ("hp = {}\nfor section in yaml.safe_load(open('hp.yaml')).values():\n    hp.update(section)\n", "hp['device']"),
+    "keys": ("hp, d = {}, json.load(open('hp.json'))\nfor k in d:\n    hp[k] = d[k]\n", "hp['device']"),
 }  # fmt: skip
 
 
@@ -62,3 +65,41 @@ def test_an_entry_that_another_file_may_change_is_no_certain_one(tmp_path: Path)
     code = "from easydict import EasyDict\nhp = EasyDict(device='cuda')\nhp.update(read())\nnn.Linear(2, 2).to(hp.device)\n"
     (tmp_path / "train.py").write_text(HEAD + code, encoding="utf-8")
     assert not [one for result in check_paths([str(tmp_path)], Options(isolated=True)) for one in result.findings if one.rule == "MPS501"]
+
+
+KOHYA = """import argparse
+import toml
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config_file")
+parser.add_argument("--device", default="cpu")
+args = parser.parse_args()
+path = args.config_file if args.config_file.endswith(".toml") else args.config_file + ".toml"
+with open(path) as f:
+    config = toml.load(f)
+flat = {}
+for name, section in config.items():
+    for key, value in section.items():
+        flat[key] = value
+args = parser.parse_args(namespace=argparse.Namespace(**flat))
+nn.Linear(2, 2).to(args.device)
+"""
+
+
+@pytest.mark.parametrize(("said", "rules"), [("cuda", ["MPS501"]), ("mps", [])])
+def test_sections_of_a_toml_file_give_options_their_values(said: str, rules: list[str], tmp_path: Path) -> None:
+    """As the training scripts for Stable Diffusion read theirs: the file's values are the parser's defaults."""
+    (tmp_path / "lora.toml").write_text(f'[model]\nname = "a"\n\n[training]\ndevice = "{said}"\n', encoding="utf-8")
+    (tmp_path / "run.sh").write_text("python train.py --config_file=lora.toml\n", encoding="utf-8")
+    (tmp_path / "train.py").write_text(KOHYA, encoding="utf-8")
+    found = [one.rule for result in check_paths([str(tmp_path)], Options(isolated=True)) for one in result.findings]
+    assert found == rules
+
+
+def test_a_loop_that_does_more_than_copy_is_walked_once(tmp_path: Path) -> None:
+    """What it makes of one entry isn't taken for what it makes of the last."""
+    code = "models = {}\nfor k, v in {'a': 'cuda', 'b': 'mps'}.items():\n    models[k] = nn.Linear(2, 2).to(v)\nhp = models\n"
+    (tmp_path / "train.py").write_text(HEAD + code, encoding="utf-8")
+    findings = [one for result in check_paths([str(tmp_path)], Options(isolated=True)) for one in result.findings]
+    assert [one.rule for one in findings if one.rule == "MPS501"] == []
