@@ -167,7 +167,7 @@ def test_many_files_come_in_few_calls(repository: Path, home: Path) -> None:
     """Each finding is reported once, whatever call its file came in."""
     stage(repository, home, **{f"{number} é.py": BAD for number in range(60)})
     done = pre_commit(repository, home, "run", "mpslint")
-    summaries = re.findall(r"^1 warning(?: at (\d+) places)? in \d+ files?(?: of \d+)?\.$", done.stdout, re.MULTILINE)
+    summaries = re.findall(r"^1 warning(?: at (\d+) places)? in \d+ files?(?: of \d+)?\. For macOS", done.stdout, re.MULTILINE)
     named = re.findall(r"(\d+) é\.py(?:, line 2|:2:33)", done.stdout)
     others = re.findall(r"; and (\d+) more$", done.stdout, re.MULTILINE)
 

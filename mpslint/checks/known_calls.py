@@ -142,7 +142,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         for match in calls(entry.condition, evidence):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
-            if _stays_on_cpu(match.call, options.get("placed", ()), evidence):
+            if "placed" in options and _stays_on_cpu(match.call, options["placed"], evidence):
                 continue
             if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
                 continue

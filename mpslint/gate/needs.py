@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.gate.gate import Word, as_words, derived_frameworks, derived_words, shipped
 from mpslint.rule.check import gate_of
@@ -211,6 +212,9 @@ def compiled_words(rules: tuple[Rule, ...]) -> dict[str, Any]:
     gates = {name: gate_of(name) for name in sorted(named)}
     return {
         "frameworks": derived_frameworks(rules),
+        "elsewhere": tuple(
+            word.encode() for suite in platform_data("elsewhere")["suites"] if "says" in suite for word in suite.get("words", ())
+        ),
         "file": parts_of(as_words(derived_words(rules, of_files=True))),
         "function": parts_of(as_words(derived_words(rules))),
         "checks": {name: gate.words for name, gate in gates.items() if gate.names is None},

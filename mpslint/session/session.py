@@ -225,11 +225,19 @@ def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, op
     if not found.is_named:
         return FileResult(found.path)
     unread = (*document.unread, *(parse_program(document, document.python).unread if document.python else ()))
-    from mpslint.gate.gate import suite_of
-
-    if document.kind is not Kind.PYTHON or options.target or configuration.target or suite_of(document) is not None:
+    if document.kind is not Kind.PYTHON or options.target or configuration.target or _runs_elsewhere(document, data):
         return _checked(found, document, configuration, options)  # a Target that cannot be read is said
     return FileResult(found.path, problem=_problem(document, unread[0]) if unread else "")
+
+
+def _runs_elsewhere(document: Document, data: bytes) -> bool:
+    """Return whether a report says of a file that it isn't judged; most are told by their words alone, without loading the rules."""
+    words = shipped_words().get("elsewhere", ())
+    if words and not any(word in data for word in words):
+        return False
+    from mpslint.gate.gate import suite_of
+
+    return suite_of(document) is not None
 
 
 def _checked(found: FoundFile, document: Document, configuration: Configuration, options: Options, is_reached: bool = False) -> FileResult:

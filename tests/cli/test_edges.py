@@ -165,7 +165,7 @@ def test_a_current_folder_that_is_gone_is_one_line(tmp_path: Path) -> None:
 def test_what_the_system_refuses_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Wherever it happens: the file and the reason, never a traceback."""
 
-    def refused() -> None:
+    def refused(words: list[str]) -> None:
         raise PermissionError(13, "Permission denied", "/etc/notes")
 
     monkeypatch.setattr(cli, "group", refused)
