@@ -241,7 +241,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that makes a tensor float32 right where it is made of a float64 array."""
     call = match.call
     array = _first(call) if call is not None else None
-    if call is None or array is None or call.method or "device" in call.keywords or not isinstance(array.value, Instance):
+    if call is None or array is None or call.method or {"device", "dtype"} & call.keywords.keys() or not isinstance(array.value, Instance):
         return None
     end = evidence.span_of(call.node).end
     return WrittenSetting((Edit(Span(end, end), ".float()"),), ".float()")

@@ -10,6 +10,7 @@ import pytest
 
 from mpslint.core.finding import Finding
 from mpslint.engine import check
+from mpslint.rewrite.apply import fix
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
 from mpslint.session.examples import asked, example_problems, target_of
@@ -54,6 +55,14 @@ def test_example_split_over_cells(rule: Rule, number: int, example: Example) -> 
         return [(finding.message, text[finding.span.start : finding.span.end]) for finding in findings]
 
     assert spoken(in_cells, document.text) == spoken(in_script, script.text)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
+def test_fixes_come_to_an_end(rule: Rule) -> None:
+    """Also where an example doesn't say what they make of it: a fix that leaves what it is about would be made again and again."""
+    for example in rule.examples:
+        if example.bad and not example.good and not example.known_miss:
+            fix(read(example.file, example.bad.encode()), target_of(example), asked(rule, RULES), unsafe=True)
 
 
 SCRIPT_ONLY = frozenset(rule.id for rule in RULES if "scripts only" in rule.title or "notebooks only" in rule.title)
