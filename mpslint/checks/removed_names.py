@@ -36,6 +36,12 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
         yield _heads(package), lost
 
 
+def _qualified(row: tuple[str, Mapping[str, Any]]) -> str:
+    """Return a name with its package, which a method has none of: a file that names the package comes first into question."""
+    name, entry = row[0].removesuffix(f".{ALL}"), row[1]
+    return name if "." in name else f"{VersionRange.parse(entry['exists']).terms[0][0]}.{name}"
+
+
 def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether a Document holds a name that these versions do not have, and its package's."""
     held = document.code_identifiers
@@ -44,7 +50,7 @@ def _may_find(document: Document, options: Mapping[str, Any], target: Target) ->
 
 
 GATE = Gate(
-    names=lambda options: [name.removesuffix(f".{ALL}") for name in platform_data("removed_names")[options["kind"]]],
+    names=lambda options: list(map(_qualified, platform_data("removed_names")[options["kind"]].items())),
     ways=_ways,
     may_find=_may_find,
 )
