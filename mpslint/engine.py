@@ -15,6 +15,7 @@ from mpslint.gate.gate import Suite, function_words, is_suite, may_matter, suite
 from mpslint.gate.needs import needed, possible
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
+from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge
 from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.rule import Rule, matching_outcomes
@@ -236,7 +237,7 @@ def _after_fixes(
     if not instead:
         return found
     written = identifiers_of(" ".join(map(str, instead.values())))
-    asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and _may_fail(rule, evidence.target)]
+    asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and may_fail(rule, evidence.target)]
     if not asked:
         return found
     after = again(instead)
@@ -248,13 +249,13 @@ def _after_fixes(
         if (finding.rule, finding.span) in known or not finding.holds_back:
             continue  # what only costs memory or time is said soon enough
         message = leading[0].leads_to.replace("{id}", named).replace("{message}", finding.message)
-        if not _is_fixed_too(finding.fix, after, shown):
+        if not is_fixed_too(finding.fix, after, shown):
             causes[finding.rule] = None
         fix = Fix(Safety.MANUAL, finding.fix.summary) if finding.fix is not None else None
         notes.append(replace(finding, severity=Severity.NOTE, message=message, fix=fix, awaits=leading[0].id))
     after.facts.release()
     held = {rule.id for rule in leading} if causes else set()
-    return [*(replace(one, fix=_held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
+    return [*(replace(one, fix=held_back(one.fix, tuple(causes))) if one.rule in held else one for one in found), *notes]
 
 
 def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: list[Finding], is_reached: bool) -> list[Finding]:
@@ -270,34 +271,12 @@ def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: l
         after = _check(read(document.path, data, document.kind), target, rules, False, True, is_reached, looks_ahead=False)
         known = Counter(one.rule for one in found)
         counted = Counter(one.rule for one in after.findings)
-        causes = [one for one in after.findings if one.severity is Severity.ERROR and not _is_fixed_too(one.fix, None, None)]
+        causes = [one for one in after.findings if one.severity is Severity.ERROR and not is_fixed_too(one.fix, None, None)]
         new = dict.fromkeys(f"{one.rule} ({one.name})" for one in causes if counted[one.rule] > known[one.rule])
         if new:
             suffix = f", which leads to {' and '.join(new)}"
-            found = [replace(one, fix=_advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
+            found = [replace(one, fix=advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
     return found
-
-
-def _is_fixed_too(fix: Fix | None, evidence: Evidence | None, shown: frozenset[int] | None) -> bool:
-    """Return whether `fix` makes a fix as well: a safe one, of files that are asked about alone."""
-    if fix is None or fix.safety is not Safety.SAFE or not fix.edits:
-        return False
-    return evidence is None or shown is None or all(evidence.document.part_at(edit.span.start).first_line in shown for edit in fix.edits)
-
-
-def _held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:
-    """Return a fix as advice that names the rules of the errors which it would cause."""
-    return _advised(fix, f", after {' and '.join(causes)} {'is' if len(causes) == 1 else 'are'} fixed")
-
-
-def _advised(fix: Fix | None, suffix: str) -> Fix | None:
-    """Return a fix as advice, with why it isn't made."""
-    return Fix(Safety.MANUAL, fix.summary + suffix) if fix is not None and fix.edits else fix
-
-
-def _may_fail(rule: Rule, target: Target) -> bool:
-    """Return whether a rule can find an error under a Target, or what counts as much."""
-    return rule.worsens or any(outcome.severity is Severity.ERROR for outcome in matching_outcomes(rule, target.versions))
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

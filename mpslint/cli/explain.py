@@ -33,7 +33,7 @@ def command(names: tuple[str, ...], output_format: str) -> None:
       mpslint explain MPS101 --format markdown
     """
     from mpslint.rule.loading import load_rules
-    from mpslint.session.session import select_rules
+    from mpslint.rule.selection import select_rules
 
     rules = select_rules(load_rules(find_configuration(Path.cwd()).rules), names, ())
     if output_format == "json":

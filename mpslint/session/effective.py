@@ -10,8 +10,9 @@ from typing import Any
 from mpslint.core.record import record
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
+from mpslint.rule.selection import select_rules
 from mpslint.session.configuration import KEYS, Configuration
-from mpslint.session.session import Options, configuration_for, open_document, read_bytes, rules_for, select_rules
+from mpslint.session.session import Options, configuration_for, open_document, read_bytes, rules_for
 from mpslint.session.targeting import CONFIGURATION, OPTIONS, THIS_MAC, target_for
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -330,15 +329,16 @@ def rules_of(files: Iterable[FoundFile], options: Options) -> tuple[Rule, ...]:
 def rules_for(path: str, configuration: Configuration, options: Options) -> tuple[Rule, ...]:
     """Return the rules to judge a file by. Raises UsageError for a rule that does not exist, naming the closest one."""
     from mpslint.rule.loading import load_rules
+    from mpslint.rule.selection import refuse_unknown, select_rules
 
     for folder in configuration.rules:
         if not os.path.isdir(folder):
             raise UsageError(f"{configuration.path}: rules: there is no folder {folder}")
     rules = load_rules(configuration.rules)
     written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
-    _refuse_unknown(rules, written, f"{configuration.path}: ")
-    _refuse_unknown(rules, tuple(rule for _, rule in options.per_file_ignores), "--per-file-ignores: ")
-    _refuse_unknown(rules, options.extend_select)
+    refuse_unknown(rules, written, f"{configuration.path}: ")
+    refuse_unknown(rules, tuple(rule for _, rule in options.per_file_ignores), "--per-file-ignores: ")
+    refuse_unknown(rules, options.extend_select)
     ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration, options))
     return select_rules(rules, options.selected(configuration), ignored)
 
@@ -361,40 +361,3 @@ def _relative(path: str, folder: Path) -> str:
         return Path(path).resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         return path
-
-
-@functools.lru_cache(maxsize=64)
-def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
-
-    Raises UsageError for a word that names no rule.
-    """
-    _refuse_unknown(rules, (*select, *ignore))
-    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
-    return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
-
-
-@functools.lru_cache(maxsize=64)
-def _refuse_unknown(rules: tuple[Rule, ...], words: tuple[str, ...], where: str = "") -> None:
-    """Raise UsageError for a word that names no rule, saying where it is written, and which name is closest."""
-    for word in words:
-        if word != "ALL" and not any(_names(word, rule) for rule in rules):
-            near = _nearest(word, [name for rule in rules for name in (rule.id, rule.name)])
-            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
-            raise UsageError(f"{where}unknown rule {word!r}{hint}")
-
-
-def _nearest(word: str, known: Sequence[str]) -> str:
-    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
-    import difflib
-
-    close = difflib.get_close_matches(word, known, len(known), 0.5)
-    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
-    best = [name for name in close if ratios[name] == max(ratios.values())]
-    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
-
-
-def _names(word: str, rule: Rule) -> bool:
-    from mpslint.rule.renamed import current
-
-    return word == "ALL" or rule.id.startswith(word) or rule.name == word or rule.id == current(word)

@@ -1,0 +1,50 @@
+"""Which rules the words of a configuration or a command line name."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mpslint.core.finding import UsageError
+
+if TYPE_CHECKING:
+    from mpslint.rule.rule import Rule
+
+
+@functools.lru_cache(maxsize=64)
+def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
+    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
+
+    Raises UsageError for a word that names no rule.
+    """
+    refuse_unknown(rules, (*select, *ignore))
+    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
+    return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+@functools.lru_cache(maxsize=64)
+def refuse_unknown(rules: tuple[Rule, ...], words: tuple[str, ...], where: str = "") -> None:
+    """Raise UsageError for a word that names no rule, saying where it is written, and which name is closest."""
+    for word in words:
+        if word != "ALL" and not any(_names(word, rule) for rule in rules):
+            near = _nearest(word, [name for rule in rules for name in (rule.id, rule.name)])
+            hint = f"; did you mean {near}?" if near else "; `mpslint rules` lists them"
+            raise UsageError(f"{where}unknown rule {word!r}{hint}")
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, len(known), 0.5)
+    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+    best = [name for name in close if ratios[name] == max(ratios.values())]
+    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
+
+
+def _names(word: str, rule: Rule) -> bool:
+    from mpslint.rule.renamed import current
+
+    return word == "ALL" or rule.id.startswith(word) or rule.name == word or rule.id == current(word)
