@@ -32,6 +32,8 @@ IS_PLAIN = frozenset({"item", "tolist", "numpy", "shape", "size", "dim", "numel"
 """What is asked of a tensor on whatever device."""
 MEETS = re.compile(r"(?:_loss|cross_entropy\w*|kl_div)$|Loss$")
 """Functions of a loss."""
+IS_DEVICE = re.compile(r"dev|gpu|cuda", re.IGNORECASE)
+"""What is compared with "cuda" is a device, and no backend or kind of build."""
 CUDA_TYPE = re.compile(r"^['\"]?torch\.cuda\.\w*Tensor['\"]?$")
 IS_MOVE_TO_CUDA = re.compile(r"\.cuda\(|\.to\(\s*(?:device=)?[\"']cuda|torch\.cuda\.\w*Tensor")
 RAISES = re.compile(r"\.cuda\(|torch\.cuda\.(?:synchronize|get_device|set_device|current_device|Event|Stream|\w*Tensor)")
@@ -83,7 +85,9 @@ def _is_cuda(test: ast.expr, evidence: Evidence) -> bool:
         ]
         return any(not isinstance(value, ast.Name) and _is_cuda(value, evidence) for value in given)
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(one, ast.Constant) and str(one.value).startswith("cuda") for one in (test.left, *test.comparators))
+        sides = (test.left, *test.comparators)
+        is_named = any(isinstance(one, ast.Constant) and str(one.value).startswith("cuda") for one in sides)
+        return is_named and any(IS_DEVICE.search(ast.unparse(one)) for one in sides if not isinstance(one, ast.Constant))
     is_start = isinstance(test, ast.Call) and called_name(test) == "startswith"
     return is_start and isinstance(test, ast.Call) and bool(test.args) and ast.unparse(test.args[0]).startswith("'cuda")
 
@@ -246,14 +250,21 @@ def _is_on_cpu(value: ast.expr, evidence: Evidence) -> bool:
 def _of_functions(evidence: Evidence) -> Iterator[ast.AST]:
     """Yield what a function or the script itself makes and gives to a model, or to a loss beside what was moved."""
     models = model_texts(evidence)
-    scopes: list[Sequence[ast.AST]] = [list(walk(one)) for one in _functions(evidence)]
-    scopes += [
-        [node for one in part.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef)) for node in walk(one)] for part in _files(evidence)
-    ]
-    for nodes in scopes:
+    scopes: list[tuple[Sequence[ast.AST], bool]] = [(list(walk(one)), True) for one in _functions(evidence)]
+    for part in _files(evidence):
+        statements = [one for one in part.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
+        scopes.append(([node for one in statements for node in walk(one)], False))
+    for nodes, is_function in scopes:
         left = _left_names(nodes)
+        placed = {
+            plain_text(one.func.value)
+            for one in nodes
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "to"
+        }
         assigned = [one for one in nodes if isinstance(one, ast.Assign) and has_move(one.value)]
-        moved = computed_from({plain_text(target) for one in assigned for target in one.targets} - {""}, nodes)
+        given = {plain_text(target) for one in assigned for target in one.targets} - {""}
+        placed |= given
+        moved = computed_from(given, nodes)
         for call in (one for one in nodes if isinstance(one, ast.Call)):
             values = [*call.args, *(keyword.value for keyword in call.keywords)]
             meets = [one for one in values if plain_text(one) in left or _makes(one)]
@@ -264,7 +275,7 @@ def _of_functions(evidence: Evidence) -> Iterator[ast.AST]:
             others = [one for one in values if one not in meets]
             if is_loss and any(_was_moved(one, moved, models) for one in others):
                 yield call
-            if called in models and f"{called}.to(" in evidence.text:
+            if called in models and (called in placed or (is_function and f"{called}.to(" in evidence.text)):
                 yield call
 
 
