@@ -149,7 +149,9 @@ def _computes(use: ast.AST, evidence: Evidence) -> bool:
         return above.attr not in IS_PLAIN and not isinstance(evidence.parents.get(evidence.parents.get(above) or above), ast.Expr)
     if isinstance(above, ast.Call):
         return called_name(above) not in ("len", "int", "float", "range", "list", "zip", "print", "enumerate", "append", "size")
-    return isinstance(above, (ast.BinOp, ast.Tuple, ast.keyword)) and evidence.above(use, (ast.Return, ast.Subscript)) is None
+    if isinstance(above, ast.Tuple):
+        return isinstance(evidence.parents.get(above), ast.Call)
+    return isinstance(above, (ast.BinOp, ast.keyword)) and evidence.above(use, (ast.Subscript,)) is None
 
 
 def _makes(value: ast.expr) -> bool:
