@@ -266,7 +266,7 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 class Guard:
     """A test that surrounds a statement and that the Target does not decide.
 
-    `default` is the answer when it rests on a default (a flag's, say), else None; `taken` the one here. `is_check`: the other ends the program.
+    `default` is the answer when it rests on a default (a flag's, say), else None; `taken` the one here. `is_check`: the other ends it all.
     """
 
     test: ast.expr
