@@ -27,8 +27,13 @@ def is_guarded(context: Context | None, rule: Rule) -> bool:
         is_asked = guard.default is None or not rule.by_default
         return is_asked and words.search(guard.text) is not None and not is_of_one_process(guard)
 
-    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    iterated = (_iterated(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
+
+
+def _iterated(node: ast.expr) -> str:
+    """Return what a loop goes through, without named arguments: `pin_memory=torch.cuda.is_available()` doesn't decide whether it runs."""
+    return " ".join([ast.unparse(node.func), *map(_iterated, node.args)]) if isinstance(node, ast.Call) else ast.unparse(node)
 
 
 def on_every_way(context: Context | None, others: Iterable[Context | None]) -> Context | None:
