@@ -196,7 +196,8 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
 def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
     """Return a call as a message shows it: what is called, and the one argument."""
     func = call.node.func
-    name = f".{call.method}" if call.method else ast.unparse(func)
+    is_bound = call.method and not isinstance(call.receiver, Symbol)  # not a class or function of a package
+    name = f".{call.method}" if is_bound else ast.unparse(func)
     node = argument.keyword or argument.node
     if node is None or argument.unpacked or isinstance(node, ast.Starred):
         return f"{name}(...)"
