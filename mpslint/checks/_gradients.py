@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts.values import Call, Loop
 from mpslint.program.walk import walk
+from mpslint.rule.autograd import SWITCHES
 from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence
 
@@ -27,6 +28,21 @@ def switches_off_for_good(evidence: Evidence) -> bool:
 
 def _is_with(call: Call, evidence: Evidence) -> bool:
     return isinstance(evidence.parents.get(call.node), ast.withitem)
+
+
+def switches_off(node: ast.AST) -> bool:
+    """Return whether a `with` statement switches autograd off, or may."""
+    return isinstance(node, (ast.With, ast.AsyncWith)) and any(word in ast.unparse(item) for item in node.items for word in SWITCHES)
+
+
+def is_switched_off(node: ast.AST, loop: Loop, evidence: Evidence) -> bool:
+    """Return whether a `with` statement inside a loop switches autograd off around an expression."""
+    above: ast.AST | None = node
+    while above is not None and above is not loop:
+        if switches_off(above):
+            return True
+        above = evidence.parents.get(above)
+    return False
 
 
 def touches(node: ast.AST, words: frozenset[str]) -> bool:

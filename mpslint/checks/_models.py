@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 
-from mpslint.checks._gradients import last_value
+from mpslint.checks._gradients import is_switched_off, last_value
 from mpslint.facts.values import Loop
 from mpslint.program.walk import children, walk
 from mpslint.rule.autograd import SWITCHES
@@ -147,7 +147,7 @@ def output_of(node: ast.expr, loop: Loop, evidence: Evidence, depth: int = DEEPE
         return ""
     model = called_model(node, models, evidence)
     if model:
-        return model
+        return "" if is_switched_off(node, loop, evidence) else model
     name = called_name(node)
     if name not in KEEPS_GRAPH and not IS_LOSS.search(name):
         return ""

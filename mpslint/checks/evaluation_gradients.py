@@ -6,14 +6,15 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._gradients import switches_off_for_good
+from mpslint.checks._gradients import switches_off, switches_off_for_good
 from mpslint.checks._models import called_model, calls_of, is_frozen, plain_text
-from mpslint.checks._shared_loops import evaluates_without_backward
+from mpslint.checks._shared_loops import TAKES_GRADIENTS, calls_backward, evaluates_without_backward
 from mpslint.facts.values import Context, FunctionNode
-from mpslint.program.walk import children
-from mpslint.rule.autograd import SWITCHES, has_gradients
+from mpslint.program.walk import children, walk
+from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 BACKWARD = "backward"
@@ -37,7 +38,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if any(word in source for word in WANTS_GRADIENTS if word != BACKWARD):
             continue
         is_shared = BACKWARD in source
-        if is_shared and not evaluates_without_backward(loop, context, evidence):
+        if calls_backward(loop, evidence) or (is_shared and not evaluates_without_backward(loop, context, evidence)):
             continue
         if switches_off_for_good(evidence) or is_frozen(evidence):  # looks at the whole program, so it is asked last
             return
@@ -48,7 +49,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if context.functions and not known[id(scope)]:
             models = _evaluated_by_call(context, evidence)
             models = models if is_shared else models | _evaluated_by_callers(context.functions[-1], evidence)
-        call = next((node for node in _forwards(loop) if called_model(node, models, evidence)), None) if models else None
+        skipped = _training_branches(loop) if is_shared else frozenset()
+        call = next((node for node in _forwards(loop, skipped) if called_model(node, models, evidence)), None) if models else None
         if call is None:
             continue
         place: ast.AST = call
@@ -123,17 +125,29 @@ def _evaluated_by_call(context: Context, evidence: Evidence) -> set[str]:
     )
 
 
-def _forwards(loop: ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
-    """Yield the calls of a loop's body that no manager inside it takes autograd away from."""
+def _training_branches(loop: ast.For | ast.AsyncFor) -> frozenset[tuple[str, str]]:
+    """Return (condition, branch) for each branch of a loop that takes gradients, and so for others with the same condition."""
+    return frozenset(
+        (ast.unparse(node.test), branch)
+        for node in walk(loop)
+        if isinstance(node, ast.If)
+        for branch in ("body", "orelse")
+        if any(called_name(inner) in TAKES_GRADIENTS for statement in getattr(node, branch) for inner in walk(statement))
+    )
+
+
+def _forwards(loop: ast.For | ast.AsyncFor, skipped: frozenset[tuple[str, str]]) -> Iterator[ast.Call]:
+    """Yield the calls of a loop's body that no manager inside it takes autograd away from, but those in the branches to skip."""
     stack: list[ast.AST] = list(loop.body)
     while stack:
         node = stack.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)) or _switches_off(node):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)) or switches_off(node):
             continue
         if isinstance(node, ast.Call):
             yield node
-        stack += children(node)
-
-
-def _switches_off(node: ast.AST) -> bool:
-    return isinstance(node, (ast.With, ast.AsyncWith)) and any(word in ast.unparse(item) for item in node.items for word in SWITCHES)
+        if skipped and isinstance(node, ast.If):
+            condition = ast.unparse(node.test)
+            branches = [getattr(node, branch) for branch in ("body", "orelse") if (condition, branch) not in skipped]
+            stack += [node.test, *(statement for branch in branches for statement in branch)]
+        else:
+            stack += children(node)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mpslint.checks._composed_choices import composed_choices, rewrite_composed
 from mpslint.checks._device_uses import is_used
+from mpslint.checks._moved_by_trainer import is_overruled
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
 from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
@@ -62,7 +63,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is None and isinstance(choice.node, ast.If):
             cpu = moved_to_cpu(choice.node, choice, evidence)
-        if cpu is not None and is_used(cpu if isinstance(choice.node, ast.If) else choice.node, evidence):
+        chosen = cpu if isinstance(choice.node, ast.If) else choice.node
+        if cpu is not None and chosen is not None and is_used(chosen, evidence) and not is_overruled(chosen, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
             yield _chosen(shown, cpu, choice.node, choice.context, evidence)
     for node, taken in composed_choices(evidence):

@@ -16,6 +16,7 @@ from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence
 
 MODELS = re.compile(
@@ -27,6 +28,8 @@ GATE = Gate(words=("append", "+=", "extend"), file_words=("torch", "transformers
 
 TRAINING = frozenset({"forward", "__call__", "training_step", "compute_loss", "step", "closure"})
 """Functions whose results something else differentiates."""
+IS_STEP = re.compile(r"^forward$|_step$|^compute_loss$")
+"""The name of a function that something else calls for every batch, and differentiates or not."""
 IS_EVALUATION = re.compile(r"eval|valid|test|predict|infer", re.IGNORECASE)
 """The name of a function that does not train."""
 MOST_PARTS = 8
@@ -45,6 +48,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if loop is None or forward is None or loop not in forward.context.loops or _is_released(kept, loop, leaves):
             continue
         if any(not isinstance(outer, ast.stmt) or _takes_gradients(outer, evidence) for outer in kept.context.loops):
+            continue
+        if _is_of_one_step(kept):
             continue
         if not wants_graph and _is_joined_on_device(kept, evidence):
             continue
@@ -87,6 +92,18 @@ def _is_reached(kept: Accumulation) -> bool:
 def _takes_gradients(loop: ast.stmt, evidence: Evidence) -> bool:
     source = evidence.text_of(loop)
     return any(word in source for word in WANTS_GRADIENTS)
+
+
+def _is_of_one_step(kept: Accumulation) -> bool:
+    """Return whether what is kept belongs to one step: in a function that a trainer calls for a batch, or in a loop over the parts of a
+    batch (`for part in range(parts)`) inside the loop that makes the list.
+    """
+    if any(IS_STEP.search(getattr(function, "name", "")) for function in kept.context.functions):
+        return True
+    *outer, loop = kept.context.loops
+    if not (isinstance(loop, ast.For) and called_name(loop.iter) == "range" and len(getattr(loop.iter, "args", ())) == 1):
+        return False
+    return any(isinstance(node, ast.Assign) and kept.target in map(plain_text, node.targets) for around in outer for node in inside(around))
 
 
 def _is_released(kept: Accumulation, loop: Loop, words: frozenset[str]) -> bool:

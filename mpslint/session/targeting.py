@@ -15,7 +15,7 @@ from mpslint.session.configuration import TARGET_KEYS, Configuration
 from mpslint.session.starters import installed_in, pins_of_starters
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
-from mpslint.target.commands import commands, script_header
+from mpslint.target.commands import asserted, commands, script_header
 from mpslint.target.macs import known_chip
 from mpslint.target.pins import environment_versions, project_requirements, project_root
 from mpslint.target.requirement import Requirement
@@ -71,7 +71,7 @@ def _installed(document: Document) -> list[Requirement]:
         found = list(commands(document.text, "the file"))[::-1]
     elif "# /// script" in document.text:
         found += script_header(document.text, "inline script metadata")
-    return found
+    return [*found, *(asserted(document.code, "an assert in the file") if document.kind in (Kind.PYTHON, Kind.NOTEBOOK) else ())]
 
 
 def _installed_before(document: Document, root: Path | None) -> Sequence[Requirement]:

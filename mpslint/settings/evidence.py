@@ -12,6 +12,7 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
+from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Call
 from mpslint.program.evaluator import evaluate_program
@@ -123,8 +124,9 @@ class Evidence:
         return tuple(m.call for m in choosers if not any(s.name == "device.accelerator" and s.constants == ("cpu",) for s in m.settings))
 
     def runs_on(self, device: str) -> bool:
-        """Return whether something of the program is put on a device (`mps`)."""
-        return device in self.devices
+        """Return whether something of the program is put on a device (`mps`), which a torch that doesn't know the device never does."""
+        needed = platform_data("versions")["devices"].get(device)
+        return device in self.devices and (needed is None or VersionRange.parse(needed).matches(self.target.versions))
 
     @functools.cached_property
     def call_order(self) -> dict[int, int]:

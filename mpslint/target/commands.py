@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mpslint.core.knowledge import parse_toml
+from mpslint.core.knowledge import parse_toml, platform_data
 from mpslint.target.manifests import conda_package
 from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requirement, requirements
 
@@ -26,6 +26,8 @@ _WITH_VALUE = re.compile(
 )
 _END = re.compile(r"\s#|\s(?:&&|\|\||;|\|)|;(?=\s*\w+\s)|&&|\s[12&]?>>?\s*(?=[/&$A-Za-z{])")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+_PROMPT = re.compile(r"^[ \t>*-]*(?:\d+\.[ \t]+)?`{0,2}\$?[ \t]*|`+[ \t]*$|`+(?=[\s,.;:)])", re.MULTILINE)
+"""What stands around a command in a README: prompts, bullets, and the marks of code."""
 _SCRIPT = re.compile(r"^# /// script[ \t]*\r?\n((?:#(?: .*)?\r?\n)+?)# ///[ \t]*$", re.MULTILINE)
 
 
@@ -43,6 +45,13 @@ def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[R
             # A line may join commands: `pip install uv && uv pip install torch`; what follows `||` runs only where the first one fails.
             end = match.start("rest") + len(rest)
             match = _COMMAND.search(line, end) if not line[end:].lstrip().startswith("||") else None
+
+
+def versions_in_commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
+    """Yield what the install commands of a README ask for in one version: not those of which it shows several, one a platform."""
+    found = [replace(one, command=0) for one in commands(_PROMPT.sub("", text), source, python) if one.spec]
+    asked = {name: {one.spec.partition("+")[0] for one in found if one.name == name} for name in {one.name for one in found}}
+    yield from (one for one in found if len(asked[one.name]) == 1)
 
 
 def _until_end(rest: str) -> str:
@@ -92,3 +101,12 @@ def script_header(text: str, source: str) -> Iterator[Requirement]:
         yield Requirement(PYTHON, data["requires-python"], source)
     lines = data.get("dependencies")
     yield from requirements(lines if isinstance(lines, list) else (), source)
+
+
+def asserted(text: str, source: str) -> Iterator[Requirement]:
+    """Yield the versions under which alone a program gets past its assertions: `assert torch.__version__ == "1.13.1"`."""
+    for pattern in platform_data("pin_files")["asserts"] if "require" in text or "__version__" in text else ():
+        for match in re.finditer(pattern, text, re.MULTILINE):
+            said = match.groupdict()
+            version = said["exact"] if said.get("exact") else f"{said['beginning']}.*"
+            yield from requirements([f"{said['name']}=={version}"], source)

@@ -7,7 +7,7 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,12 +22,13 @@ from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requ
 from mpslint.target.specifier import exact_version
 
 _MOST_INCLUDES = 50
+_FOLDERS = "folders/"
 _Reader = Callable[[str, str, str], Iterator[Requirement]]
 _READERS: Mapping[str, _Reader] = {
     "toml_lock": locks.toml_lock, "pipfile_lock": locks.pipfile_lock, "pixi_lock": locks.pixi_lock, "conda_lock": locks.conda_lock,
     "pyproject": manifests.pyproject, "pixi": manifests.pixi, "pipfile": manifests.pipfile, "conda": manifests.conda,
     "setup_cfg": manifests.setup_cfg, "setup_py": manifests.setup_py, "python_version": manifests.python_version, "cog": manifests.cog,
-    "commands": commands.commands,
+    "conda_by_content": manifests.conda_by_content, "commands": commands.commands, "versions_in_commands": commands.versions_in_commands,
 }  # fmt: skip
 _INCLUDE = re.compile(r"\s*(?:(-r|--requirement)|(-c|--constraint))[\s=]\s*[\"']?([^\s\"'#]+)")
 _CONTINUED = re.compile(r"\\\r?\n")
@@ -65,7 +66,17 @@ def _marks() -> frozenset[str]:
 
 def pin_file_globs() -> tuple[str, ...]:
     """Return the names of the files that a project's versions are read from, as globs."""
-    return tuple(name for row in platform_data("pin_files")["files"] for name in row["names"])
+    rows = (row for row in platform_data("pin_files")["files"] if row["as"] != "conda_by_content")
+    return tuple(name for row in rows for name in _in_folders(row["names"]))
+
+
+def _in_folders(globs: Iterable[str]) -> Iterator[str]:
+    """Yield globs, those of `folders/` for each of the folders in which projects keep what they install from."""
+    for glob in globs:
+        if glob.startswith(_FOLDERS):
+            yield from (f"{folder}/{glob.removeprefix(_FOLDERS)}" for folder in platform_data("pin_files")["folders"])
+        else:
+            yield glob
 
 
 def _is_lines(name: str) -> bool:
@@ -95,7 +106,7 @@ def _pin_files(root: Path) -> Iterator[tuple[Path, str]]:
     elsewhere = re.compile(rf"(?:^|[-_./])(?:{'|'.join(data['elsewhere'])})(?:[-_./\d]|$)", re.IGNORECASE)
     seen: set[str] = set()
     for row in data["files"]:
-        for glob in row["names"]:
+        for glob in _in_folders(row["names"]):
             folder, _, pattern = glob.rpartition("/")
             names = names_in(str(root / folder)) if not folder or folder in names_in(str(root)) else frozenset[str]()
             for name in sorted(_fitting(names, pattern), key=lambda name: (elsewhere.search(name) is not None, name)):

@@ -20,7 +20,8 @@ _EXPORTED = re.compile(r"([A-Za-z][\w.-]*)=(\d[\w.]*)=[\w.]+")
 """`pytorch=2.1.0=py3.10_0`, a line of `conda list --export`."""
 _MARKER = re.compile(r";([^#]*)")
 _COMMENT = re.compile(r"(^|\s)#.*$")
-_HASHES = re.compile(r"\s--(?:hash|config-settings|global-option)[=\s].*$|\s*\\\s*$")
+_OPTIONS = re.compile(r"\s(?:--[a-z]|-[fi]\s).*$|\s*\\\s*$")
+"""pip takes few of them behind a requirement, but `torch==2.0.1 --index-url ...` is clear to read."""
 _WHEEL = re.compile(r"(?:^|[/\s])([A-Za-z][\w.]*?)-(\d[^-/\s]*)-[\w.]+-[\w.]+-[\w.]+\.whl")
 _ARCHIVE = re.compile(r"/([A-Za-z][\w.-]*?)(?:\.git)?(?:@|/archive/(?:refs/tags/)?|/releases/download/)v?(\d+(?:\.\d+)+)")
 """`git+https://github.com/huggingface/transformers@v4.49.0-Gemma-3`: the release that a tag of the repository names."""
@@ -70,7 +71,7 @@ class Uninstallable:
 
 def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Requirement | None:
     """Return the requirement that a line writes; None for one of a package that the knowledge doesn't cover, or for another platform."""
-    text = _HASHES.sub("", _COMMENT.sub("", line)).strip()
+    text = _OPTIONS.sub("", _COMMENT.sub("", line)).strip()
     text = text[1:-1] if text[:1] in ("'", '"') and text[-1:] == text[:1] else text
     if not text or (text.startswith("-") and not text.startswith("-e")):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -150,11 +151,28 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
                 package.releases, package.source, package.text, package.is_pinned = [version], one.source, text, True
                 package.is_locked, package.commit = one.is_locked, ""
             continue
+        old = _before_all(one.spec, name) if len(package.releases) == len(release_numbers(name)) else None
+        if old is not None:
+            package.releases, package.source, package.is_pinned, package.is_locked = [old], one.source, True, one.is_locked
+            continue
         left = [release for release in package.releases if admits is not None and admits(release)]
         if left and left[-1] != package.releases[-1]:
             package.source = one.source
         package.releases = left or package.releases
     return package
+
+
+def _before_all(spec: str, name: str) -> Version | None:
+    """Return the release that a range of releases stands for where all of them are older than the known ones: `==1.3.*`, `>=1.4,<1.6`."""
+    admits, known = admitting(spec), release_numbers(name)
+    named = [
+        version
+        for version in map(parse_version, re.findall(r"(?<![\d.])\d+(?:\.\d+)+", spec))
+        if version is not None and version < known[0]
+    ]
+    if admits is None or not named or any(map(admits, known)):
+        return None
+    return max((version for version in named if admits(version)), default=None)
 
 
 def is_development(text: str) -> bool:

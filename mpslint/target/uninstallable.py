@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,35 @@ from mpslint.target.requirement import CONDA, Uninstallable, holds_on_a_mac
 def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
     """Return what can't be installed on a Mac of what a project asks for; nothing where another file serves a Mac."""
     data, names = platform_data("pin_files")["uninstallable"], names_in(str(root))
-    if any(fnmatch.filter(names, glob) for glob in data["instead"]):
+    spare = [name for glob in data["instead"] for name in fnmatch.filter(names, glob)]
+    if any(not _found_in(root, name) for name in spare):
         return ()
     is_locked = any(name in names for name in data["locks"])
+    is_project = any(name in names for name in data["others"])
     files = [(name, how) for name, how in data["files"].items() if name in names and (how == "toml" or not is_locked)]
-    if len(files) > 1 or any(name in names for name in data["others"]):
+    if not files and not is_locked and not is_project:
+        alternatives = [_found_in(root, name) for name in _alternatives(root, data["alternatives"])]
+        return alternatives[0] if alternatives and all(alternatives) else ()
+    if len(files) > 1 or is_project:
         files = [(name, how) for name, how in files if how != "conda"]
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
+
+
+def _alternatives(root: Path, globs: Iterable[str]) -> list[str]:
+    """Return the files that fit globs, some of which name a folder."""
+    found = []
+    for glob in globs:
+        folder, _, pattern = glob.rpartition("/")
+        found += [f"{folder}/{name}" if folder else name for name in sorted(fnmatch.filter(names_in(str(root / folder)), pattern))]
+    return list(dict.fromkeys(found))
+
+
+def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:
+    """Return what one file asks for that can't be installed."""
+    how = "conda" if name.endswith((".yml", ".yaml")) else "lines"
+    return tuple(
+        replace(one, written=one.written.replace(f"({Path(name).name}", f"({name}")) for one in _uninstallable_of(root / name, how)
+    )
 
 
 def _uninstallable_of(path: Path, how: str) -> Iterator[Uninstallable]:
@@ -108,9 +131,15 @@ def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
         yield from (Uninstallable(f"{_written(line)} ({source})") for line in lines or () if isinstance(line, str) and _is_meant(line))
-        name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0] if isinstance(row, str) else ""
-        if any(fnmatch.fnmatchcase(name, glob) for glob in platform_data("pin_files")["uninstallable"]["conda"]):
+        if isinstance(row, str) and _is_of_another_system(row):
             yield Uninstallable(f"{row} ({source})", CONDA)
+
+
+def _is_of_another_system(row: str) -> bool:
+    """Return whether a line of a conda environment names a package, or a build of one, that there is not for a Mac."""
+    data = platform_data("pin_files")["uninstallable"]
+    name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0]
+    return any(fnmatch.fnmatchcase(name, glob) for glob in data["conda"]) or re.search(data["conda_builds"], row) is not None
 
 
 _READERS: Mapping[str, Callable[[str, str], Iterator[Uninstallable]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}

@@ -151,10 +151,15 @@ def _attempt(
 def _room(root: Path, folder: Path, device: Device, options: ScriptOptions) -> Room:
     """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
     folders = [] if root.resolve() == Path.home().resolve() else visible_children(root)
-    devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if device == "real" and options.backend == "cuda" else []
+    devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if _is_on_cuda(device, options) else []
     room = Room(folder, (*folders, *named_by(options.arguments), *options.readable), tuple(devices))
     room.build()
     return room
+
+
+def _is_on_cuda(device: Device, options: ScriptOptions) -> bool:
+    """Return whether a run gets this machine's NVIDIA GPU; any other is not to see it, since a Mac has none."""
+    return device == "real" and options.backend == "cuda"
 
 
 def _run(place: Workplace, copied: Path, room: Room, device: Device, options: ScriptOptions, progress: Progress | None) -> Answer:
@@ -177,7 +182,8 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
     job = Job("script", options.machine, backend=backend, script=script)
     limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
-    environment = {**environment_in(room, options.passed), **limits}
+    passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if _is_on_cuda(device, options) else options.passed
+    environment = {**environment_in(room, passed), **limits}
     lodging = Lodging(room, confinement(), environment, room.folder.parent)
     return do_job(job, options.limits, progress, "emulated" if device == "emulated" else device, lodging)
 

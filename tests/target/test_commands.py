@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.target.commands import commands, script_header
+from mpslint.target.commands import asserted, commands, script_header
 
 COMMANDS = {
     "pip install torch==2.1.2 tensorboard": {"torch": "==2.1.2"},
@@ -62,3 +62,20 @@ def test_inline_script_metadata() -> None:
 
     assert [(one.name, one.spec) for one in script_header(text, "x")] == [("python", ">=3.11"), ("torch", "==2.6")]
     assert list(script_header("# /// script\n# dependencies = [\n# ///\n", "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ('assert torch.__version__ == "1.13.1"\n', "==1.13.1"),
+        ("assert torch.__version__.startswith('1.8'), 'install torch 1.8'\n", "==1.8.*"),
+        ('require_version("torch==1.13.1", "pip install torch==1.13.1")\n', "==1.13.1"),
+        ('pkg_resources.require("torch==1.13.1")\n', "==1.13.1"),
+        ('if old:\n    assert torch.__version__ == "1.13.1"\n', ""),
+        ('assert torch.__version__ >= "1.13.1"\n', ""),
+        ('assert tool.__version__ == "1.13.1"\n', ""),
+    ],
+)
+def test_asserts(text: str, spec: str) -> None:
+    """A program that ends under any other version runs with this one."""
+    assert [one.spec for one in asserted(text, "x")] == ([spec] if spec else [])

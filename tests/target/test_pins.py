@@ -169,6 +169,23 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
     "cog.yaml": ({"cog.yaml": 'build:\n  python_version: "3.10"\n  python_packages:\n    - "torch==2.0.1"\n', "setup.py": ""}, {"python": "==3.10.*", "torch": "==2.0.1"}),
     "Dockerfile": ({"Dockerfile": "FROM python:3.10\nRUN pip install \\\n    torch==2.1.0 transformers==4.36\n", "setup.py": ""}, {"torch": "==2.1.0", "transformers": "==4.36"}),
     "requirement.txt": ({"requirement.txt": "torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
+    "requirements in a folder": ({"env/requirements.lock": "torch==2.3.1\n", ".git/x": ""}, {"torch": "==2.3.1"}),
+    "a conda environment in a folder": (
+        {"conda/environment.yml": "name: x\ndependencies:\n  - pytorch=1.13.0=py3.10_cuda11.6_cudnn8.3.2_0\n", ".git/x": ""},
+        {"torch": "==1.13.0"},
+    ),
+    "a conda environment of any name": (
+        {"a100.yaml": "name: a100\ndependencies:\n  - pytorch=2.1.2\n", "values.yml": "torch: 2.0.0\ndependencies: [pytorch=2.0.0]\n", ".git/x": ""},
+        {"torch": "==2.1.2.*"},
+    ),
+    "an option behind a requirement": ({"requirements.txt": "torch==2.0.1 --index-url https://x/whl/cu118\n"}, {"torch": "==2.0.1"}),
+    "pip freeze": ({"installation/pip_freeze.txt": "torch==2.0.1\n", ".git/x": ""}, {"torch": "==2.0.1"}),
+    "a script in a folder": ({"envs/boot.sh": "pip install torch==2.0.1\n", "scripts/install_deps.sh": "pip install trl==0.9.6\n", ".git/x": ""}, {"torch": "==2.0.1", "trl": "==0.9.6"}),
+    "README": (
+        {"README.md": "Install `pip install transformers==4.30.2`, or:\n```\n$ conda create -n x python=3.9\n$ conda install pytorch==1.12.1 cudatoolkit=11.3 -c pytorch\n```\n", ".git/x": ""},
+        {"python": "==3.9.*", "torch": "==1.12.1", "transformers": "==4.30.2"},
+    ),
+    "README with a version a platform": ({"README.md": "pip install torch==1.12.1+cu113\npip install torch==1.13.1+cu117\npip install -U transformers\n", ".git/x": ""}, {}),
     "install.sh": ({"install.sh": "#!/bin/sh\npip install torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
 }  # fmt: skip
 

@@ -212,3 +212,19 @@ def test_a_later_upgrade_takes_a_pin_with_it(text: str, expected: bool) -> None:
     asked = list(commands(text, "cell 1"))[::-1]
 
     assert (resolve(asked, {})["transformers"].version == (4, 40, 0)) == expected
+
+
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    [("==1.3.*", (1, 3)), (">=1.4,<1.6", (1, 4)), ("~=1.7.0", (1, 7, 0)), ("<=1.8.1", (1, 8, 1)), ("==1.5.1.*", (1, 5, 1))],
+)
+def test_ranges_before_the_known_releases(spec: str, version: tuple[int, ...]) -> None:
+    """conda's `pytorch=1.3` is not the newest torch, although the knowledge begins later."""
+    choice = resolved(f"torch{spec}")["torch"]
+    assert (choice.version, choice.source) == (version, "requirements.txt")
+
+
+@pytest.mark.parametrize("spec", [">=1.4", "<1.11", "!=1.4", "~=1.4", ""])
+def test_ranges_that_reach_the_known_releases(spec: str) -> None:
+    """They stand for the newest release in them."""
+    assert resolved(f"torch{spec}")["torch"].version >= (1, 9)

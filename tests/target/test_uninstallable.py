@@ -81,6 +81,33 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({"requirements-cpu.txt": "torch==1.6.0+cpu\n"}, True),
+        ({"requirements-cpu.txt": "torch==2.1.0+cpu\n", "requirements-gpu.txt": "torch==2.1.0+cu118\n"}, True),
+        ({"requirements-cpu.txt": "torch==2.1.0+cpu\n", "requirements-gpu.txt": "torch>=2.1\n"}, False),
+        ({"requirements.txt": "torch==2.1.0+cu118\n", "requirements-cpu.txt": "torch==2.1.0+cpu\n"}, True),
+        ({"requirements.txt": "torch==2.1.0+cu118\n", "requirements-cpu.txt": "torch==2.1.0\n"}, False),
+        ({"env/requirements.txt": "torch==1.4.0\n"}, True),
+        ({"env/requirements.txt": "torch==1.4.0\n", "setup.py": ""}, False),
+        ({"docker/requirements.txt": "torch==1.4.0\n"}, False),
+        ({"envs/environment_gpu.yml": f"{CONDA}  - pytorch=1.13.1=py3.9_cuda11.6_cudnn8.3.2_0\n"}, True),
+        ({"environment_gpu.yml": f"{CONDA}  - cudatoolkit=11.3\n", "environment_cpu.yml": f"{CONDA}  - pytorch\n"}, False),
+    ],
+    ids=str,
+)
+def test_every_way_to_install_fails(files: dict[str, str], is_found: bool, tmp_path: Path) -> None:
+    """A file of another name or in a folder counts if no other one can be installed; what is in an image is no matter of the Mac."""
+    (tmp_path / ".git").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = base_target(str(tmp_path / "train.py")).uninstallable
+    assert bool(found) is is_found
+    assert all(any(name in one.written for name in files) for one in found)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "said"),
     [
         ("environment.yml", f"{CONDA}  - cudatoolkit=11.3\n", "an environment.yml can't limit a line to Linux"),

@@ -70,9 +70,11 @@ def _warm_up() -> None:
     import torch
 
     from mpslint.verify.child.dynamo import leave_compiler_out
+    from mpslint.verify.child.no_cuda import leave_cuda_out
 
     torch.set_num_threads(1)
     leave_compiler_out()
+    leave_cuda_out()  # a driver that one process has started, its forks can't use
     import datasets  # noqa: F401
     import transformers  # noqa: F401
 

@@ -56,11 +56,19 @@ class Channel:
             )
 
 
-def do(job: Job, channel: Channel) -> Any:
-    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
+def prepare(jobs: Sequence[Job]) -> None:
+    """Have torch do without its compiler, and without CUDA where no job is to measure this machine's GPU."""
     from mpslint.verify.child.dynamo import leave_compiler_out
+    from mpslint.verify.child.no_cuda import leave_cuda_out
 
     leave_compiler_out()
+    if not any(job.backend == "cuda" or job.kind == "calibrate" for job in jobs):
+        leave_cuda_out()
+
+
+def do(job: Job, channel: Channel) -> Any:
+    """Return the result of a job. Each kind imports what it needs, so that a small one starts fast."""
+    prepare([job])
     if job.kind == "emulate":
         from mpslint.verify.child.emulate import emulate
 
@@ -134,11 +142,10 @@ def warm_up(jobs: Sequence[Job]) -> None:
     """Import all that jobs about runs need, by building a small model of the first one; what is wrong with it its own job says."""
     import contextlib
 
+    prepare(jobs)  # first: what libraries find out about CUDA when they are imported, they keep
     from mpslint.verify.child import emulate, values  # noqa: F401
-    from mpslint.verify.child.dynamo import leave_compiler_out
     from mpslint.verify.child.models import make_config, make_model
 
-    leave_compiler_out()
     with contextlib.suppress(Exception):
         make_model(jobs[0].specs[0], make_config(jobs[0].specs[0], reduced=True), "meta")
 

@@ -16,6 +16,7 @@ import torch
 import torch.utils.checkpoint
 
 from mpslint.verify.child.clock import Clock, steps
+from mpslint.verify.child.no_cuda import give_accelerator
 from mpslint.verify.child.rig import allow_fused
 from mpslint.verify.platform import precision_outcome
 from mpslint.verify.spec import VerifiedMac
@@ -65,10 +66,8 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     mps.Event = Event
     # Lightning and Fabric ask the processor's name before they offer MPS.
     platform.processor = lambda: "arm"
+    give_accelerator(torch.device("mps"))
     accelerator: Any = torch.accelerator
-    accelerator.is_available = lambda: True
-    accelerator.device_count = lambda: 1
-    accelerator.current_accelerator = lambda *args, **kwargs: torch.device("mps")
     accelerator.synchronize = lambda *args, **kwargs: None
     allow_fused()
 
@@ -111,7 +110,10 @@ class Generator(torch._C.Generator, metaclass=_AnyGenerator):
 
     def __new__(cls, device: Any = "cpu") -> Generator:
         """Return a generator for a device."""
-        is_mps = str(device).partition(":")[0] == "mps"
+        kind = str(device).partition(":")[0]
+        if kind == "cuda":
+            raise RuntimeError("Cannot get CUDA generator without ATen_cuda library.")  # as a build without CUDA does
+        is_mps = kind == "mps"
         made: Generator = super().__new__(cls, "cpu" if is_mps else device)  # type: ignore[call-arg]
         made.is_mps = is_mps
         return made
