@@ -37,7 +37,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if not isinstance(function, FUNCTIONS):
             continue
         nodes = list(walk(function))
-        made = _made(nodes)
+        made = made_names(nodes)
         for call in (one for one in nodes if isinstance(one, ast.Call)):
             if _is_given(call, made) and _is_model(call.func, function, moved, whole):
                 yield Match(whole.span_of(call), {"written": whole.text_of(call.func)}, node=call)
@@ -54,12 +54,12 @@ def _moved_names(evidence: Evidence) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def _made(nodes: Sequence[ast.AST]) -> set[str]:
+def made_names(nodes: Sequence[ast.AST]) -> set[str]:
     """Return the names of a function's tensors that are made there and never moved, and of what is computed from them."""
     assigned = [node for node in nodes if isinstance(node, ast.Assign)]
-    moved = {plain_text(target) for node in assigned if _has_move(node.value) for target in node.targets}
-    new = {plain_text(target) for node in assigned if _makes(node.value) for target in node.targets} - moved - {""}
-    plain = [node for node in assigned if isinstance(node.value, (ast.Call, ast.Subscript)) and not _has_move(node.value)]
+    moved = {plain_text(target) for node in assigned if has_move(node.value) for target in node.targets}
+    new = {plain_text(target) for node in assigned if makes_on_cpu(node.value) for target in node.targets} - moved - {""}
+    plain = [node for node in assigned if isinstance(node.value, (ast.Call, ast.Subscript)) and not has_move(node.value)]
     return computed_from(new, [node for node in plain if _is_of_tensor(node.value)]) - moved
 
 
@@ -69,7 +69,7 @@ def _is_of_tensor(value: ast.expr) -> bool:
     return isinstance(inner, ast.Name) if value is not inner else isinstance(value, ast.Subscript)
 
 
-def _makes(value: ast.expr) -> bool:
+def makes_on_cpu(value: ast.expr) -> bool:
     """Return whether an expression is a new tensor on the CPU, by whatever methods it goes: `torch.tensor(x).unsqueeze(0)`."""
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and MAKES.match(plain_text(value.func)) is None:
         if value.func.attr in MOVES:
@@ -79,13 +79,14 @@ def _makes(value: ast.expr) -> bool:
     return is_made and isinstance(value, ast.Call) and not any(one.arg in ("device", None) for one in value.keywords)
 
 
-def _has_move(value: ast.expr) -> bool:
+def has_move(value: ast.AST) -> bool:
+    """Return whether an expression or statement moves something."""
     return any(isinstance(one, ast.Call) and called_name(one) in MOVES for one in walk(value))
 
 
 def _is_given(call: ast.Call, made: set[str]) -> bool:
     """Return whether a call has a tensor of the CPU among its arguments."""
-    return any(_makes(one) or plain_text(one) in made for one in (*call.args, *(keyword.value for keyword in call.keywords)))
+    return any(makes_on_cpu(one) or plain_text(one) in made for one in (*call.args, *(keyword.value for keyword in call.keywords)))
 
 
 def _is_model(called: ast.expr, function: ast.AST, moved: frozenset[str], evidence: Evidence) -> bool:
@@ -131,6 +132,6 @@ def _is_given_moved(called: str, parameter: tuple[str, int], moved: frozenset[st
     for call in (one for one in evidence.nodes_beside(called) if isinstance(one, ast.Call) and called_name(one) == called):
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         value = given.get(name, call.args[number] if len(call.args) > number else None)
-        if value is not None and (plain_text(value).rpartition(".")[2] in moved or _has_move(value)):
+        if value is not None and (plain_text(value).rpartition(".")[2] in moved or has_move(value)):
             return True
     return False

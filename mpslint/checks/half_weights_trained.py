@@ -13,6 +13,7 @@ from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain, is_off
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.families import load_families
 from mpslint.settings.gather import only_evaluates
 from mpslint.settings.plan import Matched
 from mpslint.settings.roles import load_roles
@@ -66,7 +67,8 @@ def _loaded(found: Matched | None) -> Setting | None:
     """Return the dtype in which a model was loaded; None for one whose weights are quantised."""
     if found is None or any(s.name == "model.bits" and s.is_written for s in found.settings):
         return None
-    if found.call.is_open or _is_quantised(found.call):
+    name = next((s for s in found.settings if s.name == "model.name" and s.is_known), None)
+    if found.call.is_open or _is_quantised(found.call) or (name is not None and load_families().is_quantised(str(name.constant))):
         return None
     return next((s for s in found.settings if s.name == WEIGHTS and s.is_written), None)
 

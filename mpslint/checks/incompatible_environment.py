@@ -22,6 +22,9 @@ from mpslint.target.target import Target
 IMPORTS = tuple(platform_data("environment")["import_torch"] + platform_data("environment")["import_torch_by_name"])
 _IMPORT = re.compile(rf"^[ \t]*((?:import|from)[ \t]+(?:{'|'.join(IMPORTS)})\b[^\n#]*)", re.MULTILINE)
 
+_OWN_WAY = re.compile(r"\.(?:ya?ml|md|rst)$")
+"""Files that say how to install everything; what another file pins is for those who install from that one."""
+
 
 def _may_be(document: Document, options: Mapping[str, Any], target: Target) -> bool:
     """Return whether versions can be incompatible in the way that is asked about."""
@@ -67,6 +70,8 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
     elif kind == PYTHON and target.choices[PYTHON].source != NEWEST and not _python_fits(versions):
         need = next(need for need in needs_of("torch", versions["torch"]) if need.name == PYTHON)
         torch, python = target.choices["torch"], target.choices[PYTHON]
+        if torch.is_asked and python.source != torch.source and _OWN_WAY.search(python.source):
+            return
         yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"
         yield "spec", _spoken(need.spec)
     elif kind == "wheel" and target.uninstallable:

@@ -9,6 +9,7 @@ from mpslint.checks.model_too_large import parameters_of
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
@@ -37,6 +38,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 if "weights" in options and (weights is None or not _is_one_of(weights, options["weights"])):
                     continue
                 name = said.get("model.name")
+                if name is not None and name.is_known and load_families().is_quantised(str(name.constant)):
+                    continue
                 size = parameters_of(str(name.constant)) if name is not None and name.is_known else None
                 if size is not None and size <= options.get("fits", 0):
                     continue

@@ -30,28 +30,62 @@ GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each such name where it is read first, after the branch."""
     questions = load_platform().cuda_questions
-    reads = [one for one in evidence.facts.unbound if not isinstance(evidence.above(one.node, (*PERHAPS, ast.stmt)), PERHAPS)]
+    reads = [one for one in evidence.facts.unbound if _is_certain(one.node, evidence)]
     decided = [one for one in evidence.facts.choices if isinstance(one.node, ast.If)] if reads else []
     asked = [one for one in decided if one.source in questions]
     scopes = {id(scope): scope for choice in asked if (scope := _scope_of(choice.node, evidence)) is not None}
     skipped = {key: _only_skipped(scope, asked, decided, evidence) for key, scope in scopes.items()}
     told: set[ast.If] = set()
     for read in reads if any(skipped.values()) else ():
-        name, scope = read.node.id, _scope_of(read.node, evidence)
+        name, inside = read.node.id, _scope_of(read.node, evidence)
+        scope = _binder(name, inside, evidence)
         branch = skipped.get(id(scope), {}).get(name)
-        if branch is None or branch in told or read.node.lineno <= (branch.end_lineno or read.node.lineno):
+        is_before = branch is not None and scope is inside and read.node.lineno <= (branch.end_lineno or read.node.lineno)
+        if branch is None or branch in told or is_before or (scope is not inside and _is_set_from_outside(name, evidence)):
             continue
         told.add(branch)
-        error = "UnboundLocalError" if isinstance(scope, FUNCTIONS) else "NameError"
+        error = "UnboundLocalError" if isinstance(scope, FUNCTIONS) and scope is inside else "NameError"
         related = Related(evidence.span_of(branch.test), f"{name} is assigned only under this test")
         yield Match(
             evidence.span_of(read.node), {"written": name, "error": error}, related=(related,), context=read.context, node=read.node
         )
 
 
+def _is_certain(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a name is read whenever its statement runs."""
+    above = evidence.above(node, (*PERHAPS, ast.stmt))
+    return not isinstance(above, PERHAPS) or _is_default(node, above)
+
+
+def _is_default(node: ast.AST, function: ast.AST | None) -> bool:
+    """Return whether a node is the default of an argument, which is evaluated where the function is defined."""
+    return isinstance(function, FUNCTIONS) and node in (*function.args.defaults, *function.args.kw_defaults)
+
+
+def _binder(name: str, scope: ast.AST | list[ast.stmt] | None, evidence: Evidence) -> ast.AST | list[ast.stmt] | None:
+    """Return the scope that a name of a scope belongs to: its own, or that of a function around it, or of the module."""
+    while isinstance(scope, FUNCTIONS):
+        arguments = {one.arg for one in ast.walk(scope.args) if isinstance(one, ast.arg)}
+        if name in arguments or any(name in bound(at_once(statement)) for statement in scope.body):
+            break
+        outer: ast.AST = scope
+        while isinstance(above := evidence.above(outer, SCOPES), ast.ClassDef):
+            outer = above  # methods don't see the names of their class
+        scope = _scope_of(outer, evidence)
+    return scope
+
+
+def _is_set_from_outside(name: str, evidence: Evidence) -> bool:
+    """Return whether the program gives a module such a name: `settings.device = "mps"`."""
+    files = evidence.parsed.files or (evidence.parsed,)
+    found = (node for parsed in files for statement in parsed.body for node in walk(statement))
+    return any(isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == name for node in found)
+
+
 def _scope_of(node: ast.AST, evidence: Evidence) -> ast.AST | list[ast.stmt] | None:
     """Return the function that a node belongs to, or the statements of its module; None for a class and what isn't in the program."""
     around = evidence.above(node, SCOPES)
+    around = evidence.above(around, SCOPES) if around is not None and _is_default(node, around) else around
     if around is not None:
         return around if isinstance(around, FUNCTIONS) else None
     top = node

@@ -69,8 +69,11 @@ def follow(shell: Shell, style: str = "shell") -> ShellFacts:
     shell.variables = {**of_system(), **shell.variables}
     reader, branches = _ShellReader(shell, style), Branches(shell)
     for words in shell.commands():
-        reader.read(shell.noted(branches.command(words)))
+        taken = branches.command(words)
+        reader.read(shell.noted(taken))
         if branches.has_failed:
+            if (printer := branches.printer(taken)) is not None:
+                reader.read([printer])
             reader.facts.commands[-1:] = [dataclasses.replace(one, ends=True) for one in reader.facts.commands[-1:]]
             break
     return reader.facts

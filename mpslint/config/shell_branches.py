@@ -12,6 +12,7 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 
 from mpslint.config.shell_words import UNSET, Shell, Word
+from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 
@@ -29,6 +30,8 @@ _COUNTED: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 _STOPS = re.compile(r"(-)\w*e\w*|(\+)\w*e\w*")
 """`set -e`, `set -euo pipefail` and `set +e`."""
+_OUTPUT = re.compile(r"""\w+=("?)(?:\$\(|(`))\s*(?P<name>[\w-]+)(?P<rest>(?:[^|;&\n`()]|>&|\|(?!\|))*)(?(2)`|\))\1""")
+"""An assignment of what a command prints: it fails where the command does."""
 
 
 @record(frozen=True, slots=True)
@@ -93,6 +96,8 @@ class Branches:
     """Names of commands that the text defines itself: functions and aliases."""
     stops_at_failure: bool = False
     """`set -e` is on."""
+    fails_with_any: bool = False
+    """`set -o pipefail` is on: a pipe fails where any command of it does."""
     is_in_test: bool = False
     """A `[[` is open: what it joins by `&&` and `||` comes as several commands."""
 
@@ -132,6 +137,7 @@ class Branches:
         if texts[0] == "set":
             found = [match for text in texts[1:] if (match := _STOPS.fullmatch(text)) is not None]
             self.stops_at_failure = bool(found[-1][1]) if found else self.stops_at_failure or "errexit" in texts
+            self.fails_with_any = "+o" not in texts if "pipefail" in texts else self.fails_with_any
         is_failure = is_plain and self.stops_at_failure and self.status is False and not self.is_in_test
         self.has_failed = is_failure and not self.may_have_ended and not self._around().is_asked
         self.has_exited = self.has_failed or is_replaced or texts[0] == "exit"
@@ -222,10 +228,20 @@ class Branches:
             self.status = found
         self.printed = _printed(words)
 
+    def printer(self, words: Sequence[Word]) -> Word | None:
+        """Return the name of the command that decides whether an assignment of its output fails; None for other commands."""
+        match = _OUTPUT.fullmatch(words[0].raw) if len(words) == 1 else None
+        if match is None or ("|" in match["rest"] and not self.fails_with_any):
+            return None
+        start = words[0].start + match.start("name")
+        return Word(match["name"], match["name"], start, Span(start, start + len(match["name"])))
+
     def _succeeds(self, words: Sequence[Word], joiner: str) -> bool | None:
         """Return whether a command succeeds on a Mac; None where that isn't certain."""
         while len(words) > 1 and words[0].raw in PREFIXES - FINDERS:
             words = words[1:]
+        printer = self.printer(words)
+        words = [printer] if printer is not None else words
         name, last = words[0].text or words[0].raw, words[-1].text
         missing = platform_data("shell")["missing"]
         if self.is_in_test or name in ("[", "[[", "test"):

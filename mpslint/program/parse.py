@@ -13,6 +13,7 @@ from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.source.document import Cell, Document, Unread
 
+_TOP_IMPORT = re.compile(r"^(?:from[ \t]+[\w.]+[ \t]+import[ \t]+(?:\([^()]*\)|[^\n(;]+)|import[ \t]+[^\n(;]+)", re.MULTILINE)
 PARSER_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 _NOT_NEWER = "Missing parentheses in call"
 """How Python's message about a program begins that is written for Python 2: no newer syntax makes it right."""
@@ -91,6 +92,7 @@ def _parse_cells(document: Document, text: str) -> Parsed:
         found = _parse_cell(document, text, cell)
         if isinstance(found, Unread):
             unread.append(found)
+            cells.append(_imports_in(document, text, cell))
         else:
             cells.append(found)
     ordered = _as_they_run(cells) if document.is_unordered else cells
@@ -144,6 +146,15 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
     assert failure is not None
     newer = _in_newer_syntax(mask_cell(source, automagic=True).python, len(above)) if _may_be_newer(failure) else None
     return _unread(document, cell.span, failure) if newer is None else newer
+
+
+def _imports_in(document: Document, text: str, cell: Cell) -> list[ast.stmt]:
+    """Return the imports of a cell that doesn't parse: whoever runs the notebook completes the cell first, and other cells use the names."""
+    found: list[ast.stmt] = []
+    for match in _TOP_IMPORT.finditer(text, cell.span.start, cell.span.end):
+        with contextlib.suppress(*PARSER_ERRORS):
+            found += ast.parse("\n" * (document.line_at(match.start()) - 1) + match.group()).body
+    return found
 
 
 def _unread(document: Document, span: Span, error: BaseException) -> Unread:

@@ -29,6 +29,7 @@ _FAMILY = ("model.name", "tokenizer.name")
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "batch.train": ("loader.batch",),
     "model.head": (),
+    "model.bits": ("model.name",),
     "length.limit": _FAMILY,
     "model.active_dropout": (*_FAMILY, "model.dropout"),
     "embedding.mib": ("model.name",),
@@ -55,11 +56,19 @@ def derived_settings(plan: TrainingPlan) -> Iterator[Setting]:
     for found in (_head(plan), _limit(plan, family), _dropout(plan, family), _bound(plan, family), _reached(plan, family)):
         if found is not None:
             yield found
+    yield from _bits(plan)
     yield from _padding_limits(plan, family)
     shapes = list(_shapes(plan, family))
     yield from shapes
     if any(setting.constant == VARYING for setting in shapes if setting.is_known):
         yield from _embedding(plan)
+
+
+def _bits(plan: TrainingPlan) -> Iterator[Setting]:
+    """Yield the bits of each model whose checkpoint is quantised, where its name says so and nothing else does."""
+    for name in plan.settings.get("model.name", ()) if not plan.settings.get("model.bits") else ():
+        if _role(name) == "model" and name.is_known and (bits := load_families().bits_of(str(name.constant))) is not None:
+            yield dataclasses.replace(name, name="model.bits", value=Known(bits))
 
 
 def _embedding(plan: TrainingPlan) -> Iterator[Setting]:

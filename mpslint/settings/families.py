@@ -38,6 +38,18 @@ class Families:
 
     families: tuple[ModelFamily, ...]
     heads: tuple[tuple[str, str], ...]
+    quantised: str
+    """What the names of checkpoints contain whose weights are quantised."""
+    bits: Mapping[str, int]
+    """What the names of those contain that bitsandbytes reads, and to how many bits."""
+
+    def is_quantised(self, checkpoint: str) -> bool:
+        """Return whether the weights of a checkpoint are quantised, by its name."""
+        return re.search(self.quantised, checkpoint.lower()) is not None
+
+    def bits_of(self, checkpoint: str) -> int | None:
+        """Return to how many bits bitsandbytes has quantised a checkpoint, by its name, or None."""
+        return next((bits for names, bits in self.bits.items() if re.search(names, checkpoint.lower())), None)
 
     def of_name(self, checkpoint: str) -> ModelFamily | None:
         """Return the family of a checkpoint, or None."""
@@ -84,4 +96,5 @@ def load_families() -> Families:
         if unknown := set(row) - _HEAD_KEYS:
             raise RuleError(f"{path}: {row.get('head')}: unknown key {sorted(unknown)[0]!r}")
         heads += [(glob, row["head"]) for glob in row["classes"]]
-    return Families(tuple(families), tuple(heads))
+    quantised = data["quantised"]
+    return Families(tuple(families), tuple(heads), quantised["names"], quantised["bitsandbytes"])

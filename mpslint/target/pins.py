@@ -23,6 +23,7 @@ from mpslint.target.specifier import exact_version
 
 _MOST_INCLUDES = 50
 _FOLDERS = "folders/"
+_REPOSITORY = ".git"
 _Reader = Callable[[str, str, str], Iterator[Requirement]]
 _READERS: Mapping[str, _Reader] = {
     "toml_lock": locks.toml_lock, "pipfile_lock": locks.pipfile_lock, "pixi_lock": locks.pixi_lock, "conda_lock": locks.conda_lock,
@@ -87,12 +88,12 @@ def _is_lines(name: str) -> bool:
 def project_requirements(root: Path) -> tuple[Requirement, ...]:
     """Return what a project's files say of the packages that the knowledge covers, and of Python: what decides most comes first.
 
-    A folder with nothing but requirements is a part of the project around it, whose files count after its own.
+    A folder within a repository is a part of the project around it, whose files count after its own.
     """
     files = list(_pin_files(root))
     python = _python_of(root, files)
     found = [one for path, reader in files for one in _read(root, path, reader, python)]
-    outer = project_root(str(root.parent)) if _is_part(root) else None
+    outer = project_root(str(root.parent)) if _REPOSITORY not in names_in(str(root)) else None
     return (*found, *(project_requirements(outer) if outer is not None and outer != root else ()))
 
 

@@ -51,7 +51,7 @@ class Target:
 
     @functools.cached_property
     def conflicts(self) -> tuple[str, ...]:
-        """What pip refuses to install of the versions that somebody asks for, in words."""
+        """What pip refuses to install of the versions that one place asks for, in words: two files may be two ways to install."""
         asked = {name: choice for name, choice in self.choices.items() if choice.is_asked}
         return tuple(
             f"{name} {choice.shown} ({choice.source}) requires {need.name} {need.spec}, "
@@ -59,6 +59,7 @@ class Target:
             for name, choice in asked.items()
             for need in needs_of(name, choice.version)
             if need.is_required and need.name != PYTHON and need.name in asked and not need.admits(asked[need.name].version)
+            if choice.source == asked[need.name].source
         )
 
     @functools.cached_property

@@ -235,6 +235,28 @@ def test_conflicts_are_said_with_their_sources(tmp_path: Path) -> None:
     assert default_target().conflicts == ()
 
 
+def test_two_files_are_two_ways_to_install(tmp_path: Path) -> None:
+    """Nobody installs a conda environment and the requirements beside it."""
+    (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
+    (tmp_path / "environment.yml").write_text("dependencies:\n  - transformers==4.51.3\n")
+
+    assert target_for(document_in(tmp_path), Configuration(), {}).conflicts == ()
+
+
+def test_a_folder_with_a_setup_is_a_part_of_its_repository(tmp_path: Path) -> None:
+    """`src/setup.py` without versions leaves these to the files of the repository; those around the repository are of others."""
+    (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
+    repository = tmp_path / "repository"
+    for folder in (repository / ".git", repository / "src", repository / "envs"):
+        folder.mkdir(parents=True)
+    (repository / "src" / "setup.py").write_text("setup(install_requires=['numpy'])\n")
+    (repository / "envs" / "environment.yml").write_text("name: x\ndependencies:\n  - pytorch=2.1.2\n")
+    choices = target_for(document_in(repository / "src"), Configuration(), {}).choices
+
+    assert choices["torch"].source.endswith("envs/environment.yml")
+    assert choices["trl"].source != "requirements.txt"
+
+
 def test_a_macos_newer_than_known_is_said_but_not_its_point_releases() -> None:
     """A later macOS is beyond the knowledge; a point release of the newest known one isn't."""
     newest = newest_versions()["macos"][0]

@@ -1,0 +1,43 @@
+"""Cells that don't parse, and what the others lose by them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mpslint.engine import check
+from mpslint.rule.loading import load_rules
+from mpslint.source.reader import read
+from mpslint.target.target import default_target
+
+IMPORTS = "import torch\nfrom transformers import (\n    Trainer,\n    TrainingArguments,\n)\n"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "from datasets import (\n",
+        "from datasets import \n",
+        "model = <your model>\n",
+        "print torch.__version__\n",
+        "x = 'abc\n",
+        "if True:\n",
+        "Import the libraries\n",
+        "import os, \\\n",
+        "token = {{cookiecutter.token}\n",
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False], ids=["above", "below"])
+def test_a_broken_cell_keeps_its_imports(rest: str, is_first: bool) -> None:
+    """Each cell is told from the others; what a half-written one imports is known to all, at its own lines."""
+    cells = [
+        rest + IMPORTS if is_first else IMPORTS + rest,
+        "args = TrainingArguments('out', no_cuda=True)\ntrainer = Trainer(model, args)\n",
+    ]
+    rows = [{"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": cell} for cell in cells]
+    text = json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    document = read("train.ipynb", text.encode())
+    found = check(document, default_target(), load_rules())
+
+    assert any("no_cuda" in document.line_text(document.line_at(one.span.start)) for one in found.findings)
