@@ -6,7 +6,7 @@ import ast
 import fnmatch
 import functools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 from mpslint.checks._models import model_texts, plain_text
@@ -53,7 +53,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
     finder = _Finder(evidence, options, by_node)
     for call in evidence.facts.calls:
-        if is_certain(call.context):
+        if is_certain(replace(call.context, called=True)):  # whoever calls it, the move raises
             yield from finder.of_call(call, matched.get(id(call)))
             yield from finder.of_cast(call)
 

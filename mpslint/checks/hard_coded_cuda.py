@@ -33,6 +33,9 @@ NAMED = "device"
 PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, ast.Dict, ast.List, ast.Tuple, ast.arguments, ast.NamedExpr)
 """Where a conditional expression may stand without parentheses."""
 
+KEPT = "non_blocking"
+"""The argument of `.cuda()` that `.to()` takes too."""
+
 GATE = Gate(words=("cuda",), file_words=(quoted("cuda"), ".cuda("))
 
 
@@ -193,7 +196,8 @@ def _constant(evidence: Evidence, call: Call, argument: Argument, raises: str) -
 def _shown(evidence: Evidence, call: Call, argument: Argument) -> str:
     """Return a call as a message shows it: what is called, and the one argument."""
     func = call.node.func
-    name = f".{call.method}" if call.method else ast.unparse(func)
+    is_bound = call.method and not isinstance(call.receiver, Symbol)  # not a class or function of a package
+    name = f".{call.method}" if is_bound else ast.unparse(func)
     node = argument.keyword or argument.node
     if node is None or argument.unpacked or isinstance(node, ast.Starred):
         return f"{name}(...)"
@@ -215,7 +219,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     if is_method and match.call is not None:
         call = match.call.node
         numbers = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
-        if call.keywords or len(numbers) < len(call.args) or any(numbers):
+        if any(keyword.arg != KEPT for keyword in call.keywords) or len(numbers) < len(call.args) or any(numbers):
             return None
         device, quote = "cuda", quote_of(evidence.text)
     else:
@@ -230,7 +234,8 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     named = device_name(match, evidence, choice)
     new = named.name if named is not None else choice
     if is_method:
-        new = f"to({new})"
+        kept = match.node.keywords if isinstance(match.node, ast.Call) else []
+        new = f"to({', '.join([new, *map(ast.unparse, kept)])})"
         if named is not None and (moved := _moved_before(match, new, evidence)) is not None:
             return WrittenSetting((Edit(moved, ""),), f"without {evidence.document.text[moved.start : moved.end].strip()}")
     elif named is None and not isinstance(parent, PLAIN_PLACES):

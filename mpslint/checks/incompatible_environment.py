@@ -70,7 +70,7 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
     elif kind == PYTHON and target.choices[PYTHON].source != NEWEST and not _python_fits(versions):
         need = next(need for need in needs_of("torch", versions["torch"]) if need.name == PYTHON)
         torch, python = target.choices["torch"], target.choices[PYTHON]
-        if torch.is_asked and python.source != torch.source and _OWN_WAY.search(python.source):
+        if not torch.is_deduced and python.source != torch.source and _OWN_WAY.search(python.source):
             return
         yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"
         yield "spec", _spoken(need.spec)

@@ -11,7 +11,6 @@ from mpslint.core.record import record
 
 MOST_ALTERNATIVES = 4
 """A value that could be more things than these is Unknown."""
-
 MOST_CLASSES = 200
 """Classes above a class that are looked at: real programs have a few, and each look takes as long as there are."""
 
@@ -267,12 +266,13 @@ Loop: TypeAlias = ast.For | ast.AsyncFor | ast.While | ast.comprehension
 class Guard:
     """A test that surrounds a statement and that the Target does not decide.
 
-    `default` is the answer when it rests on a default (a command-line flag's, say), else None; `taken` is the answer on this path.
+    `default` is the answer when it rests on a default (a flag's, say), else None; `taken` the one here. `is_check`: the other ends it all.
     """
 
     test: ast.expr
     taken: bool
     default: bool | None = None
+    is_check: bool = False
     answers: dict[object, bool] = field(default_factory=dict)
     """What `any_guard` found out about this test and those before it."""
 

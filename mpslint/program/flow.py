@@ -72,9 +72,9 @@ def _undecided(m: Walker, node: ast.If) -> bool:
     if m.returns and len(m.returns[-1]) > returned:
         m.departed += [writes for leaves, writes in paths if leaves]
     if first_leaves or all(leaves for leaves, _ in others):
-        guard_rest(m, Guard(node.test, not first_leaves))
-    elif tests := _tests_before_exit(node):
-        guard_rest(m, _any_true(tests))
+        guard_rest(m, Guard(node.test, not first_leaves, is_check=ends_program(node.body if first_leaves else node.orelse)))
+    elif guard := _one_before_exit(node):
+        guard_rest(m, guard)
     return False
 
 
@@ -121,18 +121,15 @@ def _path(m: Walker, walk_it: Callable[[], bool]) -> tuple[bool, Writes]:
     return leaves, writes
 
 
-def _tests_before_exit(node: ast.If) -> list[ast.expr]:
-    """Return the tests of a chain of `elif` that ends in an `else` that leaves: what follows runs only where one of them is true."""
+def _one_before_exit(node: ast.If) -> Guard | None:
+    """Return what holds after a chain of `elif` that ends in an `else` that leaves: one of its tests is true."""
     tests, orelse = [node.test], node.orelse
     while len(orelse) == 1 and isinstance(orelse[0], ast.If):
         tests.append(orelse[0].test)
         orelse = orelse[0].orelse
     leaves = bool(orelse) and isinstance(orelse[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))
-    return tests if leaves and len(tests) > 1 else []
-
-
-def _any_true(tests: list[ast.expr]) -> Guard:
-    return Guard(ast.copy_location(ast.BoolOp(ast.Or(), tests), tests[0]), True)
+    any_true = ast.copy_location(ast.BoolOp(ast.Or(), tests), tests[0])
+    return Guard(any_true, True, is_check=ends_program(orelse)) if leaves and len(tests) > 1 else None
 
 
 def guard_rest(m: Walker, guard: Guard) -> None:
@@ -162,8 +159,9 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
         guard_rest(m, Guard(node.test, not answer, answer))
         return False
     m.store.redo(default_writes)
-    if not answer and (tests := _tests_before_exit(node)) and not leaves and any(_is_undecided(m, test) for test in tests[1:]):
-        guard_rest(m, _any_true(tests))
+    guard = _one_before_exit(node) if not answer and not leaves else None
+    if guard is not None and isinstance(guard.test, ast.BoolOp) and any(_is_undecided(m, test) for test in guard.test.values[1:]):
+        guard_rest(m, guard)
     return leaves
 
 

@@ -149,7 +149,7 @@ def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | U
 
 
 def _imports_in(document: Document, text: str, cell: Cell) -> list[ast.stmt]:
-    """Return the imports of a cell that doesn't parse: whoever runs the notebook completes the cell first, and other cells use the names."""
+    """Return the imports of a cell that doesn't parse: who runs the notebook completes the cell first, and others use its names."""
     found: list[ast.stmt] = []
     for match in _TOP_IMPORT.finditer(text, cell.span.start, cell.span.end):
         with contextlib.suppress(*PARSER_ERRORS):

@@ -100,7 +100,7 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
     if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
-        guard_rest(m, Guard(node.test, True, answer))
+        guard_rest(m, Guard(node.test, True, answer, is_check=True))
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
 from mpslint.facts.values import Context, Guard, Instance, any_guard
-from mpslint.rule.one_process import is_of_one_process
+from mpslint.rule.one_process import is_of_one_process, of_one_process
 from mpslint.rule.rule import Rule
 from mpslint.settings.evidence import Evidence
 
@@ -27,8 +27,13 @@ def is_guarded(context: Context | None, rule: Rule) -> bool:
         is_asked = guard.default is None or not rule.by_default
         return is_asked and words.search(guard.text) is not None and not is_of_one_process(guard)
 
-    iterated = (ast.unparse(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
+    iterated = (_iterated(loop.iter) for loop in context.loops if not isinstance(loop, ast.While))
     return any_guard(context.guards, ("speaks", words, rule.by_default), speaks) or any(words.search(text) for text in iterated)
+
+
+def _iterated(node: ast.expr) -> str:
+    """Return what a loop goes through, without named arguments: `pin_memory=torch.cuda.is_available()` doesn't decide whether it runs."""
+    return " ".join([ast.unparse(node.func), *map(_iterated, node.args)]) if isinstance(node, ast.Call) else ast.unparse(node)
 
 
 def on_every_way(context: Context | None, others: Iterable[Context | None]) -> Context | None:
@@ -75,8 +80,15 @@ def is_certain(context: Context | None) -> bool:
     """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
     if context is None:
         return True
-    is_undecided = any_guard(context.guards, "is undecided", lambda guard: guard.default is None or guard.default is not guard.taken)
+    is_undecided = any_guard(context.guards, "is undecided", _is_undecided)
     return context.called and not is_undecided and not is_caught(context) and not context.in_handler
+
+
+def _is_undecided(guard: Guard) -> bool:
+    """Return whether a run on a Mac may well take the other path of a test: not that of several processes, nor that of a wrong input."""
+    if guard.default is not None:
+        return guard.default is not guard.taken
+    return not is_of_one_process(guard) and not (guard.is_check and of_one_process(guard.test) is None)
 
 
 def is_caught(context: Context) -> bool:

@@ -91,6 +91,8 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
         ({"env/requirements.txt": "torch==1.4.0\n"}, True),
         ({"env/requirements.txt": "torch==1.4.0\n", "setup.py": ""}, False),
         ({"docker/requirements.txt": "torch==1.4.0\n"}, False),
+        ({"env/requirements.txt": "torch==1.4.0\n", "env/install.sh": "pip install torch==2.1.0\n"}, False),
+        ({"env/requirements.txt": "torch==1.4.0\n", "README.md": "conda create -n x python=3.8\n"}, True),
         ({"envs/environment_gpu.yml": f"{CONDA}  - pytorch=1.13.1=py3.9_cuda11.6_cudnn8.3.2_0\n"}, True),
         ({"environment_gpu.yml": f"{CONDA}  - cudatoolkit=11.3\n", "environment_cpu.yml": f"{CONDA}  - pytorch\n"}, False),
     ],
@@ -130,3 +132,24 @@ def test_the_advice_is_for_what_installs_it(name: str, text: str, said: str, tmp
     (finding,) = check(read(path, b"import torch\n"), base_target(path), rules).findings
     assert finding.fix is not None
     assert said in finding.fix.summary
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({"README.md": "conda create -n x python=3.7\n", "requirements.txt": "torch==2.1.0\n"}, False),
+        ({"README.md": "conda create -n x python=3.7\n", "requirements.txt": "torch>=2.1,<2.2\n"}, False),
+        ({"x.yaml": "name: x\ndependencies: [python=3.7]\n", "requirements.txt": "torch==2.1.0\n"}, False),
+        ({"x.yaml": "name: x\ndependencies: [python=3.7, pytorch=2.1.0]\n"}, True),
+        ({".python-version": "3.7.9\n", "requirements.txt": "torch==2.1.0\n"}, True),
+    ],
+    ids=str,
+)
+def test_a_python_of_another_way_to_install_says_nothing(files: dict[str, str], is_found: bool, tmp_path: Path) -> None:
+    """A conda environment or a README has the versions of its own."""
+    (tmp_path / ".git").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    path = str(tmp_path / "train.py")
+    rules = [rule for rule in load_rules() if rule.id == "MPS716"]
+    assert bool(check(read(path, b"import torch\n"), base_target(path), rules).findings) is is_found
