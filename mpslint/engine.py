@@ -183,7 +183,7 @@ def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Sil
     for unused in silenced.unused:
         suppression = unused.suppression
         named = tuple(word for word in unused.rules if not any(is_meant(word, one.id, one.name) for one in unasked))
-        if suppression.rules and not named:
+        if not named and (suppression.rules or unasked):  # without a name it is about every rule
             continue
         unused = Unused(suppression, named)
         written = suppression.written.strip() if unused.is_whole else ", ".join(named)

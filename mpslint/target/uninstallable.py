@@ -12,8 +12,8 @@ from typing import Any
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
-from mpslint.target.pins import text_of
-from mpslint.target.requirement import CONDA, Uninstallable, holds_on_a_mac
+from mpslint.target.pins import project_requirements, text_of
+from mpslint.target.requirement import CONDA, PYTHON, Uninstallable, holds_on_a_mac
 
 
 @remembered(maxsize=64)
@@ -28,7 +28,7 @@ def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
     files = [(name, how) for name, how in data["files"].items() if name in names and (how == "toml" or not is_locked)]
     if not files and not is_locked and not is_project:
         alternatives = [_found_in(root, name) for name in _alternatives(root, data["alternatives"])]
-        return alternatives[0] if alternatives and all(alternatives) else ()
+        return alternatives[0] if alternatives and all(alternatives) and not _is_installed_by_commands(root) else ()
     if len(files) > 1 or is_project:
         files = [(name, how) for name, how in files if how != "conda"]
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
@@ -41,6 +41,11 @@ def _alternatives(root: Path, globs: Iterable[str]) -> list[str]:
         folder, _, pattern = glob.rpartition("/")
         found += [f"{folder}/{name}" if folder else name for name in sorted(fnmatch.filter(names_in(str(root / folder)), pattern))]
     return list(dict.fromkeys(found))
+
+
+def _is_installed_by_commands(root: Path) -> bool:
+    """Return whether a script or a README installs packages by name, which may well work."""
+    return any(one.command or one.source.endswith((".md", ".rst")) for one in project_requirements(root) if one.name != PYTHON)
 
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:

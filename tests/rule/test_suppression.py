@@ -129,6 +129,16 @@ def test_unused_comments_are_found_and_taken_away() -> None:
     assert not check(read("train.py", code.encode()), default_target(), only).findings
 
 
+@pytest.mark.parametrize("comment", ["ignore", "ignore-file"])
+def test_comments_without_rules_stay_where_only_some_rules_run(comment: str) -> None:
+    """`fix --select MPS001 --apply` must not take away what silences the other rules."""
+    document = read("train.py", f"import torch\nx = torch.ones(3)  # mpslint: {comment}\n".encode())
+    some = [rule for rule in _rules() if rule.id in ("MPS001", "MPS101")]
+
+    assert [one.rule for one in check(document, default_target()).findings] == ["MPS001"]
+    assert not check(document, default_target(), some).findings
+
+
 def _rules() -> tuple[object, ...]:
     from mpslint.rule.loading import load_rules
 

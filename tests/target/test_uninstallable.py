@@ -91,6 +91,8 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
         ({"env/requirements.txt": "torch==1.4.0\n"}, True),
         ({"env/requirements.txt": "torch==1.4.0\n", "setup.py": ""}, False),
         ({"docker/requirements.txt": "torch==1.4.0\n"}, False),
+        ({"env/requirements.txt": "torch==1.4.0\n", "env/install.sh": "pip install torch==2.1.0\n"}, False),
+        ({"env/requirements.txt": "torch==1.4.0\n", "README.md": "conda create -n x python=3.8\n"}, True),
         ({"envs/environment_gpu.yml": f"{CONDA}  - pytorch=1.13.1=py3.9_cuda11.6_cudnn8.3.2_0\n"}, True),
         ({"environment_gpu.yml": f"{CONDA}  - cudatoolkit=11.3\n", "environment_cpu.yml": f"{CONDA}  - pytorch\n"}, False),
     ],
