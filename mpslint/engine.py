@@ -19,6 +19,7 @@ from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge
 from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.rule import Rule, matching_outcomes
+from mpslint.rule.selection import asked_by_default
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.source.reader import read
@@ -66,7 +67,7 @@ def check(
     is said too where the check `looks_ahead`. Raises RuleError for a user's rule that asks
     for what cannot be, such as a check without the options that it needs.
     """
-    rules = load_rules() if rules is None else tuple(rules)
+    rules = asked_by_default(load_rules()) if rules is None else tuple(rules)
     try:
         return _check(document, target, rules, with_plans, is_asked, is_reached, looks_ahead)
     except _MISTAKES:
@@ -211,7 +212,7 @@ def _findings(rule: Rule, evidence: Evidence, shown: frozenset[int] | None = Non
             match, fix = _where_asked(match, fix, evidence, shown)
             match = _with_caller(match, evidence)
             said = (rule.id, rule.name, outcome.severity, message, match.span, _why(rule), fix, match.related, rule.once_a_run)
-            found.append(Finding(*said, worsens=rule.worsens))
+            found.append(Finding(*said, is_of_any_machine=rule.any_machine, worsens=rule.worsens))
     return found
 
 

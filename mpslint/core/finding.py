@@ -119,6 +119,8 @@ class Finding:
     """What starts the runs that it was found in: lines of shell scripts, and scripts other than the finding's own file (line 0)."""
     awaits: str = ""
     """The rule whose fix has to come first: until then it does not go wrong. '' for what goes wrong now."""
+    is_of_any_machine: bool = False
+    """It goes wrong on every machine with these versions, not on a Mac alone."""
     worsens: bool = False
     """A fix that leads to it isn't made, although it is no error."""
 

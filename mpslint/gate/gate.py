@@ -19,6 +19,7 @@ from mpslint.core.record import record
 from mpslint.rule.check import Gate, gate_of, is_command
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
+from mpslint.rule.selection import asked_by_default
 from mpslint.settings.dialect import CallPattern
 from mpslint.settings.dialects import load_dialects
 from mpslint.source.document import Document, Kind
@@ -49,7 +50,7 @@ def frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
 def shipped(name: str, rules: tuple[Rule, ...]) -> Any:
     """Return what the wheel holds for all of its own rules, which saves deriving it; None for other rules, and in a checkout."""
     known = shipped_words()
-    return known[name] if known and {rule.id: rule for rule in rules} == {rule.id: rule for rule in load_rules()} else None
+    return known[name] if known and rules in (load_rules(), asked_by_default(load_rules())) else None
 
 
 def derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:

@@ -28,7 +28,7 @@ class Shown:
 def findings_page(file: FileView, cells: Sequence[Ran]) -> Shown:
     """Return the findings of the cells, the worst first, each with a link to its cell."""
     said = said_once(file.findings)
-    ordered = sorted(said, key=lambda pair: list(COLOURS).index(pair[0].severity))
+    ordered = sorted(said, key=lambda pair: pair[0].order)
     summary = _summary(file, [finding for finding, _ in said])
     rows = "".join(_row(finding, len(others), cells) for finding, others in ordered)
     hint = "<div>Fix: <code>%mpslint fix</code></div>" if _fixable(file) else ""

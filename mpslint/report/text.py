@@ -79,7 +79,7 @@ def print_findings(
     What is in `reasons` was said, and is not said again. A rule whose messages say enough is shown with its source once a file.
     With a `command` the fix names it.
     """
-    said = sorted(causes, key=lambda one: list(COLOURS).index(one[0].severity))
+    said = sorted(causes, key=lambda one: one[0].order)
     shown: set[str] = set()
     was_short = True
     for finding, others in said:

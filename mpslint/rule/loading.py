@@ -15,7 +15,7 @@ _KEYS = frozenset({"id", "when", "message", "examples"})
 
 
 class _Unread(Rule):
-    """A shipped rule of which only the id and the path are known until more is asked for: most files need few of the rules."""
+    """A shipped rule that is read when more is asked for than its id, its path and `on_request`: most files need few of the rules."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class _Unread(Rule):
 def _unread(path: Path, id_: str) -> Rule:
     """Return a rule that is read when more than its id is asked for."""
     rule = _Unread.__new__(_Unread)
-    for name, value in (("id", id_), ("path", path)):
+    for name, value in (("id", id_), ("path", path), ("on_request", read_yaml(path).get("on_request", False))):
         object.__setattr__(rule, name, value)
     return rule
 

@@ -31,7 +31,8 @@ only, `once: run` the first one of all files of a check, `once: plan` the first 
 that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
-alone. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all
+alone. `on_request: true` asks the rule only where `select` names it. `any_machine: true` puts its findings behind those about a Mac, of the
+same severity. `worsens: true` keeps other rules' fixes from leading to what it finds, as an error would. `as_one: true` fixes all
 places of a run, or none: half a fix would break it. `terse: true` leaves `why` to `mpslint explain`.
 `leads_to: 'Once this is fixed ({id}): {message}'` also reports, as notes in these words, what goes wrong only after the fix.
 `tried: true` makes the fix in memory before it's called safe; a fix that leads to an error is advice.
@@ -89,7 +90,7 @@ _CONDITION_KEYS = {
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
     "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one", "terse",
-    "leads_to", "tried",
+    "leads_to", "any_machine", "tried", "on_request",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -143,6 +144,8 @@ class RuleReader:
             bool(data.get("by_default", False)),
             bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
+            bool(data.get("on_request", False)),
+            bool(data.get("any_machine", False)),
             bool(data.get("worsens", False)),
             bool(data.get("as_one", False)),
             bool(data.get("terse", False)),

@@ -130,6 +130,10 @@ class Rule:
     """It is asked about files for other processors, too, such as those that import Triton."""
     beside_others: bool
     """It is reported only in a file in which another rule finds something, unless nothing but such rules is asked for."""
+    on_request: bool
+    """It is asked only where `select` names it, by its id, its name or the beginning of its id."""
+    any_machine: bool
+    """What it finds goes wrong on every machine: reports for people put it behind what goes wrong on a Mac alone."""
     worsens: bool
     """A fix of another rule that leads to what it finds isn't made, although it is no error."""
     as_one: bool

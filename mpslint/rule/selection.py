@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 
 
 @functools.lru_cache(maxsize=64)
-def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Return the rules that `select` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
+def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...], more: tuple[str, ...] = ()) -> tuple[Rule, ...]:
+    """Return the rules that `select` or `more` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
 
-    Raises UsageError for a word that names no rule.
+    Without `select` these are all but those that are asked on request alone. Raises UsageError for a word that names no rule.
     """
-    refuse_unknown(rules, (*select, *ignore))
-    chosen = [rule for rule in rules if not select or any(_names(word, rule) for word in select)]
+    refuse_unknown(rules, (*select, *more, *ignore))
+    by_default = () if select else asked_by_default(rules)
+    chosen = [rule for rule in rules if rule in by_default or any(_names(word, rule) for word in (*select, *more))]
     return tuple(rule for rule in chosen if not any(_names(word, rule) for word in ignore))
+
+
+@functools.lru_cache(maxsize=16)
+def asked_by_default(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules without those that are asked only where somebody names them."""
+    return tuple(rule for rule in rules if not rule.on_request)
 
 
 @functools.lru_cache(maxsize=64)

@@ -31,8 +31,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
     **dict.fromkeys(
         (
-            *("certain", "by_default", "worsens", "as_one", "terse", "tried", "remove_argument", "remove_statement"),
-            *("known_miss", "unsafe", "any"),
+            *("certain", "by_default", "any_machine", "worsens", "as_one", "terse", "tried", "on_request", "remove_argument"),
+            *("remove_statement", "known_miss", "unsafe", "any"),
         ),
         (bool,),
     ),

@@ -85,11 +85,21 @@ def _plain(value: Any) -> Any:
 def _left_out(asked: Sequence[Rule], configuration: Configuration, options: Options) -> Iterator[tuple[Rule, str]]:
     """Yield the rules that are not asked, with the first reason."""
     rules = load_rules(configuration.rules)
-    selected = select_rules(rules, options.selected(configuration), ())
-    kept = select_rules(rules, options.selected(configuration), (*configuration.ignore, *options.ignore))
+    chosen, more = options.selected(configuration), options.extend_select
+    selected = select_rules(rules, chosen, (), more)
+    kept = select_rules(rules, chosen, (*configuration.ignore, *options.ignore), more)
     for rule in rules:
         if rule not in asked:
-            yield rule, "select" if rule not in selected else "ignore" if rule not in kept else "per-file-ignores"
+            yield (
+                rule,
+                "on request"
+                if rule.on_request and not chosen and rule not in selected
+                else "select"
+                if rule not in selected
+                else "ignore"
+                if rule not in kept
+                else "per-file-ignores",
+            )
 
 
 def _source(name: str, configuration: Configuration, options: Options, said: object) -> str:

@@ -65,9 +65,8 @@ class Options:
     """The words with which the script that is named is started, where the user says them."""
 
     def selected(self, configuration: Configuration) -> tuple[str, ...]:
-        """Return the words that choose rules; none of them means all rules."""
-        chosen = self.select or configuration.select
-        return (*chosen, *self.extend_select) if chosen else ()
+        """Return the words that choose rules; none of them means all rules but those on request."""
+        return self.select or configuration.select
 
 
 @record(frozen=True, eq=False)
@@ -338,9 +337,8 @@ def rules_for(path: str, configuration: Configuration, options: Options) -> tupl
     written = (*configuration.select, *configuration.ignore, *(name for names in configuration.per_file_ignores.values() for name in names))
     refuse_unknown(rules, written, f"{configuration.path}: ")
     refuse_unknown(rules, tuple(rule for _, rule in options.per_file_ignores), "--per-file-ignores: ")
-    refuse_unknown(rules, options.extend_select)
     ignored = (*configuration.ignore, *options.ignore, *ignored_in(path, configuration, options))
-    return select_rules(rules, options.selected(configuration), ignored)
+    return select_rules(rules, options.selected(configuration), ignored, options.extend_select)
 
 
 def ignored_in(path: str, configuration: Configuration, options: Options) -> tuple[str, ...]:

@@ -76,10 +76,18 @@ class ShownFinding:
     awaits: str = ""
     """The rule of which it goes wrong only once that is fixed; '' where it goes wrong now."""
 
+    is_of_any_machine: bool = False
+    """It goes wrong on every machine with these versions, not on a Mac alone."""
+
     @property
     def cell(self) -> int | None:
         """The number of the cell from 1, or None outside notebooks."""
         return self.place.cell
+
+    @property
+    def order(self) -> tuple[int, bool]:
+        """What people are shown it by: the worst first, and of the same severity what a Mac alone does before what every machine does."""
+        return ("error", "warning", "note").index(self.severity), self.is_of_any_machine
 
     @property
     def line(self) -> int:
@@ -202,6 +210,7 @@ def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[
             finding.is_of_run,
             tuple((one.path, one.line) for one in finding.entries),
             finding.awaits,
+            finding.is_of_any_machine,
         )
 
 

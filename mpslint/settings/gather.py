@@ -138,6 +138,13 @@ class _Gatherer:
         given = (argument.value for run in runs for argument in bound_arguments(run.call, run.pattern).values())
         return frozenset(id(part) for value in given for part in behind(value, self._by_result) if part.pattern.role in declared.own)
 
+    @functools.cached_property
+    def _only_evaluated(self) -> frozenset[int]:
+        """The models that are put into evaluation mode, and not into training mode: a run that isn't given them trains another one."""
+        called = {method: {id(c.receiver) for c in self.facts.calls if c.method == method} for method in ("eval", "train")}
+        models = (m for m in self.matched if m.pattern.role == "model" and m.call.result is not None)
+        return frozenset(id(m) for m in models if id(m.call.result) in called["eval"] - called["train"])
+
     def _of_run(self, run: Matched) -> TrainingPlan:
         """Return the plan of one Trainer: its own arguments, and the objects that it is given with theirs."""
         given = bound_arguments(run.call, run.pattern)
@@ -149,7 +156,8 @@ class _Gatherer:
             parts += collators
         declared = load_roles()
         taken = {role for role in declared.own if role in roles}
-        others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in self._given_to_runs]
+        apart = self._given_to_runs | self._only_evaluated
+        others = [m for m in self._shared if m not in parts and m.pattern.role not in taken and id(m) not in apart]
         loaders = given_loaders(run, declared.kinds[run.pattern.role], self.facts, self.matched, self._by_result)
         batches = [setting for part in loaders for setting in of_loader(part)]
         plan = self._plan(declared.runs[run.pattern.role], [*others, *parts, run], _called(run.call), run.call.node, batches)

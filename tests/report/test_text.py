@@ -91,6 +91,20 @@ def test_a_rule_that_says_enough_comes_without_reasons_and_shows_its_source_once
     assert sum(" | " in line and "^" in line for line in lines) == 1
 
 
+def test_what_goes_wrong_on_every_machine_comes_after_what_goes_wrong_on_a_mac(tmp_path: Path) -> None:
+    """Of the same severity: errors of the versions stay before the warnings."""
+    text = (
+        HEAD
+        + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x')\nimport torch\nx = torch.zeros(3, dtype=torch.float64, device='mps')\n"
+    )
+    found = [line.split("  ")[1].split()[:2] for line in reported(tmp_path / "train.py", text) if "train.py:" in line and " MPS" in line]
+
+    errors = [rule for severity, rule in found if severity == "error"]
+    assert found[0] == ["error", "MPS116"]
+    assert errors[1:] == ["MPS902"] * len(errors[1:])
+    assert len(errors) > 1
+
+
 def test_a_single_finding_is_said_in_six_lines(tmp_path: Path) -> None:
     """Headline, message, source, mark, fix with its command, and the summary with the versions."""
     lines = reported(

@@ -54,7 +54,7 @@ def _causes(report: CheckReport) -> Iterator[tuple[str, ShownFinding, int]]:
 
 
 def _table(causes: list[tuple[str, ShownFinding, int]]) -> list[str]:
-    worst_first = sorted(causes, key=lambda cause: LEVELS.index(cause[1].severity))
+    worst_first = sorted(causes, key=lambda cause: cause[1].order)
     rows = [_row(path, finding, more) for path, finding, more in worst_first]
     whys = {finding.rule: finding for _, finding, _ in worst_first if finding.why}
     reasons = [f"- **{rule}** {finding.name}: {_text(finding.why)}" for rule, finding in sorted(whys.items())]
