@@ -48,8 +48,13 @@ def commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[R
 
 
 def versions_in_commands(text: str, source: str, python: str = ASSUMED_PYTHON) -> Iterator[Requirement]:
-    """Yield what the install commands of a README ask for in one version: not those of which it shows several, one a platform."""
-    found = [replace(one, command=0) for one in commands(_PROMPT.sub("", text), source, python) if one.spec]
+    """Yield what the install commands of a README ask for in one version.
+
+    Not those of which it shows several, one a platform, and not what a line installs to run tests.
+    """
+    tests = re.compile(platform_data("pin_files")["tests"])
+    lines = (line for line in _CONTINUED.sub(" ", _PROMPT.sub("", text)).splitlines() if not tests.search(line))
+    found = [replace(one, command=0) for one in commands("\n".join(lines), source, python) if one.spec]
     asked = {name: {one.spec.partition("+")[0] for one in found if one.name == name} for name in {one.name for one in found}}
     yield from (one for one in found if len(asked[one.name]) == 1)
 

@@ -186,6 +186,7 @@ FORMATS: dict[str, tuple[dict[str, str | bytes], dict[str, str]]] = {
         {"python": "==3.9.*", "torch": "==1.12.1", "transformers": "==4.30.2"},
     ),
     "README with a version a platform": ({"README.md": "pip install torch==1.12.1+cu113\npip install torch==1.13.1+cu117\npip install -U transformers\n", ".git/x": ""}, {}),
+    "README with the line that runs the tests": ({"README.md": "pip install -q torch==2.13.0 && pip install -e '.[dev]' && python -m pytest -q\n", ".git/x": ""}, {}),
     "install.sh": ({"install.sh": "#!/bin/sh\npip install torch==2.1.0\n", "setup.py": ""}, {"torch": "==2.1.0"}),
 }  # fmt: skip
 
