@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
+from mpslint.source.document import Document
+
+if TYPE_CHECKING:  # what asks for no rule loads none
+    from mpslint.rule.rule import Rule
 
 PlaceOfRule: TypeAlias = tuple[str, str, Span]
 """A file by its absolute path, a rule, and the place in that file."""
@@ -37,6 +41,18 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Fi
     if not same:
         return finding
     return replace(finding, severity=severity, message=message, entries=entries, related=tuple(related.values()), fix=fix)
+
+
+def leaves_alone(rule: Rule, run: Document) -> bool:
+    """Return whether a rule finds nothing in a run because of what one of its files mentions."""
+    return any(one.subject == "mentions" and not one.options and any(map(run.mentions, one.names)) for one in rule.unless)
+
+
+def left_to_reader(finding: Finding) -> Finding:
+    """Return what a file gives by itself with its fix as advice: its runs leave the rule alone, as another file does what it asks for."""
+    from mpslint.rule.after_fixes import advised
+
+    return replace(finding, fix=advised(finding.fix, ", unless another file of the run already does it"))
 
 
 def each_once(findings: Sequence[Finding]) -> Iterator[Finding]:

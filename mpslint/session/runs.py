@@ -16,7 +16,7 @@ from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
 from mpslint.project.run import Project, Run, full_path, run_of
-from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, with_runs
+from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, leaves_alone, left_to_reader, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
 from mpslint.session.launched import without_strangers
 from mpslint.session.session import (
@@ -161,6 +161,8 @@ class Runs:
     """What the runs say of files that are not of the unit, where fixes will be made: a fix must not cause an error there either."""
     tied: list[set[PlaceOfRule]] = field(default_factory=list)
     """Of each run, the places whose fixes are made all or none."""
+    spoken: dict[str, set[str]] = field(default_factory=dict)
+    """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
@@ -176,7 +178,7 @@ class Runs:
         for path in {*changed, *self.changed}:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
-        self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied = changed, {}, {}, {}, {}, []
+        self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -232,6 +234,9 @@ class Runs:
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
         said = {one.rule for found in walked.findings.values() for one in found}
+        spoken = {rule.id for rule in rules if rule.as_one and leaves_alone(rule, run.document)}
+        for path in run.parts if spoken else ():
+            self.spoken.setdefault(path, set()).update(spoken)
         as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
@@ -280,6 +285,8 @@ class Runs:
         same = by_place(self.findings.get(path, ()))
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
+        spoken = self.spoken.get(path, set())
+        alone_now = [left_to_reader(one) if one.rule in spoken and (one.rule, one.span) not in same else one for one in alone_now]
         checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
         said = (*checked.findings, *checked.silenced)
         known = {(one.rule, one.span) for one in said}

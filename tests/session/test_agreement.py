@@ -18,6 +18,19 @@ CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\
 DATA = f"import torch\n\n{CHOICE}\n\ndef moved(batch):\n    return batch.to(device)\n"
 TRAIN = f"import torch\nfrom data import moved\n\n{CHOICE}model = torch.nn.Linear(2, 2).to(device)\nloss = model(moved(torch.ones(2, 2))).sum()\n"
 OTHER = f"import torch\nimport data\n\n{CHOICE}torch.nn.CTCLoss()(data.moved(torch.ones(2, 2)).to(device), torch.ones(2), [1], [1])\n"
+MODEL = """import torch
+
+
+class Policy(torch.nn.Module):
+    def __init__(self, device="cuda"):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+        self.to(device)
+
+    def forward(self, x):
+        h = torch.zeros(2, 2)
+        return self.layer(x) + h
+"""
 FORMS = {
     "kept": "def moved(batch):\n    if torch.cuda.is_available():\n        return batch.cuda()\n    return batch\n",
     "to": 'def moved(batch):\n    return batch.to("cuda:0") if torch.cuda.is_available() else batch\n',
@@ -79,6 +92,24 @@ def test_batches_that_another_file_leaves_on_the_cpu_keep_the_run_there(tmp_path
     )
 
     assert safeties(tmp_path) == {"train.py": "manual"}
+
+
+def test_what_a_run_leaves_alone_is_not_fixed_after_another_fix(tmp_path: Path) -> None:
+    """The fix of one file writes the word that silences the rule in its run: what held the others back holds still."""
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom model import Policy\n\n{CHOICE}model = Policy(device)\nmodel(torch.ones(2, 2, device=device)).sum().backward()\n"
+    )
+    (tmp_path / "play.py").write_text(
+        'import torch\nfrom model import Policy\n\nPolicy()(torch.ones(2, 2, device="cuda")).sum().backward()\n'
+    )
+    before = safeties(tmp_path)
+
+    CliRunner().invoke(command, ["--isolated", "--apply", str(tmp_path)])
+
+    assert before == safeties(tmp_path) == {"train.py": "manual"}
+    assert CHOICE in (tmp_path / "train.py").read_text()
+    assert '"mps"' in (tmp_path / "play.py").read_text()
 
 
 def test_a_value_is_reported_from_one_end() -> None:
