@@ -180,10 +180,11 @@ def _unused(rule: Rule, rules: Sequence[Rule], document: Document, silenced: Sil
 
     ids = {one.id for one in rules}
     unasked = [one for one in load_rules() if one.id not in ids]
+    is_partial = bool(asked_by_default(tuple(unasked)))
     for unused in silenced.unused:
         suppression = unused.suppression
         named = tuple(word for word in unused.rules if not any(is_meant(word, one.id, one.name) for one in unasked))
-        if not named and (suppression.rules or unasked):  # without a name it is about every rule
+        if not named and (suppression.rules or is_partial):  # without a name it is about every rule
             continue
         unused = Unused(suppression, named)
         written = suppression.written.strip() if unused.is_whole else ", ".join(named)

@@ -14,6 +14,8 @@ from tests.notebooks import notebook
 from tests.warm_command import mpslint
 
 BAD = "from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n"
+WORSE = BAD.replace(")\n", ", dataloader_pin_memory=True)\n")
+"""A note beside the warning."""
 CLEAN = "print('hello')\n"
 
 

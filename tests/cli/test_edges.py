@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mpslint import cli
-from tests.cli.test_cli import BAD, run
+from tests.cli.test_cli import BAD, WORSE, run
 from tests.notebooks import notebook
 from tests.warm_command import mpslint
 
@@ -19,7 +19,7 @@ from tests.warm_command import mpslint
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a bad script."""
-    (tmp_path / "bad.py").write_text(BAD)
+    (tmp_path / "bad.py").write_text(WORSE)
     return tmp_path
 
 

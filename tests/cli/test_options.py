@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mpslint.cli import group
-from tests.cli.test_cli import BAD, CLEAN
+from tests.cli.test_cli import BAD, CLEAN, WORSE
 from tests.notebooks import code_cell, notebook
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a bad and a clean script."""
-    (tmp_path / "bad.py").write_text(BAD)
+    (tmp_path / "bad.py").write_text(WORSE)
     (tmp_path / "clean.py").write_text(CLEAN)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -118,7 +118,7 @@ def test_a_wrong_setting_is_one_line(folder: Path, setting: str, said: str) -> N
 @pytest.mark.parametrize("name", ["text", "json", "sarif", "github", "gitlab", "junit", "markdown", "rdjson"])
 def test_statistics_come_in_every_format(folder: Path, name: str) -> None:
     """Each says the rule and how often it was found."""
-    (folder / "more.py").write_text(BAD)
+    (folder / "more.py").write_text(WORSE)
     done = mpslint("check", ".", "--statistics", "--format", name)
 
     assert "MPS101" in done.output

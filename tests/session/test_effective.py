@@ -49,7 +49,7 @@ def test_each_key_has_its_source(folder: Path) -> None:
     assert found["keys"]["severity"] == {"value": "note", "source": "default"}
     keys = {"select", "ignore", "exclude", "per-file-ignores", "severity", "unsafe", "this-mac-only", "target", "rules"}
     assert set(found["keys"]) == keys
-    assert found["rules"]["left_out"] == {"MPS101": "ignore"}
+    assert found["rules"]["left_out"] == {"MPS101": "ignore", "MPS602": "on request"}
 
 
 def test_the_target_has_its_sources(folder: Path) -> None:
@@ -63,7 +63,7 @@ def test_the_target_has_its_sources(folder: Path) -> None:
     assert target["macos"] == {"version": "15.1", "source": "option"}
     assert found["memory_gib"] == {"value": 16, "source": "configuration"}
     assert found["chip"] == {"value": "m2", "source": "option"}
-    assert found["rules"]["left_out"] == {"MPS001": "per-file-ignores", "MPS101": "ignore"}
+    assert found["rules"]["left_out"] == {"MPS001": "per-file-ignores", "MPS101": "ignore", "MPS602": "on request"}
 
 
 def test_without_a_file_the_defaults_hold(folder: Path) -> None:
