@@ -15,7 +15,7 @@ from mpslint.core.versions import Version, VersionRange
 from mpslint.facts.values import Call, Instance, Symbol, alternatives_of
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import Gate
-from mpslint.rule.guards import is_caught
+from mpslint.rule.guards import HARMLESS_HANDLERS, is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
@@ -25,6 +25,9 @@ from mpslint.target.target import Target
 
 ALL = "*"
 """The last part of a name that stands for all that a module had."""
+
+OTHERS = HARMLESS_HANDLERS | {"builtins.StopIteration"}
+"""What doesn't catch the AttributeError of a method that isn't there; StopIteration is what the end of an iterator raises."""
 
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
@@ -116,7 +119,7 @@ def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     held = evidence.document.code_identifiers
     for name in (name for name, (package, _) in gone.items() if package in held):
         for call in evidence.calls_of_method.get(name, ()):
-            if is_caught(call.context) or not _is_received(call, gone[name][1], evidence):
+            if is_caught(call.context, OTHERS) or not _is_received(call, gone[name][1], evidence):
                 continue
             end = evidence.span_of(call.node.func).end
             yield Match(Span(end - len(name), end), _values(name, gone, evidence), call=call, context=call.context, node=call.node)
@@ -130,7 +133,9 @@ def _is_received(call: Call, entry: Mapping[str, Any], evidence: Evidence) -> bo
     if f"def {call.method}(" in evidence.document.text:
         return False
     objects = alternatives_of(call.receiver) if call.receiver is not None else ()
-    return any(isinstance(one, (Instance, Symbol)) and fnmatch.fnmatchcase(one.name, known) for one in objects)
+    patterns = [known] if isinstance(known, str) else known
+    names = [one.name for one in objects if isinstance(one, (Instance, Symbol))]
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def _values(name: str, gone: Gone, evidence: Evidence) -> dict[str, str]:

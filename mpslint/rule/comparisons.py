@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Instance, Items, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Argument, Call, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
@@ -25,10 +25,17 @@ def setting_holds(setting: Setting, condition: Condition) -> bool:
         return False
     if condition.direct is not None and (setting.span is not None and setting.origin in setting.span) is not condition.direct:
         return False
+    if condition.settled is not None and _is_settled(setting) is not condition.settled:
+        return False
     if condition.missing is not None:
         is_missing = setting.is_known and setting.constant is None
         return is_missing is condition.missing and (is_missing or compare_all(setting.constants, condition.comparisons))
     return bool(setting.constants) and compare_all(setting.constants, condition.comparisons)
+
+
+def _is_settled(setting: Setting) -> bool:
+    """Return whether the value of a setting is no default of a function that nothing in the program calls."""
+    return setting.context is None or setting.context.called or not is_weak(setting.value)
 
 
 def default_holds(value: Any, condition: Condition) -> bool:

@@ -91,10 +91,10 @@ def _is_undecided(guard: Guard) -> bool:
     return not is_of_one_process(guard) and not (guard.is_check and of_one_process(guard.test) is None)
 
 
-def is_caught(context: Context) -> bool:
-    """Return whether the program catches, or suppresses, some exception that a place may raise."""
+def is_caught(context: Context, others: Collection[str] = HARMLESS_HANDLERS) -> bool:
+    """Return whether the program catches, or suppresses, some exception that a place may raise: any but some others."""
     suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
-    return suppresses or any(set(caught) - HARMLESS_HANDLERS for caught in context.handlers)
+    return suppresses or any(set(caught).difference(others) for caught in context.handlers)
 
 
 def is_caught_beside(exceptions: Collection[str], handler: ast.ExceptHandler, evidence: Evidence) -> bool:

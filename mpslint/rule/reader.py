@@ -85,7 +85,7 @@ SUBJECTS = (
 )
 _CONDITION_KEYS = {
     *SUBJECTS, *COMPARISONS, "written", "missing", "arguments", "positional", "plan", "options", "in_loop", "receiver", "roles", "any",
-    "styles", "direct", "of", "before", "holds", "or_calls",
+    "styles", "direct", "settled", "of", "before", "holds", "or_calls",
 }  # fmt: skip
 _RULE_KEYS = {
     "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
@@ -251,6 +251,7 @@ class RuleReader:
             _as_tuple(data.get("roles", ())),
             _as_tuple(data.get("styles", ())),
             data.get("direct"),
+            data.get("settled"),
             data.get("options", {}),
             data.get("of", ""),
             data.get("before", ""),

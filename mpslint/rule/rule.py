@@ -34,6 +34,8 @@ class Condition:
     """How an environment variable may be set: `python`, `magic`, ..."""
     direct: bool | None = None
     """The value is decided where it is written, not by a name that stands for it."""
+    settled: bool | None = None
+    """The value is no default of a function that nothing here calls, whose callers elsewhere may give another."""
     options: Mapping[str, Any] = field(default_factory=dict)
     of: str = ""
     """The role of the call that made the object whose method it is."""

@@ -104,9 +104,10 @@ def resolve(asked: Sequence[Requirement], installed: Mapping[str, tuple[str, str
         key=lambda one: (not one.is_pinned, not one.is_asked, not _is_application_to_install(one), one.name in supports()),
     )
     named = [one for one in ordered if one.is_pinned or one.is_asked or one.installed is not None]
-    chosen = _search(named, {}, [_MOST_STEPS]) or _greedy(named, {})
-    of_people = {one.name for one in packages.values() if one.is_pinned or one.is_asked}
-    _fit_others([one for one in ordered if one not in named], chosen, of_people)
+    of_people = {one.name for one in named if one.is_pinned or one.is_asked}
+    chosen = _search(named, {}, [_MOST_STEPS]) or _first_of_people(named, of_people)
+    limited = {one.name for one in named if one.name in of_people and (one.is_pinned or one.source != NEWEST)}
+    _fit_others([one for one in ordered if one not in named], chosen, limited)
     first = {one.name: position for position, one in enumerate(named)}
     by_weight = {name: chosen[name] for name in sorted(chosen, key=lambda name: (first.get(name, len(first)), name not in libraries()))}
     return {name: _choice(package, by_weight, of_people) for name, package in packages.items()}
@@ -234,14 +235,21 @@ def _greedy(waiting: Sequence[_Package], chosen: dict[str, Version]) -> dict[str
     return chosen
 
 
-def _fit_others(others: Sequence[_Package], chosen: dict[str, Version], of_people: Collection[str]) -> None:
+def _first_of_people(named: Sequence[_Package], of_people: Collection[str]) -> dict[str, Version]:
+    """Return a set where what an environment holds doesn't go with what people ask for, whose packages then fit each other."""
+    asked = [one for one in named if one.name in of_people]
+    chosen = _search(asked, {}, [_MOST_STEPS]) or _greedy(asked, {})
+    return _greedy([one for one in named if one not in asked], chosen)
+
+
+def _fit_others(others: Sequence[_Package], chosen: dict[str, Version], limited: Collection[str]) -> None:
     """Choose the packages that nothing names: the newest release that fits.
 
     If a library doesn't fit in its newest release, the older one limits the other packages. Applications such as axolotl limit none,
-    and only what people ask for limits them: their installation replaces what an environment merely holds.
+    and only what people limit to some releases limits them: their installation replaces what an environment merely holds.
     """
     named, limiting = dict(chosen), dict(chosen)
-    asked = {name: version for name, version in chosen.items() if name in of_people}
+    asked = {name: version for name, version in chosen.items() if name in limited}
     for _ in range(_MOST_ROUNDS):
         before = dict(limiting)
         for package in others:

@@ -189,6 +189,23 @@ def test_a_pin_decides_what_an_application_is() -> None:
     assert (chosen.version < newest_versions()["unsloth"], chosen.is_deduced) == (True, True)
 
 
+@pytest.mark.parametrize("asked", [("transformers",), ("transformers>=4.40", "torch")])
+@pytest.mark.parametrize("installed", [{}, HELD])
+def test_a_library_of_any_version_decides_of_no_application(asked: tuple[str, ...], installed: dict[str, str]) -> None:
+    """Nothing says that the newest transformers is kept when an application that needs an older one is installed."""
+    chosen = resolved(*asked, installed=installed)["unsloth"]
+
+    assert (chosen.version, chosen.source) == (newest_versions()["unsloth"], NEWEST)
+
+
+@pytest.mark.parametrize("torch", ["torch==1.10.0.*", "torch==1.10.*", "torch>=1.10,<1.11"])
+def test_what_an_environment_holds_keeps_nothing_asked_for_from_fitting(torch: str) -> None:
+    """An environment that is far newer than the pins is left aside, where it would leave no set that goes together."""
+    chosen = resolved("python==3.9.*", torch, "lightning", installed=HELD)
+
+    assert (chosen["lightning"].version, chosen["torch"].version[:2]) == ((1, 9, 5), (1, 10))
+
+
 def test_the_newest_state_of_a_repository_is_newer_than_what_fits() -> None:
     """Whatever else is asked for, and no conflict is said of a version that nobody wrote."""
     chosen = resolve([Requirement("trl", "<0.9", "requirements.txt"), Requirement("unsloth", "", "requirements.txt", is_branch=True)], {})
