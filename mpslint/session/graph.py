@@ -13,11 +13,12 @@ from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
+from mpslint.project.documented import MOST_DOCUMENTED, commands_in
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import ENDINGS, composed_in, paths_in
-from mpslint.project.resolve import search_folders
+from mpslint.project.resolve import folders_above, project_folder, search_folders
 from mpslint.project.run import Project, full_path
 from mpslint.project.supposed import config_flag, configs_for
 from mpslint.session.session import Options, names_framework_in, read_bytes
@@ -196,10 +197,14 @@ class Graph:
 
     def _supposed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
         """Yield the runs of scripts that read a configuration file which nothing names, each with a file that has the keys they ask for."""
-        for path in [path for path in self.files if path.endswith(".py")] if self.takes_config else []:
+        documented = self._documented()
+        for path in [path for path in self.files if path.endswith(".py")] if self.takes_config or documented else []:
             alone = self.project.closure(Entry(path))
             flag = next((self.takes_config[file] for file in alone if file in self.takes_config), None)
-            if flag is None:
+            said = documented.get(path, ())
+            for words in () if _is_test(path) else said:
+                yield self._unwritten(path, (*words, MORE_WORDS))
+            if said or flag is None:
                 continue
             started = (set(files) for entry, files in self.runs.items() if entry.script == path and entry.launch)
             if (
@@ -211,6 +216,16 @@ class Graph:
             texts = [document.python for file in alone if (document := self.project.document(file)) is not None]
             for config in configs_for(path, "\n".join(texts), self.project.text):
                 yield self._unwritten(path, (*flag, os.path.relpath(config, os.path.dirname(path)), MORE_WORDS))
+
+    def _documented(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Return the words with which READMEs of the project start its scripts, by script: those that name configuration files."""
+        own = dict.fromkeys(os.path.dirname(path) for path in self.files if path.endswith(".py") and not _is_test(path))
+        folders = dict.fromkeys(above for folder in own for above in folders_above(folder, project_folder(folder)))
+        found: dict[str, dict[tuple[str, ...], None]] = {}
+        for script, words in commands_in(tuple(folders)):
+            if len(known := found.setdefault(script, {})) < MOST_DOCUMENTED:
+                known[words] = None
+        return {script: tuple(known) for script, known in found.items()}
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
