@@ -62,7 +62,7 @@ def paths_in(text: str) -> tuple[str, ...]:
 
 
 @record(frozen=True, slots=True)
-class Template:
+class PathTemplate:
     """What a program puts the path of a configuration file together of: `f"conf/{args.name}.yaml"`."""
 
     folder: str
@@ -73,7 +73,7 @@ class Template:
     end: str
 
 
-def templates_in(text: str) -> tuple[Template, ...]:
+def templates_in(text: str) -> tuple[PathTemplate, ...]:
     """Return what a Python text puts the paths of configuration files together of, where it says in which folder or how they begin."""
     if not any(ending in text for ending in (".yaml", ".yml", ".toml")):
         return ()
@@ -82,11 +82,11 @@ def templates_in(text: str) -> tuple[Template, ...]:
         outer, inner, beginning, chosen, end = (part or "" for part in match.groups())
         folder = f"{outer.rstrip('/')}/{inner}" if outer and not inner.startswith("/") else inner
         if folder or beginning:
-            found.append(Template(folder, beginning, chosen.strip(), end))
+            found.append(PathTemplate(folder, beginning, chosen.strip(), end))
     return tuple(dict.fromkeys(found))
 
 
-def named_by(template: Template, importer: str, script: str) -> tuple[str, ...]:
+def named_by(template: PathTemplate, importer: str, script: str) -> tuple[str, ...]:
     """Return the files that have such a name, by their paths in the folder that is written; none where there are many."""
     folder, beginning, end = template.folder, template.beginning, template.end
     own = os.path.normpath(absolute(folder_of(script)))

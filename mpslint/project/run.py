@@ -19,7 +19,7 @@ from mpslint.project.launch import Entry, Launch, launches_in
 from mpslint.project.loaded import (
     ENDINGS,
     LARGEST,
-    Template,
+    PathTemplate,
     composed_in,
     composition,
     find_file,
@@ -58,7 +58,7 @@ class Project:
     """The files that a file imports, by the file and the folders that are searched."""
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The paths of configuration files that each file writes."""
-    templates: dict[str, tuple[Template, ...]] = field(default_factory=dict)
+    templates: dict[str, tuple[PathTemplate, ...]] = field(default_factory=dict)
     """What each file puts the names of configuration files together of."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     """The commands of each file that start Python files."""
