@@ -37,12 +37,12 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         receiver = call.receiver
         if call.method == "train" and id(receiver) in by_result:
             trainer = by_result[id(receiver)]
-            if (model := models[id(trainer)]) is not None and not _is_kept_off(trainer, evidence):
+            if (model := models[id(trainer)]) is not None and not is_kept_off(trainer, evidence):
                 moved[id(model)] = call
         elif call.method in MOVES and isinstance(receiver, Instance):
             moved.pop(id(receiver), None)
-            (elsewhere.discard if _is_cpu(call) else elsewhere.add)(id(receiver))
-            to_cpu |= {id(call.node)} if _is_cpu(call) else set()
+            (elsewhere.discard if is_to_cpu(call) else elsewhere.add)(id(receiver))
+            to_cpu |= {id(call.node)} if is_to_cpu(call) else set()
         elif not isinstance(receiver, Instance) or id(receiver) not in moved or call.method not in RUNS or not is_certain(call.context):
             continue
         elif any(_is_left(value, elsewhere, options["makers"]) for value in _given(call)) or _is_rebuilt(call, to_cpu, evidence):
@@ -56,7 +56,7 @@ def _model_of(call: Call, arguments: Mapping[str, Any]) -> Value | None:
     return given.value if given is not None and isinstance(given.value, Instance) else None
 
 
-def _is_kept_off(trainer: Call, evidence: Evidence) -> bool:
+def is_kept_off(trainer: Call, evidence: Evidence) -> bool:
     """Return whether a Trainer leaves the model where it is: it trains on the CPU, or places nothing."""
     plan = next((plan for plan in evidence.plans if trainer in plan.calls.get("trainer", ())), None)
     return (
@@ -99,7 +99,7 @@ def _is_rebuilt(call: Call, to_cpu: set[int], evidence: Evidence) -> bool:
     return False
 
 
-def _is_cpu(call: Call) -> bool:
+def is_to_cpu(call: Call) -> bool:
     """Return whether a move goes to the CPU of the Mac."""
     if call.method == "cpu":
         return True
