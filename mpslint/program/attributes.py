@@ -21,7 +21,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
 )
-from mpslint.program import bags, flags
+from mpslint.program import bags, flags, tracked
 from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
@@ -69,6 +69,8 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
         return get_attribute(m, flags.holder(m, base.name), name, node)
     if full in m.platform.flag_holders:
         return flags.holder(m, full)
+    if full in m.platform.tracked:
+        return tracked.holder(m, full)
     if full in m.platform.values:
         return Known(m.platform.values[full], node, source=full)
     if full == COMMAND_WORDS and full in m.module.slots:

@@ -36,6 +36,7 @@ from mpslint.program import (
     flags,
     lists,
     self_parsed,
+    tracked,
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
@@ -267,6 +268,10 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
     call = record_call(m, names, method, called, arguments, node, result)
     result.call = call
+    if names and names[0] in m.platform.tracked_calls:
+        tracked.note(m, names[0], arguments, result)
+    if names and names[0] in m.platform.searches:
+        tracked.search(m, names[0], arguments)
     if method in commandline.METHODS and isinstance(receiver, Instance):
         handled = self_parsed.parse_itself(m, receiver, method, arguments, node) or commandline.call_method(
             m, receiver, method, arguments, node

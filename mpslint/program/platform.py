@@ -34,6 +34,8 @@ class Platform:
     bags: frozenset[str]
     bag_copies: frozenset[str]
     bag_mergers: frozenset[str]
+    tracked_calls: dict[str, tuple[str, str]]
+    searches: dict[str, tuple[str, str]]
     path_openers: frozenset[str]
     object_arguments: frozenset[str]
     openers: frozenset[str]
@@ -96,6 +98,11 @@ class Platform:
         """The functions that compose, merge and convert configurations, and make objects of them."""
         merging = self.mergers | self.word_configs | self.converters | self.structurers | self.instantiators
         return merging | self.composition_folders | self.compositions
+
+    @functools.cached_property
+    def tracked(self) -> frozenset[str]:
+        """The configurations that libraries keep."""
+        return frozenset(name for name, _ in (*self.tracked_calls.values(), *self.searches.values()))
 
     @functools.cached_property
     def _prefixes(self) -> frozenset[str]:

@@ -195,6 +195,8 @@ def named(words: Sequence[Argument]) -> Iterator[tuple[str, Value]]:
             continue
         values = _run(words[index:])
         index += len(values)
+        while len(values) > 1 and not isinstance(values[-1].value, Known):  # `"$@"`: other options, if anything
+            values.pop()
         if not values:
             yield name, Known(True, word.node)
         elif len(values) > 1:

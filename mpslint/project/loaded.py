@@ -11,7 +11,7 @@ from dataclasses import field
 from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.config.sections import read_sections
 from mpslint.config.yaml_source import read_yaml_source
-from mpslint.core.folders import absolute, folder_of
+from mpslint.core.folders import absolute, folder_of, names_in
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.facts.values import Known
@@ -29,6 +29,11 @@ MOST_ROUNDS = 4
 """Times that defaults lists override what others choose."""
 _OWN_FLAGS = {"--config-name": "name", "-cn": "name", "--config-path": "folder", "-cp": "folder"}
 _PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json|toml|ini|cfg))["']""")
+_BEFORE = r"""(?:["']([\w./-]+)["']\)? *[,/] *)?f?["']([\w./-]*/)?([\w.-]*)"""
+_TEMPLATE = re.compile(_BEFORE + r"""\{([^{}"'\n]*)\}([\w.-]*\.(?:ya?ml|toml))["']""")
+_JOINED = re.compile(_BEFORE + r"""["'] *\+ *([\w.]+) *\+ *["']([\w.-]*\.(?:ya?ml|toml))["']""")
+MOST_NAMED = 12
+"""Configuration files of a folder of which a program reads the one that it is told; a folder with more holds a collection."""
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
 _INITIALIZED = re.compile(r"\binitialize\(([^)]*)\)")
 _BY_CALL = re.compile(r"\bcompose\(([^)]*)\)")
@@ -54,6 +59,43 @@ def paths_in(text: str) -> tuple[str, ...]:
     if not any(ending in text for ending in ENDINGS):
         return ()
     return tuple(dict.fromkeys(_PATH.findall(text)))
+
+
+@record(frozen=True, slots=True)
+class PathTemplate:
+    """What a program puts the path of a configuration file together of: `f"conf/{args.name}.yaml"`."""
+
+    folder: str
+    """With a slash at its end."""
+    beginning: str
+    chosen: str
+    """The expression between the two."""
+    end: str
+
+
+def templates_in(text: str) -> tuple[PathTemplate, ...]:
+    """Return what a Python text puts the paths of configuration files together of, where it says in which folder or how they begin."""
+    if not any(ending in text for ending in (".yaml", ".yml", ".toml")):
+        return ()
+    found = []
+    for match in (*_TEMPLATE.finditer(text), *_JOINED.finditer(text)):
+        outer, inner, beginning, chosen, end = (part or "" for part in match.groups())
+        folder = f"{outer.rstrip('/')}/{inner}" if outer and not inner.startswith("/") else inner
+        if folder or beginning:
+            found.append(PathTemplate(folder, beginning, chosen.strip(), end))
+    return tuple(dict.fromkeys(found))
+
+
+def named_by(template: PathTemplate, importer: str, script: str) -> tuple[str, ...]:
+    """Return the files that have such a name, by their paths in the folder that is written; none where there are many."""
+    folder, beginning, end = template.folder, template.beginning, template.end
+    own = os.path.normpath(absolute(folder_of(script)))
+    for base in dict.fromkeys([own, os.path.dirname(importer), *folders_above(own, project_folder(own))]):
+        names = names_in(os.path.normpath(os.path.join(base, folder)))
+        found = sorted(name for name in names if name.startswith(beginning) and name.endswith(end) and len(name) > len(beginning + end))
+        if found:
+            return tuple(folder + name for name in found) if len(found) <= MOST_NAMED else ()
+    return ()
 
 
 def composed_in(text: str) -> tuple[tuple[str, str, tuple[str, ...]], ...]:

@@ -16,7 +16,19 @@ from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
 from mpslint.project.imports import Imported, imports_of, run_files_of, search_paths_of
 from mpslint.project.launch import Entry, Launch, launches_in
-from mpslint.project.loaded import ENDINGS, LARGEST, composed_in, composition, find_file, overrides_in, paths_in, targets_in
+from mpslint.project.loaded import (
+    ENDINGS,
+    LARGEST,
+    PathTemplate,
+    composed_in,
+    composition,
+    find_file,
+    named_by,
+    overrides_in,
+    paths_in,
+    targets_in,
+    templates_in,
+)
 from mpslint.project.resolve import Located, locate, locate_relative, search_folders, submodule
 from mpslint.source.document import Document, Kind, Part
 
@@ -46,6 +58,8 @@ class Project:
     """The files that a file imports, by the file and the folders that are searched."""
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The paths of configuration files that each file writes."""
+    templates: dict[str, tuple[PathTemplate, ...]] = field(default_factory=dict)
+    """What each file puts the names of configuration files together of."""
     launched: dict[str, tuple[Launch, ...]] = field(default_factory=dict)
     """The commands of each file that start Python files."""
     composed: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = field(default_factory=dict)
@@ -65,7 +79,17 @@ class Project:
 
     def renew(self, path: str) -> None:
         """Forget a file whose text has changed; its lines come behind those of all others from now on."""
-        for known in (self.documents, self.imports, self.folders, self.paths, self.launched, self.composed, self.trees, self.first_lines):
+        for known in (
+            self.documents,
+            self.imports,
+            self.folders,
+            self.paths,
+            self.templates,
+            self.launched,
+            self.composed,
+            self.trees,
+            self.first_lines,
+        ):
             known.pop(path, None)
         self.behind = {key: files for key, files in self.behind.items() if key[0] != path}
 
@@ -126,7 +150,9 @@ class Project:
             document = self.document(path)
             self.paths[path] = paths_in(document.python) if document is not None else ()
             self.composed[path] = composed_in(document.python) if document is not None else ()
-        for written in self.paths[path]:
+            self.templates[path] = templates_in(document.python) if document is not None else ()
+        chosen = [name for template in self.templates.get(path, ()) for name in named_by(template, path, script)]
+        for written in (*self.paths[path], *chosen):
             found = find_file(written, path, script)
             if found is not None and self.text(found) is not None:
                 yield found

@@ -43,6 +43,14 @@ def config_flag(text: str) -> tuple[str, ...] | None:
     return None
 
 
+def named_options(text: str) -> tuple[str, ...]:
+    """Return the options without a default by which a script is told something, without their dashes."""
+    if "argument(" not in text and "option(" not in text:
+        return ()
+    plain = (call[1] for call in _OPTION.finditer(text) if _OTHER.search(call[0]) is None)
+    return tuple(name.replace("-", "_") for names in plain for name in re.findall(r"""["']--([\w-]+)["']""", names))
+
+
 def configs_for(script: str, program: str, text_of: TextOf) -> tuple[str, ...]:
     """Return the configuration files near a script that have mostly keys which its program names, by their absolute paths."""
     words = frozenset(_WORD.findall(program))

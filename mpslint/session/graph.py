@@ -13,13 +13,14 @@ from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.facts.values import Known
+from mpslint.project.documented import MOST_DOCUMENTED, commands_in
 from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
-from mpslint.project.loaded import ENDINGS, composed_in, paths_in
-from mpslint.project.resolve import search_folders
+from mpslint.project.loaded import ENDINGS, composed_in, named_by, paths_in, templates_in
+from mpslint.project.resolve import folders_above, project_folder, search_folders
 from mpslint.project.run import Project, full_path
-from mpslint.project.supposed import config_flag, configs_for
+from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, named_options
 from mpslint.session.session import Options, names_framework_in, read_bytes
 from mpslint.source.document import Kind
 from mpslint.source.files import STANDARD_INPUT, FoundFile
@@ -55,6 +56,8 @@ class Graph:
     """Files that others import."""
     takes_config: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Files whose program has to be told which configuration file it reads: by which word, none where it is the first."""
+    names_config: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The options of scripts that put the path of a configuration file together."""
     files: dict[str, FoundFile] = field(default_factory=dict)
     runs: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files that each run reads, by what starts it."""
@@ -144,6 +147,9 @@ class Graph:
         self.project.folders[path] = search_folders(path, search_paths_of(text))
         self.project.paths[path] = paths_in(text)
         self.project.composed[path] = composed_in(text)
+        self.project.templates[path] = templates_in(text)
+        if kind is Kind.PYTHON and self.project.templates[path]:
+            self.names_config[path] = named_options(text)
 
     def close(self) -> None:
         """Find the scripts, what each of their runs reads, and which files that ties together."""
@@ -196,21 +202,47 @@ class Graph:
 
     def _supposed(self) -> Iterator[tuple[Entry, tuple[str, ...]]]:
         """Yield the runs of scripts that read a configuration file which nothing names, each with a file that has the keys they ask for."""
-        for path in [path for path in self.files if path.endswith(".py")] if self.takes_config else []:
+        documented = self._documented()
+        for path in [path for path in self.files if path.endswith(".py")] if self.takes_config or self.names_config or documented else []:
             alone = self.project.closure(Entry(path))
             flag = next((self.takes_config[file] for file in alone if file in self.takes_config), None)
-            if flag is None:
+            said = documented.get(path, ())
+            for words in () if _is_test(path) else said:
+                yield self._unwritten(path, (*words, MORE_WORDS))
+            if flag is None and path not in self.names_config:
                 continue
-            started = (set(files) for entry, files in self.runs.items() if entry.script == path and entry.launch)
+            started = [set(files) for entry, files in self.runs.items() if entry.script == path and entry.launch]
             if (
                 _is_test(path)
                 or not self._is_script(path)
                 or any(file.endswith(ENDINGS) for files in started for file in files.difference(alone))
             ):
                 continue
+            for option, name in self._named_configs(path) if flag is None and not (started or said) else ():
+                yield self._unwritten(path, (f"--{option}", name, MORE_WORDS))
+            if flag is None:
+                continue
             texts = [document.python for file in alone if (document := self.project.document(file)) is not None]
             for config in configs_for(path, "\n".join(texts), self.project.text):
                 yield self._unwritten(path, (*flag, os.path.relpath(config, os.path.dirname(path)), MORE_WORDS))
+
+    def _named_configs(self, path: str) -> Iterator[tuple[str, str]]:
+        """Yield the option that names a script's configuration file, with each of the first names that there are."""
+        for template in self.project.templates.get(path, ()):
+            option = template.chosen.rpartition(".")[2]
+            if option in self.names_config[path]:
+                names = [os.path.basename(file) for file in named_by(template, path, path)[:MOST_CONFIGS]]
+                yield from ((option, name[len(template.beginning) : -len(template.end)]) for name in names)
+
+    def _documented(self) -> Mapping[str, tuple[tuple[str, ...], ...]]:
+        """Return the words with which READMEs of the project start its scripts, by script: those that name configuration files."""
+        own = dict.fromkeys(os.path.dirname(path) for path in self.files if path.endswith(".py") and not _is_test(path))
+        folders = dict.fromkeys(above for folder in own for above in folders_above(folder, project_folder(folder)))
+        found: dict[str, dict[tuple[str, ...], None]] = {}
+        for script, words in commands_in(tuple(folders)):
+            if len(known := found.setdefault(script, {})) < MOST_DOCUMENTED:
+                known[words] = None
+        return {script: tuple(known) for script, known in found.items()}
 
     def _keep_to_budget(self) -> None:
         """Leave out runs that read again and again what others of the group read: their scripts are then judged by themselves."""
@@ -239,7 +271,7 @@ class Graph:
 
     def _may_import(self, path: str) -> bool:
         found = self.project
-        return bool(found.imports.get(path) or found.paths.get(path) or found.composed.get(path))
+        return bool(found.imports.get(path) or found.paths.get(path) or found.templates.get(path) or found.composed.get(path))
 
     def _join(self, one: str, other: str) -> None:
         self.groups[self._root(other)] = self._root(one)

@@ -138,3 +138,59 @@ def test_a_file_that_its_aliases_make_huge_is_no_configuration(tmp_path: Path) -
     assert first_mapping(text, "a.yaml") is None
     assert first_mapping("base: &base {lr: 0.1}\nfirst: *base\nsecond: *base\n", "a.yaml") is not None
     assert found(tmp_path, train_py=SCRIPT.replace('"--config", required=True', '"--config", default="a.yaml"'), a_yaml=text) == []
+
+
+NAMED = """\
+import argparse
+import os
+from pathlib import Path
+
+import torch
+import yaml
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--experiment", "-e", type=str, required=True)
+args = parser.parse_args()
+name = args.experiment
+with open(PATH) as file:
+    cfg = yaml.safe_load(file)
+torch.nn.Linear(2, 2).to(cfg["device"])
+"""
+PATHS = [
+    'f"configs/{args.experiment}.yaml"',
+    "f'./configs/{args.experiment}.yaml'",
+    '"configs/" + args.experiment + ".yaml"',
+    '"configs/{}.yaml".format(args.experiment)',
+    'os.path.join("configs", f"{args.experiment}.yaml")',
+    'Path("configs") / f"{args.experiment}.yaml"',
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_file_that_a_command_names_by_a_part_of_its_path_is_read(tmp_path: Path, path: str) -> None:
+    files = {"configs__a_yaml": "device: cuda\n", "configs__b_yaml": "device: cuda\n", "run_sh": "python train.py -e b\n"}
+
+    assert found(tmp_path, train_py=NAMED.replace("PATH", path), **files) == [("MPS501", "b.yaml")]
+
+
+@pytest.mark.parametrize("path", [one for one in PATHS if "{}" not in one])
+def test_a_script_that_has_to_be_told_such_a_name_reads_the_first_ones(tmp_path: Path, path: str) -> None:
+    files = {"configs__a_yaml": "device: cuda\n", "configs__b_yaml": "device: cuda\n"}
+
+    assert found(tmp_path, train_py=NAMED.replace("PATH", path), **files) == [("MPS501", "a.yaml"), ("MPS501", "b.yaml")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("required=True", "default='small'"), ("args.experiment}", "load()}"), ("configs/", "other/"), ("-experiment", "-kind")],
+)
+def test_otherwise_no_file_is_supposed(tmp_path: Path, old: str, new: str) -> None:
+    script = NAMED.replace("PATH", PATHS[0]).replace(old, new)
+
+    assert found(tmp_path, train_py=script, configs__a_yaml="device: cuda\n") == []
+
+
+def test_of_a_collection_of_files_none_is_supposed(tmp_path: Path) -> None:
+    files = {f"configs__{letter}_yaml": "device: cuda\n" for letter in "abcdefghijklm"}
+
+    assert found(tmp_path, train_py=NAMED.replace("PATH", PATHS[0]), **files) == []
