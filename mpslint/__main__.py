@@ -15,9 +15,14 @@ def main() -> None:
         with contextlib.suppress(OSError):  # which the command line reports
             print(f"mpslint {__version__}", flush=True)
             return
-    from mpslint.cli import main as run
+    try:
+        from mpslint.cli import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # before the command line, which says the same, is loaded
+        with contextlib.suppress(OSError, AttributeError):
+            sys.stderr.write("mpslint: interrupted\n")
+        sys.exit(130)
 
 
 if __name__ == "__main__":

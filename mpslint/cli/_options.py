@@ -128,6 +128,8 @@ def _configuration_options() -> list[Decorator]:
 def options_of(values: dict[str, Any]) -> Options:
     """Return the Options that the command line gave. Raises UsageError for one that cannot be read."""
     paths = paths_of(values)
+    if values.get("stdin_filename") and STANDARD_INPUT not in paths:
+        raise UsageError("--stdin-filename is the name of standard input: give - as the path")
     return Options(
         tuple(_split(values["select"])),
         tuple(_split(values["ignore"])),

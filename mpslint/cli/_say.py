@@ -13,18 +13,18 @@ from typing import Any, BinaryIO, TextIO
 import click
 
 from mpslint.core.finding import ReadError
-from mpslint.core.inert import inert_lines, is_in_actions, without_commands
+from mpslint.core.inert import inert, is_in_actions, without_commands
 
 
 def say(text: str) -> None:
-    """Print lines on standard output."""
-    click.echo(inert_lines(text))
+    """Print one line on standard output, also where a name in it holds a line end."""
+    click.echo(inert(text))
 
 
 def complain(text: str) -> None:
-    """Print lines on standard error; where nothing can be printed, the exit code says it."""
+    """Print one line on standard error; where nothing can be printed, the exit code says it."""
     with contextlib.suppress(OSError):
-        click.echo(inert_lines(text), err=True)
+        click.echo(inert(text), err=True)
 
 
 def open_streams() -> None:

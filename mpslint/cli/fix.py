@@ -59,7 +59,12 @@ def command(
     options = options_of(values)
     if this_mac_only:
         options = replace(options, overrides=(*options.overrides, "this-mac-only=true"))
-    files = list(files_of(paths_of(values), options))
+    paths = paths_of(values)
+    files = list(files_of(paths, options))
+    if not files:
+        complain(f"mpslint: no file to fix in {', '.join(paths)}")
+        if apply and STANDARD_INPUT in paths:  # whose text replaces that of the editor
+            sys.stdout.buffer.write(options.stdin)
     results: list[Fixed] = []
     problems: list[str] = []
     with progress(len(files), "Fixing") as advance:

@@ -10,7 +10,7 @@ import click
 from mpslint import __version__
 from mpslint.cli._options import options_of, rule_options
 from mpslint.cli._say import complain
-from mpslint.core.finding import UsageError
+from mpslint.core.finding import ReadError, UsageError
 
 EXTRA = frozenset({"pygls", "lsprotocol"})
 """What `mpslint[lsp]` installs."""
@@ -48,7 +48,9 @@ def command(stdio: bool, only_check: bool, **values: Any) -> None:
     if only_check:
         click.echo(f"mpslint {__version__}")
         return
-    if sys.stdin is not None and sys.stdin.isatty():
+    if sys.stdin is None:
+        raise ReadError("-: standard input is closed")
+    if sys.stdin.isatty():
         complain("mpslint: an editor starts this and talks to it on standard input; Ctrl-C ends it")
     if not serve(options, complain):
         sys.exit(LEFT)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +116,14 @@ def _nests_too_deeply(events: Iterable[Any]) -> bool:
     return False
 
 
-def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a TOML text holds. Raises ValueError, which says where, when it is not TOML."""
+def parse_toml(text: str, decimal: Callable[[str], Any] = float) -> dict[str, Any]:
+    """Return what a TOML text holds, with `decimal` of each number that has a point. Raises ValueError, which says where it is not TOML."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        data: dict[str, Any] = tomllib.loads(text)
+        data: dict[str, Any] = tomllib.loads(text, parse_float=decimal)
     except RecursionError:
         raise ValueError("it nests too deeply") from None
     return data

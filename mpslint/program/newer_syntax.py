@@ -80,6 +80,9 @@ class _Newer(cst.CSTVisitor):
         return self._string(node)
 
     def visit_ExceptHandler(self, node: cst.ExceptHandler) -> None:
+        self._in_brackets(node)
+
+    def _in_brackets(self, node: cst.ExceptHandler | cst.ExceptStarHandler) -> None:
         """`except A, B:` (3.14) -> `except(A,B):`."""
         if isinstance(node.type, cst.Tuple) and not node.type.lpar:
             start, end = self._span(node.type)
@@ -94,6 +97,7 @@ class _Newer(cst.CSTVisitor):
         start, _ = self._span(node)
         star = self.text.index("*", start)
         self.edits.append((star, star + 1, " "))
+        self._in_brackets(node)
 
     def visit_TypeParameters(self, node: cst.TypeParameters) -> bool:
         start, end = self._span(node)

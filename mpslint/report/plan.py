@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.core.inert import inert
 from mpslint.engine import Checked
 from mpslint.facts.values import Known, OneOf, Unknown, Value
 from mpslint.program.machine import MOST_STEPS
@@ -131,4 +132,4 @@ def _where(document: Document, setting: Setting) -> str:
 def _place(document: Document, offset: int, with_path: bool = True) -> str:
     place = document.place(offset)
     cell = f"cell {place.cell}:" if place.cell is not None else "" if with_path else "line "
-    return f"{(place.path or document.path) + ':' if with_path or place.path else ''}{cell}{place.line}"
+    return f"{inert(place.path or document.path) + ':' if with_path or place.path else ''}{cell}{place.line}"

@@ -12,6 +12,8 @@ from mpslint.engine import Checked
 
 CONTEXT_LINES = 2
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_QUOTED = re.compile(r'["\\\x00-\x1f\x7f]')
+"""Letters for which `git` and `patch` have the name of a file in quotation marks."""
 
 
 def cell_diffs(before: Checked, after: Checked) -> Iterator[tuple[str, list[str]]]:
@@ -36,8 +38,15 @@ def unified_diff(path: str, before: bytes, after: bytes) -> str:
     """Return a plain unified diff of the file itself, as `git apply` and `patch -p1` take it, with its path from the current folder."""
     old, new = (_LINE.findall(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     name = _relative(path)
-    end = "\t" if " " in name else ""
-    return "".join(_with_newlines(difflib.unified_diff(old, new, f"a/{name}{end}", f"b/{name}{end}")))
+    return "".join(_with_newlines(difflib.unified_diff(old, new, _headed(f"a/{name}"), _headed(f"b/{name}"))))
+
+
+def _headed(name: str) -> str:
+    """Return a name as the head of a diff has it: quoted as in C where a line end or a quotation mark is part of it."""
+    if _QUOTED.search(name):
+        quoted = _QUOTED.sub(lambda match: f"\\{ord(match[0]):03o}", name)
+        return f'"{quoted}"'
+    return f"{name}\t" if " " in name else name
 
 
 def _relative(path: str) -> str:

@@ -54,4 +54,4 @@ def _nearest(word: str, known: Sequence[str]) -> str:
 def _names(word: str, rule: Rule) -> bool:
     from mpslint.rule.renamed import current
 
-    return word == "ALL" or rule.id.startswith(word) or rule.name == word or rule.id == current(word)
+    return word == "ALL" or (word != "" and rule.id.startswith(word)) or rule.name == word or rule.id == current(word)

@@ -90,7 +90,7 @@ def _resolved(folder: str) -> str:
 def _nearest(folder: str) -> Configuration:
     names = names_in(folder)
     for name in FILES:
-        if name in names and os.path.exists(path := os.path.join(folder, name)) and not os.path.isdir(path):
+        if name in names and _is_there(path := os.path.join(folder, name), name):
             tree = tree_around(folder)
             if name == SHARED_FILE and leads_out(path, tree):
                 continue  # it need not be meant for mpslint, so it is no reason to stop
@@ -101,6 +101,11 @@ def _nearest(folder: str) -> Configuration:
                 return found
     above = os.path.dirname(folder)
     return Configuration() if above == folder else _nearest(above)
+
+
+def _is_there(path: str, name: str) -> bool:
+    """Return whether a configuration lies there; a link that leads nowhere is one that cannot be read, if it is meant for mpslint alone."""
+    return not os.path.isdir(path) and (os.path.exists(path) or (name != SHARED_FILE and os.path.islink(path)))
 
 
 def _refuse_rules_outside(configuration: Configuration, tree: str) -> None:
@@ -124,7 +129,7 @@ def load_configuration(path: Path) -> Configuration:
 def _table(path: Path, tree: str | None) -> dict[str, Any] | None:
     """Return mpslint's table of a file, which no link may take out of `tree`; None for a pyproject.toml that has none."""
     try:
-        data = parse_toml(read_text(path, tree=tree))
+        data = parse_toml(read_text(path, tree=tree), decimal=str)  # torch = 2.10 is not 2.1
     except ValueError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
     except ReadError as error:

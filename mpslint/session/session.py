@@ -126,6 +126,8 @@ def files_of(paths: Sequence[str], options: Options) -> Iterator[FoundFile]:
 def _below(path: str, options: Options) -> Iterator[FoundFile]:
     configuration = configuration_for(path, options)
     exclude = (*configuration.exclude, *options.exclude)
+    if path == STANDARD_INPUT and options.force_exclude and is_excluded(options.stdin_filename or path, exclude, configuration.folder):
+        return
     folder, own = "", configuration
     is_nearest = options.config is None and not options.isolated
     for found in find_files([path], exclude, configuration.folder, options.force_exclude, options.respect_gitignore):

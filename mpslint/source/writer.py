@@ -13,7 +13,9 @@ from collections.abc import Callable
 from mpslint.core.finding import ReadError
 from mpslint.core.outside import leads_out, read_file, tree_around
 from mpslint.core.record import record
+from mpslint.source.document import Kind
 from mpslint.source.metadata import OwnerLost, keep_metadata
+from mpslint.source.reader import kind_of
 
 _REFUSES_FSYNC = frozenset([errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
 """What a file system says that has no fsync; anything else means that the bytes may not be there."""
@@ -75,6 +77,8 @@ def _unchanged(path: str, real: str, before: bytes) -> os.stat_result:
 def write_whole(path: str, data: bytes) -> None:
     """Write a file of our own, such as a report: nobody ever sees half of it. Raises WriteError.
 
+    A script, a notebook and the like stay: who types `--write-baseline train.py` left out the name of the baseline.
+
     A symbolic link is followed where it stays in the repository or folder around it: a stranger may have committed `report.json` as a
     link to `~/.bashrc`. What is no file (`/dev/stderr`, a pipe, what a shell gives for `>(command)`) is written to as it stands.
     """
@@ -90,6 +94,8 @@ def write_whole(path: str, data: bytes) -> None:
             _replace(real, data, None)
             return
         if os.path.isfile(real):
+            if kind_of(real) not in (None, Kind.JSON) and os.path.getsize(real):
+                raise WriteError(f"{path}: a file that mpslint checks, so not written over; name another for what it writes")
             with contextlib.suppress(OwnerLost):
                 _replace(real, data, os.stat(real))
                 return

@@ -198,6 +198,7 @@ def test_a_file_of_another_kind_is_not_taken_for_python(folder: Path, name: str,
     [
         ("check - <&-", 3, "standard input is closed"),
         ("diagnose <&-", 3, "standard input is closed"),
+        ("server <&-", 3, "standard input is closed"),
         ("check bad.py >&-", 3, "standard output is closed"),
         ("check nope.py 2>/dev/full", 3, ""),
         ("check bad.py 2>&-", 1, ""),
@@ -277,3 +278,87 @@ def test_a_report_goes_behind_what_is_there(folder: Path) -> None:
         subprocess.run(command, cwd=folder, env=environment(), stdout=log)
 
     assert (folder / "kept.log").read_text().startswith("before\n{")
+
+
+NAMED = 'a\n::error::b "q\\.py'
+"""A name that goes on in a second line, with a quotation mark."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows takes no such names")
+@pytest.mark.parametrize(
+    "arguments", [["fix", "."], ["fix", ".", "--apply"], ["check", ".", "--add-ignore"], ["plan", NAMED]], ids=" ".join
+)
+def test_a_name_with_a_line_end_stays_on_its_line(tmp_path: Path, arguments: list[str]) -> None:
+    """Else a stranger's file says lines of its own in a log, as if mpslint did."""
+    (tmp_path / NAMED).write_text(WORSE)
+    (tmp_path / NAMED.replace("b", "broken")).write_text("import torch\n(((\n")
+    done = run(*arguments, cwd=tmp_path)
+
+    assert "Traceback" not in done.stderr
+    assert not [line for line in (done.stdout + done.stderr).splitlines() if line.lstrip().startswith(":")]
+    assert "\\n::error::b" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", ".", "-o", "bad.py"], ["check", "--write-baseline", "bad.py"], ["check", "bad.py", "--format", "json", "-o", "n.ipynb"]],
+    ids=" ".join,
+)
+def test_what_is_checked_is_not_written_over(folder: Path, arguments: list[str]) -> None:
+    """Who leaves out the name of the report names a script instead."""
+    (folder / "n.ipynb").write_bytes(notebook(BAD))
+    before = [(folder / name).read_bytes() for name in ("bad.py", "n.ipynb")]
+    done = run(*arguments, cwd=folder)
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"mpslint: {arguments[-1]}: a file that mpslint checks, so not written over; name another for what it writes\n"
+    assert [(folder / name).read_bytes() for name in ("bad.py", "n.ipynb")] == before
+
+
+def test_a_version_in_the_configuration_is_what_is_written(folder: Path) -> None:
+    """`torch = 2.10` without quotes is a number to TOML, the same as 2.1."""
+    (folder / "mpslint.toml").write_text("[target]\ntorch = 2.10\n")
+
+    assert "torch = 2.10 " in run("config", "bad.py", cwd=folder).stdout
+
+
+def test_an_empty_word_names_no_rule(folder: Path) -> None:
+    """It is the beginning of every id."""
+    (folder / "mpslint.toml").write_text('select = [""]\n')
+    done = run("check", "bad.py", cwd=folder)
+
+    assert (done.returncode, "unknown rule ''" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("name", ["nowhere.toml", "mpslint.toml"])
+def test_a_configuration_that_leads_nowhere_is_said(folder: Path, name: str) -> None:
+    """Its owner believes that it counts."""
+    (folder / "mpslint.toml").symlink_to(name)
+    done = run("check", "bad.py", cwd=folder)
+
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "mpslint.toml: cannot be read: " in done.stderr
+
+
+def test_standard_input_is_excluded_by_its_name(folder: Path) -> None:
+    """With --force-exclude, as a named file is; fix hands the text back, since an editor puts it in place of what it sent."""
+    (folder / "mpslint.toml").write_text('exclude = ["old/"]\n')
+    for command in (["check", "-q"], ["fix", "--apply"]):
+        line = [*command, "-", "--stdin-filename", "old/a.py", "--force-exclude"]
+        done = mpslint(line, folder, os.environ, BAD.encode())
+        assert (done.returncode, done.stdout.decode()) == (0, BAD if command[0] == "fix" else "")
+        assert mpslint(line[:-1], folder, os.environ, BAD.encode()).stdout.decode() != done.stdout.decode()
+
+
+def test_a_name_for_standard_input_without_it_is_refused(folder: Path) -> None:
+    """Else the folder would be checked, and what was sent thrown away."""
+    done = run("check", "--stdin-filename", "a.py", cwd=folder)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "mpslint: --stdin-filename is the name of standard input: give - as the path\n"
+
+
+def test_fix_says_that_there_is_nothing(tmp_path: Path) -> None:
+    """As check does."""
+    assert run("fix", ".", cwd=tmp_path).stderr == "mpslint: no file to fix in .\n"

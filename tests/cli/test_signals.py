@@ -73,3 +73,21 @@ def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> N
 
     assert comes_true(lambda: not list(scratch.iterdir()))
     assert comes_true(lambda: not any(map(runs, started))), [process for process in started if runs(process)]
+
+
+WHILE_LOADING = """
+import os, signal, sys
+class Loading:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mpslint.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Loading())
+from mpslint.__main__ import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_command_line_is_loaded_is_one_line() -> None:
+    """Ctrl-C right after the return key."""
+    done = subprocess.run([sys.executable, "-c", WHILE_LOADING, "check"], capture_output=True, text=True, timeout=LONG)
+    assert (done.returncode, done.stderr) == (130, "mpslint: interrupted\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -389,3 +390,13 @@ def test_a_wrong_combination_names_the_file_and_the_entry(
         combinations.__wrapped__()
 
     assert "broken_combinations.yaml: a" in str(raised.value)
+
+
+def test_a_folder_of_configurations_that_nobody_may_look_into_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HF_HOME may be another user's."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "stat", refused)
+    assert find_accelerate_config({"HF_HOME": str(tmp_path)}, tmp_path) is None

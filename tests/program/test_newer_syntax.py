@@ -17,6 +17,7 @@ NEWER = {
     "other than ASCII before it (3.12)": "print(f'é {'ü'}')\n",
     "except without parentheses (3.14)": "try:\n    pass\nexcept ValueError, TypeError:\n    pass\n",
     "except without a space (3.14)": "try:\n    pass\nexcept ValueError,TypeError:\n    pass\n",
+    "an exception group without parentheses (3.14)": "try:\n    pass\nexcept* ValueError, TypeError:\n    pass\n",
     "an exception group (3.11)": "try:\n    pass\nexcept* ValueError:\n    pass\n",
     "a type alias (3.12)": "type Pair[T] = tuple[T, T]\n",
     "type parameters with a default (3.13)": "class A[T]:\n    pass\n\n\ndef f[T: int = bool](x: T) -> T:\n    return x\n",
