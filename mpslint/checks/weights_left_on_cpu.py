@@ -1,4 +1,4 @@
-"""Weights of a loss that lie on the CPU while a Trainer moves the model to the GPU: `CrossEntropyLoss(weight=weights)` in `compute_loss`."""
+"""Weights of a loss that lie on the CPU while a Trainer moves the model to the GPU: `CrossEntropyLoss(weight=w)` in `compute_loss`."""
 
 from __future__ import annotations
 
