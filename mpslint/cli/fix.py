@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import sys
@@ -67,7 +68,7 @@ def command(
             sys.stdout.buffer.write(options.stdin)
     results: list[Fixed] = []
     problems: list[str] = []
-    with progress(len(files), "Fixing") as advance:
+    with progress(len(files), "Fixing") as advance, _said_when_interrupted(apply, results):
         for outcomes in _worked(files, options, unsafe, fit):
             problems += [outcome for _, outcome in outcomes if isinstance(outcome, str)]
             done = [(found, outcome) for found, outcome in outcomes if not isinstance(outcome, str)]
@@ -86,6 +87,17 @@ def command(
         code = 1 if left or (not apply and any(fixed.is_changed for fixed in results)) else 0
     _show(results, options, apply, unsafe, as_diff, quiet, fix_only)
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def _said_when_interrupted(apply: bool, results: Sequence[Fixed]) -> Iterator[None]:
+    """Say, where Ctrl-C or the system ends the work, how many files are written by then."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if apply and (done := sum(fixed.is_changed for fixed in results)):
+            complain(f"mpslint: ended early, after writing {done} file{'' if done == 1 else 's'}")
+        raise
 
 
 def _worked(files: list[FoundFile], options: Options, unsafe: bool, fit: bool) -> Iterator[list[tuple[FoundFile, Fixed | str]]]:

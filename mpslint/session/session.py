@@ -154,7 +154,8 @@ def open_document(found: FoundFile, data: bytes, options: Options) -> Document:
     if kind is None and ending and "py" not in ending and ending.lower() not in MARKDOWN:
         kinds = "Python, notebooks (.ipynb, .qmd, .md), shell scripts, Makefiles, YAML, JSON, .env files and Dockerfiles"
         raise ReadError(f"{name}: not a kind of file that mpslint checks, which are {kinds} (requirements count for the code beside them)")
-    return read(name, data, kind or (_guessed(data) if is_input and not ending else None))
+    document = read(name, data, kind or (_guessed(data) if is_input and not ending else None))
+    return document if found.is_named or not document.language else replace(document, language="")  # nobody asked for this one
 
 
 def _guessed(data: bytes) -> Kind:

@@ -111,7 +111,7 @@ class FileView:
     findings: tuple[ShownFinding, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
     unjudged: tuple[tuple[Place, str], ...] = ()
-    """What of it was not judged, since it runs on another machine."""
+    """What of it was not judged, as it is no Python or runs on another machine."""
     silenced: int = 0
     problem: str = ""
     full: str = ""
@@ -139,7 +139,12 @@ def view(result: FileResult) -> FileView:
 
 
 def unjudged(checked: Checked) -> Iterator[tuple[Place, str]]:
-    """Yield what of a file was not judged, since it runs on another machine: the place that tells so, and where it runs."""
+    """Yield what of a file was not judged, as it is no Python or runs on another machine: the place that tells so, and why."""
+    if checked.document.language:
+        yield (
+            Place(1, 1, physical_line=1, physical_column=1),
+            f"its language is {checked.document.language}, and mpslint reads Python notebooks only",
+        )
     if checked.suite is not None and checked.suite.says:
         yield checked.document.place(checked.suite.span.start), checked.suite.says
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import codecs
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mpslint.core.finding import Edit, ReadError, Span
 from mpslint.source.document import Cell, Document, Kind, Snippet, Unread, without_surrogates
@@ -22,21 +23,25 @@ def read_notebook(path: str, data: bytes) -> Document:
         where = data.count(b"\n", 0, error.start) + 1
         raise ReadError(f"{path}:{where}: not valid UTF-8, so not a notebook") from None
     raw_cells, metadata, starts = load_cells(raw, path)
-    if not raw.strip() or not _is_python(metadata):
+    other = _other_language(metadata)
+    if not raw.strip() or other:
         raw_cells = []
-    return _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)], starts).document()
+    joined = _Joined(path, raw, mark, [cell for cell in raw_cells if _is_python_cell(cell)], starts).document()
+    return replace(joined, language=other) if other else joined
 
 
-def _is_python(metadata: dict[str, object]) -> bool:
-    """Return whether a notebook's language is Python, as far as it says."""
+def _other_language(metadata: dict[str, object]) -> str:
+    """Return a notebook's language, or the name of its kernel, where it says one that isn't Python; else ''."""
     for key, field in (("language_info", "name"), ("kernelspec", "language"), ("kernelspec", "name")):
         about = metadata.get(key)
         if isinstance(about, dict) and isinstance(about.get(field), str) and about[field]:
             name = about[field].lower()
             if field == "name" and key == "kernelspec":
-                return not name.startswith(("ir", "julia", "r-", "bash", "javascript", "scala", "cpp", "xcpp", "sql"))
-            return "python" in name or name in ("pypy", "sage", "xpython")
-    return True
+                is_other = name.startswith(("ir", "julia", "r-", "bash", "javascript", "scala", "cpp", "xcpp", "sql"))
+            else:
+                is_other = "python" not in name and name not in ("pypy", "sage", "xpython")
+            return about[field] if is_other else ""
+    return ""
 
 
 def _is_python_cell(cell: RawCell) -> bool:

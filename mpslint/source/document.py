@@ -133,6 +133,8 @@ class Document:
     """For a notebook: the line and column of the JSON text for an index into `cells` and an offset in that cell."""
     physical_end: Callable[[int, int], tuple[int, int]] | None = None
     """The same for the end of a range, which lies right behind the character before the offset."""
+    language: str = ""
+    """The language of a notebook whose kernel isn't Python's: none of its cells is read."""
     is_unordered: bool = False
     """Its cells run in the order in which they need each other's names (marimo), not in that of the file."""
     parts: tuple[Part, ...] = ()

@@ -345,3 +345,18 @@ def test_a_new_line_ends_as_the_lines_of_its_own_file_do(folder: Path, own: str,
     fixed = script.read_bytes()
     assert fixed.count(b"\n") > text.count("\n"), "no line was added"
     assert fixed.count(b"\r\n") == (fixed.count(b"\n") if own == "\r\n" else 0)
+
+
+def test_what_is_written_by_then_is_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes after the first file: it is written, and its owner hears of it."""
+    original = fix_command._worked
+
+    def interrupted(*arguments: object) -> Iterator[object]:
+        yield next(iter(original(*arguments)))  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fix_command, "_worked", interrupted)
+    done = run("bad.py", "a b.py", "--apply")
+
+    assert (done.exit_code, done.stderr) == (130, "mpslint: ended early, after writing 1 file\nmpslint: interrupted\n")
+    assert ((folder / "bad.py").read_text(), (folder / "a b.py").read_text()) == (GOOD, BAD)

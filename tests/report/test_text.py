@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,3 +166,27 @@ def test_what_was_read_in_part_is_not_called_right(tmp_path: Path) -> None:
     assert said("a.ipynb") == "No findings in 1 file; 1 file read only in part."
     assert said("a.ipynb", "b.py") == "No findings in 2 files; 1 file read only in part."
     assert said("b.py") == "Nothing wrong for MPS in 1 file."
+
+
+@pytest.mark.parametrize(
+    ("metadata", "language"),
+    [
+        ({"language_info": {"name": "R"}}, "R"),
+        ({"kernelspec": {"name": "julia-1.9", "language": "julia"}}, "julia"),
+        ({"kernelspec": {"name": "ir"}}, "ir"),
+    ],
+)
+def test_a_notebook_in_another_language_is_not_called_right(tmp_path: Path, metadata: dict[str, object], language: str) -> None:
+    """Who names one hears that nothing of it was read; in a folder nobody asked for it."""
+    data = {"cells": [{"cell_type": "code", "source": "fp16 <- TRUE", "metadata": {}}], "metadata": metadata, "nbformat": 4}
+    (tmp_path / "a.ipynb").write_text(json.dumps(data))
+
+    def said(is_named: bool) -> str:
+        stream = io.StringIO()
+        found = FoundFile(str(tmp_path / "a.ipynb"), is_named=is_named)
+        print_report(Terminal(stream, None, 0), [view(check_file(found, Options(isolated=True)))])
+        return stream.getvalue().replace(f"{tmp_path}/", "")
+
+    why = f"its language is {language}, and mpslint reads Python notebooks only"
+    assert said(is_named=True) == f"a.ipynb:1:1 not judged: {why}\n1 file not judged.\n"
+    assert said(is_named=False) == "Nothing wrong for MPS in 1 file.\n"
