@@ -163,6 +163,8 @@ def _match(call: Call, fact: ArgumentFact, node: ast.AST, argument: Argument, ev
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     """Return the edit that gives the argument its new name, writes what replaces its value, or takes it away."""
     fact: ArgumentFact = match.values["fact"]
+    if _is_handed_on(match, evidence):
+        return None
     if fact.rewrite and not match.values["literal"]:
         return None  # what replaces it depends on its value, which an option, or another machine, makes another one
     replaced = fact.rewrite.get(str(match.values["value"]).lower())
@@ -182,6 +184,14 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
         return None
     is_asked = all(evidence.target.choices[term[0]].is_asked for term in fact.exists.terms)
     return WrittenSetting((Edit(Span(start, start + len(fact.name)), new),), f"{new}=", reason="" if is_asked else fact.reason)
+
+
+def _is_handed_on(match: Match, evidence: Evidence) -> bool:
+    """Return whether a function of the program is given the argument, and hands it on with what else it may read of it."""
+    above = evidence.parents.get(match.node) if isinstance(match.node, ast.keyword) else None
+    if match.call is None or not isinstance(above, ast.Call) or above is match.call.node:
+        return False
+    return not (isinstance(above.func, ast.Name) and above.func.id == "dict")
 
 
 def _is_read(key: str, evidence: Evidence) -> bool:

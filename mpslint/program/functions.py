@@ -77,7 +77,7 @@ def call_function(
     if not m.is_silent:
         m.analysed.add(id(function.node))
     frame = m.new_frame(function.frame)
-    _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called)
+    _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called, node)
     before = m.frame
     m.frame = frame
     outer = m.context
@@ -137,7 +137,13 @@ def _fingerprint(m: Walker, function: Function, positional: Sequence[Value], key
 
 
 def _bind_parameters(
-    m: Walker, function: Function, frame: Frame, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool
+    m: Walker,
+    function: Function,
+    frame: Frame,
+    positional: Sequence[Value],
+    keywords: dict[str, Value],
+    is_open: bool,
+    node: ast.AST | None,
 ) -> None:
     parameters = function.node.args
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
@@ -166,5 +172,6 @@ def _bind_parameters(
     if parameters.vararg is not None:
         bound[parameters.vararg.arg] = Items("tuple", dict(enumerate(rest)), None, is_open)
     if parameters.kwarg is not None:
-        bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value) for name, value in extra.items()}, None, is_open)
+        written = {one.arg: one.value for one in node.keywords} if isinstance(node, ast.Call) else {}
+        bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value, written.get(name)) for name, value in extra.items()}, None, is_open)
     frame.slots.update(bound)
