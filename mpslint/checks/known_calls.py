@@ -48,6 +48,7 @@ _KEYS = {
     "who",
     "op",
     "unless_made_by",
+    "unless_moved",
     "written",
 }
 
@@ -69,6 +70,8 @@ class KnownCall:
     """Only in functions of these names; anywhere where there are none."""
     unless_made_by: tuple[str, ...] = ()
     """Not for a first argument that a call of one of these made."""
+    unless_moved: bool = False
+    """Not where the program moves what the call returns."""
     written: re.Pattern[str] | None = None
     """Only where an argument, or what a name among them was assigned in the same function, reads so."""
 
@@ -158,6 +161,8 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
         return False
     first = alternatives_of(call.arguments[0].value) if entry.unless_made_by and call.arguments else ()
     if first and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in first):
+        return False
+    if entry.unless_moved and any(one.receiver is call.result for move in ("to", "cuda") for one in evidence.calls_of_method.get(move, ())):
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
@@ -252,6 +257,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 bool(row.get("trains", False)),
                 tuple(platform_data(file)["inside"]) if row.get("inside") else (),
                 tuple(row.get("unless_made_by", ())),
+                bool(row.get("unless_moved", False)),
                 re.compile(row["written"]) if "written" in row else None,
             )
         )
