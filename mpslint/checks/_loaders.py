@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from mpslint.facts.values import Argument, Bound, Call, Class, Function, Instance, Items, Known, Value, alternatives_of
@@ -9,6 +10,9 @@ from mpslint.facts.values import Mapping as DictValue
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
+
+ONLY_ASKED = frozenset(["dataset", "batch_size", "num_workers", "sampler", "batch_sampler", "collate_fn", "pin_memory", "drop_last"])
+"""Attributes of a loader that start nothing."""
 
 
 def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, Argument]]]:
@@ -18,6 +22,8 @@ def with_workers(evidence: Evidence) -> Iterator[tuple[Call, Setting, dict[str, 
             continue
         arguments = bound_arguments(matched.call, matched.pattern)
         workers = next((setting for setting in matched.settings if setting.name == "loader.workers"), None)
+        if never_read(matched.call, evidence):
+            continue
         if workers is None or not workers.constants or not all(isinstance(n, int) and n > 0 for n in workers.constants):
             continue
         context = arguments.get("multiprocessing_context")
@@ -45,6 +51,29 @@ def _first(call: Call) -> Value:
     """Return what a call is given for the way to start processes; None is the default of the system."""
     given = call.keywords.get("method") or next(iter(call.arguments), None)
     return given.value if given is not None else Known(None)
+
+
+def never_read(loader: Call, evidence: Evidence) -> bool:
+    """Return whether a program asks a loader for no batch: all that it does with its name is `loader.dataset` or `len(loader)`.
+
+    A name that is read nowhere may be another file's to import.
+    """
+    above = evidence.parents.get(loader.node)
+    target = above.targets[0] if isinstance(above, ast.Assign) and len(above.targets) == 1 else None
+    if not isinstance(target, ast.Name):
+        return False
+    reads = [
+        node
+        for node in (evidence.whole or evidence).nodes_beside(target.id)
+        if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(reads) and all(_only_asks(evidence.parents.get(node)) for node in reads)
+
+
+def _only_asks(node: ast.AST | None) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr in ONLY_ASKED
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
 
 
 def made_of(value: Value, depth: int = 5) -> Iterator[Class | Function]:

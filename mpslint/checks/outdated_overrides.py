@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mpslint.checks.own_training_loop import is_replaced, replaces_loop
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
@@ -36,9 +37,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         cls = call.result.cls if call.result is not None else None
         if cls is None or not any(name in classes for name in call.names) or not _trains(call, evidence):
             continue
+        if replaces_loop(cls):
+            continue
         for row in rows:
             method = cls.lookup(row["method"])
-            if not isinstance(method, Function) or id(method) in seen or _is_replaced(row["by"], cls):
+            if not isinstance(method, Function) or id(method) in seen or is_replaced(row["by"], cls):
                 continue
             seen.add(id(method))
             missing = _missing(method, row)
@@ -56,12 +59,6 @@ def _trains(call: Call, evidence: Evidence) -> bool:
     """Return whether a call makes a Trainer that the program trains with, and what it raises isn't caught there."""
     made = next((one for one in evidence.file_plans.matched if one.call is call), None)
     return made is not None and not call.context.in_handler and not only_evaluates(made, evidence.facts)
-
-
-def _is_replaced(name: str, cls: Class) -> bool:
-    """Return whether the method that makes the call is the program's own and doesn't hand on to the Trainer's."""
-    method = cls.lookup(name)
-    return method is not None and not (isinstance(method, Function) and f"super().{name}(" in ast.unparse(method.node))
 
 
 def _missing(method: Function, row: Mapping[str, Any]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mpslint.checks._loaders import never_read
 from mpslint.checks._longest import filled_to_longest
-from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Value, alternatives_of
+from mpslint.checks._one_length import has_one_length
+from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Unknown, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
@@ -23,39 +25,56 @@ BY_HAND = {"pad_sequence": (), "zip_longest": ("fillvalue",)}
 PADS = ("tokenizer", "processor", "pad", "tok")
 EVALUATES = re.compile(r"eval|valid|test|predict", re.IGNORECASE)
 """Names of functions that collate for something else than training."""
+TOKENS, SECOND = 64, 16_000
+"""Multiples that leave a few lengths: of tokens and frames, and of the samples of sound."""
+RAW_SOUND = "input_values"
+"""How models call the samples of a waveform."""
 TO_LONGEST = (True, "longest")
 GATE = Gate(words=("pad_sequence", "padding", ".pad(", "max(", "sort", "zip_longest"), file_words=("DataLoader", "Trainer"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first call, in each function that collates for training, that pads to the longest sample."""
-    for function, owner, plan, given in _collate_functions(evidence):
+    for function, owner, plan, given, dataset in _collate_functions(evidence):
         padding = _padding(function, owner, given)
-        if not padding or EVALUATES.search(function.name):
+        if not padding or EVALUATES.search(function.name) or has_one_length(dataset, _with_assigned(padding, function), len(padding)):
             continue
         node = min(padding, key=lambda call: call.lineno)
         place = next((keyword for keyword in node.keywords if keyword.arg == "padding"), node.func)
         is_written = isinstance(place, ast.keyword) and isinstance(place.value, ast.Constant)
         fact = next((call for call in evidence.facts.calls if call.node is node and is_written), None)
         shown = function.name if owner is None or owner.cls is None else owner.cls.node.name
-        values: dict[str, str] = {"written": ast.unparse(node.func), "function": shown}
+        multiple = str(SECOND if RAW_SOUND in ast.unparse(function.node) else TOKENS)
+        values: dict[str, str] = {"written": ast.unparse(node.func), "function": shown, "multiple": multiple}
         yield Match(evidence.span_of(place), values, None, fact, plan, fact.context if fact else None, (), node)
 
 
-def _collate_functions(evidence: Evidence) -> Iterator[tuple[Function, Instance | None, TrainingPlan | None, frozenset[str]]]:
-    """Yield the functions that loaders and Trainers collate with, the object whose method each is, the run they do it for, and the
-    names of the arguments that they are given beside the samples."""
+Collating = tuple[Function, Instance | None, TrainingPlan | None, frozenset[str], Value]
+
+
+def _collate_functions(evidence: Evidence) -> Iterator[Collating]:
+    """Yield the functions that loaders and Trainers collate with, the object whose method each is, the run they do it for, the
+    names of the arguments that they are given beside the samples, and the data set that the samples are of."""
     for matched in evidence.file_plans.matched:
-        if matched.pattern.role not in ("loader", "trainer"):
+        if matched.pattern.role not in ("loader", "trainer") or never_read(matched.call, evidence):
             continue
         name = "collate_fn" if matched.pattern.role == "loader" else "data_collator"
         given = {**dict(zip(matched.pattern.table.positional, matched.call.arguments, strict=False)), **matched.call.keywords}
-        argument = given.get(name)
+        argument, data = given.get(name), given.get("dataset") or given.get("train_dataset")
+        dataset = data.value if data is not None else Unknown()
         plan = next((plan for plan in evidence.plans if any(matched.call in calls for calls in plan.calls.values())), None)
         for value in alternatives_of(argument.value) if argument is not None else ():
             function = _function_of(value)
             if function is not None:
-                yield function, value if isinstance(value, Instance) else None, plan, _given_beside(value)
+                yield function, value if isinstance(value, Instance) else None, plan, _given_beside(value), dataset
+
+
+def _with_assigned(padding: Sequence[ast.Call], function: Function) -> list[ast.AST]:
+    """Return the calls that pad, each with what the names in it are given in the function."""
+    names = {node.id for call in padding for node in walk(call) if isinstance(node, ast.Name)}
+    assigned = [node for node in walk(function.node) if isinstance(node, ast.Assign)]
+    said = [one.value for one in assigned if any(isinstance(target, ast.Name) and target.id in names for target in one.targets)]
+    return [*padding, *said]
 
 
 def _given_beside(value: Value) -> frozenset[str]:

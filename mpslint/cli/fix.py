@@ -181,7 +181,7 @@ def _show(results: list[Fixed], options: Options, apply: bool, unsafe: bool, as_
         print_fixed(out, fixed)
     said: set[tuple[str, str]] = set()
     for fixed in results:
-        print_left(out, fixed, said)
+        print_left(out, fixed, said, apply)
     out.wrapped(summary(results, apply, unsafe))
     changed = [fixed.before.document.path for fixed in results if fixed.is_changed]
     if apply and changed and _in_git(changed[0]):

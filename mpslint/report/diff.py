@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 
 from mpslint.core.finding import Finding, Safety
 from mpslint.report.terminal import Terminal
 from mpslint.report.text import COLOURS, counted, place_in
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
+from mpslint.source.document import Kind
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -38,8 +41,11 @@ def print_fixes(out: Terminal, fixed: Fixed) -> None:
             out.wrapped(place, " ", (finding.rule, "bold"), f" {finding.name}: {finding.fix.summary}")
 
 
-def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]]) -> None:
-    """Print what is left in one file, and why it was not rewritten, the very same once, and what could not be read.
+def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_written: bool) -> None:
+    """Print what is left in one file, and why it was not rewritten, the very same once, and which cells could not be read.
+
+    Places are those of the file as it is on the disk: of its new text only where that `is_written`. A script that doesn't parse, and has
+    nothing to do with any rule, isn't worth a word; another one was refused.
 
     What is about the run is printed once for all files: `said` has what was printed before, and gets what is printed here.
     """
@@ -51,16 +57,30 @@ def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]]) -> None:
         groups.setdefault((finding.rule, finding.severity.value, _why_left(finding)), []).append(finding)
     for finding, *others in groups.values():
         severity = (finding.severity.value, COLOURS[finding.severity.value])
-        document = fixed.after.document
-        place = (place_in(document.path, document.place(finding.span.start)), "bold")
+        place = (_place_on_disk(fixed, finding.span.start, is_written), "bold")
         also = [(f"  (and at {counted(len(others), 'more place')})", "dim")] if others else []
         out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}", *also)
-    for part in fixed.after.unread:
-        out.line(
-            "  left  ",
-            (place_in(fixed.after.document.path, fixed.after.document.place(part.span.start)), "bold"),
-            f" not read: {part.reason}",
-        )
+    for part in fixed.after.unread if fixed.after.document.kind is not Kind.PYTHON else ():
+        out.line("  left  ", (_place_on_disk(fixed, part.span.start, is_written), "bold"), f" not read: {part.reason}")
+
+
+def _place_on_disk(fixed: Fixed, offset: int, is_written: bool) -> str:
+    """Return the place of an offset of the new text, or, until that is written, of what it was in the old text."""
+    before, after = fixed.before.document, fixed.after.document
+    if is_written or not fixed.is_changed:
+        return place_in(after.path, after.place(offset))
+    line = after.line_at(offset) - 1
+    start, end, new_start, _ = next(block for block in _blocks(before.text, after.text) if block[2] <= line < block[3])
+    column = offset - after.line_starts[line]
+    line = max(start, min(start + line - new_start, end - 1))
+    ends = [*before.line_starts[1:], len(before.text) + 1]
+    return place_in(before.path, before.place(min(before.line_starts[line] + column, ends[line] - 1)))
+
+
+@functools.lru_cache(maxsize=1)
+def _blocks(before: str, after: str) -> list[tuple[int, int, int, int]]:
+    """Return which lines of the new text were which of the old: first and end in the old, first and end in the new."""
+    return [block[1:] for block in SequenceMatcher(None, before.split("\n"), after.split("\n"), autojunk=False).get_opcodes()]
 
 
 def _is_held_back(finding: Finding) -> bool:

@@ -340,6 +340,11 @@ def _holds(condition: Condition, match: Match, evidence: Evidence) -> bool:
         return evidence.is_program is (condition.names[0].lower() == "true")
     if subject == "runs_on":
         return any(evidence.runs_on(name) for name in condition.names)
+    if subject == "mentions" and condition.options.get("earlier"):
+        part = evidence.document.part_at(match.span.start)
+        above = evidence.document.text[part.span.start if evidence.document.parts else 0 : match.span.start]
+        is_called_later = match.context is not None and bool(match.context.functions)
+        return is_called_later or any(re.search(name, above) for name in condition.names)
     if subject == "mentions":
         if not condition.options.get("later"):
             is_whole = evidence.whole is None or condition.options.get("in_run")

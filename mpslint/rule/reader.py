@@ -16,6 +16,7 @@ The vocabulary of `when` and `unless` is closed. Each condition is a mapping wit
     {chooses_device: true}                            a Trainer or the like of the file moves the model to the Mac's GPU by itself
     {chip: [m1, m2]}                                  which Mac the Target is
     {mentions: mps, options: {later: true}}           about the file below the place that the first of `when` finds
+    {mentions: mps, options: {earlier: true}}         about the file above that place, true in a function, which runs whenever it is called
     {mentions: mps, options: {in_run: true}}          about all files of the run
     {program: true}                                   it is started by itself, not imported
     {runs_on: mps}                                    something of the file is put there, a Trainer does it, or a parameter `device`

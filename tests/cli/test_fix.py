@@ -360,3 +360,32 @@ def test_what_is_written_by_then_is_counted(folder: Path, monkeypatch: pytest.Mo
 
     assert (done.exit_code, done.stderr) == (130, "mpslint: ended early, after writing 1 file\nmpslint: interrupted\n")
     assert ((folder / "bad.py").read_text(), (folder / "a b.py").read_text()) == (GOOD, BAD)
+
+
+def test_what_is_left_has_its_line_in_the_file_as_it_is(folder: Path) -> None:
+    """As check gives it, until the rewrite is written."""
+    text = "\n".join(
+        [
+            "from transformers import Trainer, TrainingArguments",
+            "",
+            "args = TrainingArguments('out', fp16=True)",
+            "",
+            "class Mine(Trainer):",
+            "    def compute_loss(self, model, inputs, return_outputs=False):",
+            "        return model(**inputs).loss",
+            "",
+            "Mine(model=model, args=args, train_dataset=data).train()",
+            "",
+        ]
+    )
+    (folder / "left.py").write_text(text)
+
+    assert "left.py:6:9 error MPS907" in run("left.py").output
+    assert "left.py:7:9 error MPS907" in run("left.py", "--apply").output
+
+
+def test_a_script_without_a_run_that_does_not_parse_is_no_work(folder: Path) -> None:
+    """`check` says nothing of it either."""
+    (folder / "shell.py").write_text("import os\nos.system(f'a {x!} b')\n")
+
+    assert "not read" not in run(".").output
