@@ -17,7 +17,7 @@ from mpslint.program.calls import call_value, instantiate
 from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
-from mpslint.program.hooks import makers_for_trainers, walk_maker
+from mpslint.program.hooks import makers_for_trainers, steps_for_trainers, walk_method
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.premises import device_of, premises_of
@@ -83,8 +83,8 @@ def evaluate_program(
         relevance.note_names(machine.module.slots.items())
         machine.own_device = device_of(machine) if has_premises else None
         if project is not None:
-            for maker in list(makers_for_trainers(machine)):
-                _walk(machine, lambda maker=maker: walk_maker(machine, *maker))  # type: ignore[misc]
+            for method in [*makers_for_trainers(machine), *steps_for_trainers(machine)]:
+                _walk(machine, lambda method=method: walk_method(machine, *method))  # type: ignore[misc]
         elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
             _walk_all_uncalled(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted

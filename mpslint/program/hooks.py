@@ -1,4 +1,4 @@
-"""Methods of a program's classes that a library calls: those that make the loaders of a Trainer."""
+"""Methods of a program's classes that a library calls: those that make the loaders of a Trainer, and the steps of its model."""
 
 from __future__ import annotations
 
@@ -21,12 +21,22 @@ def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context
                 yield maker, source, call.context
 
 
-def walk_maker(m: Walker, maker: Function, source: Instance, context: Context) -> None:
+def steps_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context]]:
+    """Yield the methods that the program's Trainers call on their models, as `makers_for_trainers` does."""
+    for call in m.facts.calls:
+        names = m.platform.model_steps.get(call.name, ())
+        model = _model_of(call) if names else None
+        if isinstance(model, Instance) and model.cls is not None:
+            steps = (model.cls.lookup(name) for name in names)
+            yield from ((one, model, call.context) for one in steps if isinstance(one, Function) and id(one.node) not in m.analysed)
+
+
+def walk_method(m: Walker, method: Function, receiver: Instance, context: Context) -> None:
     """Walk the body of a method as a Trainer calls it, in the context of the Trainer's call; what it writes is forgotten."""
     m.context = context
     m.store.begin()
     try:
-        call_function(m, maker, [source], {}, False, None)
+        call_function(m, method, [receiver], {}, len(method.node.args.args) > 1, None)
     finally:
         m.store.undo()
         m.context = Context()
@@ -38,12 +48,16 @@ def loader_makers(call: Call, platform: Platform) -> Iterator[tuple[Function, In
     source = loader_source(call) if makers is not None else None
     if makers is None or source is None or source.cls is None:
         return
-    given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
-    model = given.value if given is not None else None
+    model = _model_of(call)
     for name, step in makers.items():
         maker = source.cls.lookup(name)
         if isinstance(maker, Function) and not _lacks(model, step, call.name.split(".")[0]):
             yield maker, source
+
+
+def _model_of(call: Call) -> Value | None:
+    given = call.keywords.get("model") or (call.arguments[0] if call.arguments else None)
+    return given.value if given is not None else None
 
 
 def _lacks(model: Value | None, step: str, package: str) -> bool:

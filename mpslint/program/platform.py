@@ -87,6 +87,8 @@ class Platform:
     returns_self: frozenset[str]
     parameter_keepers: dict[str, str]
     loader_makers: dict[str, dict[str, str]]
+    model_steps: dict[str, list[str]]
+    """Methods that a method of a Trainer calls on its model."""
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
