@@ -32,6 +32,11 @@ def test_flags_of_a_script_with_a_parser_of_its_own_are_its_own(tmp_path: Path) 
     assert found(tmp_path, {"train.py": OWN, "options.py": OPTIONS}) == 0
 
 
+def test_a_docstring_that_speaks_of_a_trainer_takes_no_flags(tmp_path: Path) -> None:
+    """Of one line, as of several."""
+    assert found(tmp_path, {"train.py": OWN, "options.py": OPTIONS + '\n\ndef sized():\n    """Give a size for Trainer."""\n'}) == 0
+
+
 @pytest.mark.parametrize(
     "files",
     [
