@@ -16,7 +16,7 @@ from mpslint.gate.needs import needed, possible
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
-from mpslint.rule.judge import Match, Peers, conditions_hold, judge
+from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
@@ -119,6 +119,8 @@ class Walked:
 
     findings: Mapping[str, tuple[Finding, ...]]
     evidence: Evidence | None
+    ruled_out: frozenset[tuple[str, str, Span]] = frozenset()
+    """Places, by file and rule, where the files by themselves give a finding and the run shows that there is none."""
 
 
 def check_run(
@@ -143,7 +145,9 @@ def check_run(
     for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
         by_file.setdefault(path, []).append(own)
-    return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence)
+    parts = [(rule.id, span, run.document.part_at(span.start)) for rule in able for span in ruled_out(rule, evidence)]
+    left = frozenset((run.paths[part.first_line], id_, _moved(span, part.span.start)) for id_, span, part in parts)
+    return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence, left)
 
 
 def placed(finding: Finding, run: Run) -> tuple[str, Finding]:

@@ -30,24 +30,30 @@ def is_used(node: ast.AST, evidence: Evidence) -> bool:
     return uses is None or bool(uses)
 
 
-def uses_of(node: ast.AST, evidence: Evidence) -> Sequence[ast.AST] | None:
+def uses_of(node: ast.AST, evidence: Evidence, are_all: bool = True) -> Sequence[ast.AST] | None:
     """Return the expressions by which a program uses a device, without those that only show it: the device itself, or its name where it
-    has one. None where others may read it."""
+    has one. None where others may read it, unless those that are seen are enough (not `are_all`)."""
     if _is_shown(node, evidence):
         return ()
     whole = evidence.whole or evidence
-    made, parent = node, node if isinstance(node, ast.stmt) else whole.parents.get(node)
-    while isinstance(parent, ast.Call) and ast.unparse(parent.func) in platform_data("cuda")["devices"]["classes"]:
-        made, parent = parent, whole.parents.get(parent)
+    made, parent = device_made(node, whole)
     if isinstance(parent, (ast.Call, ast.keyword)):
         return (made,)
     target = parent.targets[0] if isinstance(parent, ast.Assign) else parent.target if isinstance(parent, ast.AnnAssign) else None
     if not isinstance(target, ast.Name):
         return None
     body = _body_around(target, whole)
-    if body is None and not (whole.is_program or any(isinstance(one, WORKS) for one in evidence.parsed.body)):
+    if body is None and are_all and not (whole.is_program or any(isinstance(one, WORKS) for one in evidence.parsed.body)):
         return None
     return [load for load in _loads(target, body, whole) if not _is_shown(load, whole)]
+
+
+def device_made(node: ast.AST, evidence: Evidence) -> tuple[ast.AST, ast.AST | None]:
+    """Return the device that is made of a name (`torch.device(name)`), else the name itself, and what that is part of."""
+    made, parent = node, node if isinstance(node, ast.stmt) else evidence.parents.get(node)
+    while isinstance(parent, ast.Call) and ast.unparse(parent.func) in platform_data("cuda")["devices"]["classes"]:
+        made, parent = parent, evidence.parents.get(parent)
+    return made, parent
 
 
 def _loads(target: ast.Name, body: Sequence[ast.stmt] | None, evidence: Evidence) -> Iterator[ast.AST]:

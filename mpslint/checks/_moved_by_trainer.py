@@ -1,4 +1,4 @@
-"""Devices that only say where a model waits for a Trainer, which moves it to the Mac's GPU itself: `model.to(device)`, `Trainer(model)`."""
+"""Devices that only say where a model, or a batch, waits for a Trainer, which moves both to the Mac's GPU itself: `model.to(device)`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from mpslint.checks._device_uses import uses_of
 from mpslint.checks._models import plain_text
+from mpslint.checks.left_on_cpu import gives_batches
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
+COLLATES = ("collate_fn", "data_collator")
+"""The arguments that are given a function which makes batches."""
 Place = tuple[str, ast.AST | None]
 """A name, and the function around it."""
 
@@ -21,7 +24,23 @@ def is_overruled(node: ast.AST, evidence: Evidence) -> bool:
     whole = evidence.whole or evidence
     uses = uses_of(node, evidence)
     models = frozenset(_models(whole)) if uses else frozenset()
-    return bool(uses and models) and all((moved := _moved(use, whole)) is not None and moved in models for use in uses or ())
+    if not uses or not models:
+        return False
+    collators = _collators(whole)
+    others = [use for use in uses if _name_of(whole.above(use, SCOPES)) not in collators]
+    return all((moved := _moved(use, whole)) is not None and moved in models for use in others)
+
+
+def _collators(evidence: Evidence) -> frozenset[str]:
+    """Return the names of the functions that make batches, which a Trainer moves again; nothing where the program takes batches itself."""
+    if any(isinstance(node, ast.For) and gives_batches(node) for node in evidence.nodes_beside("for")):
+        return frozenset()
+    given = (node for name in COLLATES for node in evidence.nodes_beside(name) if isinstance(node, ast.keyword) and node.arg == name)
+    return frozenset(plain_text(node.value) for node in given) - {""}
+
+
+def _name_of(function: ast.AST | None) -> str:
+    return function.name if isinstance(function, SCOPES) else ""
 
 
 def _models(evidence: Evidence) -> Iterator[Place]:

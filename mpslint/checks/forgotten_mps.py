@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._composed_choices import composed_choices, rewrite_composed
-from mpslint.checks._device_uses import is_used
-from mpslint.checks._moved_by_trainer import is_overruled
+from mpslint.checks._idle_choices import is_idle
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
 from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
@@ -64,11 +63,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if cpu is None and isinstance(choice.node, ast.If):
             cpu = moved_to_cpu(choice.node, choice, evidence)
         chosen = cpu if isinstance(choice.node, ast.If) else choice.node
-        if cpu is not None and chosen is not None and is_used(chosen, evidence) and not is_overruled(chosen, evidence):
+        if cpu is not None and chosen is not None and not is_idle(chosen, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
             yield _chosen(shown, cpu, choice.node, choice.context, evidence)
     for node, taken in composed_choices(evidence):
-        if not _is_of_autocast(node, evidence) and is_used(node, evidence):
+        if not _is_of_autocast(node, evidence) and not is_idle(node, evidence):
             yield _chosen(node, taken, node, None, evidence)
     yield from _replaced(evidence)
     yield from _switched_off(evidence)
@@ -105,7 +104,7 @@ def _by_flag(evidence: Evidence) -> Iterator[Match]:
             isinstance(part, ast.expr) and names_device(part, "cuda") for part in ast.walk(node.test)
         )  # `"cuda" in device` follows from the device
         is_flag = is_flag and not OF_A_TENSOR.search(tested) and not is_plain_switch(node.test, evidence.document.text)
-        if is_flag and not _is_of_autocast(node, evidence) and is_used(node, evidence):
+        if is_flag and not _is_of_autocast(node, evidence) and not is_idle(node, evidence):
             yield _chosen(node, node.orelse, node, None, evidence)
 
 

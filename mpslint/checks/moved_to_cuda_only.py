@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import names_device
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
@@ -24,16 +25,19 @@ GATE = Gate(
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first move of each `if` that a Mac passes over.
 
-    Options: `models`, what models are called, where they are assigned anew; `unmoved`, those of them that no Trainer or Accelerator moves.
+    Options: `models`, what models are called, where they are assigned anew; `unmoved`, those of them that no Trainer or Accelerator moves;
+    `others`, what modules are called that are no models.
     """
     # A Trainer or an Accelerator moves the model afterwards.
     models = re.compile(options["unmoved" if evidence.has_device_chooser else "models"], re.IGNORECASE)
+    others = re.compile(options["others"], re.IGNORECASE)
     for choice in evidence.facts.choices:
         node = choice.node
         if not isinstance(node, ast.If) or choice.source not in load_platform().cuda_questions:
             continue
         taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-        move = next(filter(None, (_move(statement, models, evidence.has_device_chooser) for statement in other)), None)
+        moves = filter(None, (_move(statement, models, evidence.has_device_chooser) for statement in other))
+        move = next((one for one in moves if not others.search(_owner(one))), None)
         if move is not None and not _places(taken):
             values = {"written": ast.unparse(move)}
             yield Match(evidence.span_of(move), values, context=choice.context, node=move)
@@ -50,6 +54,11 @@ def _move(statement: ast.stmt, models: re.Pattern[str], only_named: bool) -> ast
         return call if models.search(ast.unparse(call.func.value)) or (call.func.attr == "cuda" and not only_named) else None
     target, moved = ast.unparse(statement.targets[0]), ast.unparse(call.func.value)
     return call if target == moved and models.search(target) else None
+
+
+def _owner(move: ast.Call) -> str:
+    """Return the last name of what a call moves."""
+    return plain_text(move.func).rpartition(".")[0].rpartition(".")[2]
 
 
 def _goes_to_cuda(call: ast.Call, method: str) -> bool:

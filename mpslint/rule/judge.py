@@ -61,6 +61,11 @@ def judge(rule: Rule, evidence: Evidence) -> Iterator[Match]:
     return _once_a_plan(found) if rule.once_a_plan else found
 
 
+def ruled_out(rule: Rule, evidence: Evidence) -> Iterator[Span]:
+    """Yield the places of which a run shows that a rule says nothing there."""
+    yield from (match.span for condition in rule.unless_in_run for match in _candidates(condition, evidence))
+
+
 def _once_a_plan(found: Iterator[Match]) -> Iterator[Match]:
     """Yield the first match of each plan, one that is written as an argument before any other, with the places of the others beside it."""
     by_plan: dict[int, list[Match]] = {}

@@ -28,6 +28,7 @@ All conditions of `when` must hold, and none of `unless`; the first of `when` is
 where the value was decided instead (`device = "cuda"` rather than each `.to(device)`), `once: true` reports the first place of a file
 only, `once: run` the first one of all files of a check, `once: plan` the first one of a training run, which names the others, and
 `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
+`unless_in_run` is a condition: a run in which it holds of a place takes back what the file by itself gives there.
 `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
 that catches, in a function that nothing calls. `by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
@@ -89,9 +90,9 @@ _CONDITION_KEYS = {
     "styles", "direct", "settled", "of", "before", "holds", "or_calls",
 }  # fmt: skip
 _RULE_KEYS = {
-    "id", "name", "title", "when", "unless", "unless_guarded", "outcomes", "severity", "message", "fix", "why", "examples", "sources",
-    "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one", "terse",
-    "leads_to", "any_machine", "tried", "on_request",
+    "id", "name", "title", "when", "unless", "unless_guarded", "unless_in_run", "outcomes", "severity", "message", "fix", "why",
+    "examples", "sources", "since", "versions", "at", "once", "certain", "by_default", "everywhere", "beside_others", "worsens", "as_one",
+    "terse", "leads_to", "any_machine", "tried", "on_request",
 }  # fmt: skip
 _FIX_KEYS = {
     "safety", "versions", "summary", "set", "remove_argument", "rename_argument", "replace", "advice", "compute", "reason", "imports",
@@ -137,6 +138,7 @@ class RuleReader:
             self.conditions(data["when"], "when"),
             self.conditions(data.get("unless", []), "unless"),
             re.compile(data["unless_guarded"], re.IGNORECASE) if "unless_guarded" in data else None,
+            self.conditions(data.get("unless_in_run", []), "unless_in_run"),
             self.place(data.get("at", "setting")),
             data.get("once", False) in (True, "run"),
             data.get("once") == "plan",

@@ -119,6 +119,8 @@ class Rule:
     when: tuple[Condition, ...]
     unless: tuple[Condition, ...]
     unless_guarded: re.Pattern[str] | None
+    unless_in_run: tuple[Condition, ...]
+    """Places of which a run shows that the rule says nothing there, although the file by itself gives a finding."""
     at_origin: bool
     once: bool
     once_a_plan: bool

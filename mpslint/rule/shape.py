@@ -49,7 +49,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 MOST_COPIES = 10
 r"""How often a fixed repeat may copy a group that itself repeats (`(\d{1,3}\.){3}`)."""
 _LISTS_OF_TEXT = frozenset([key for key, types in _TYPES.items() if types == NAMES] + ["sources", "positional"])
-_MAPPINGS = ("when", "unless", "outcomes", "fix", "examples")
+_MAPPINGS = ("when", "unless", "unless_in_run", "outcomes", "fix", "examples")
 """Keys that hold a mapping, or several, with keys of their own."""
 _FUNCTIONS = {"check": "find", "compute": "values", "rewrite": "rewrite"}
 _PATTERNS = ("unless_guarded", "matches", "mentions", "holds")

@@ -161,6 +161,8 @@ class Runs:
     """What the runs say of files that are not of the unit, where fixes will be made: a fix must not cause an error there either."""
     tied: list[set[PlaceOfRule]] = field(default_factory=list)
     """Of each run, the places whose fixes are made all or none."""
+    ruled_out: set[PlaceOfRule] = field(default_factory=set)
+    """Places where a file by itself gives a finding, and a run shows that there is none."""
     spoken: dict[str, set[str]] = field(default_factory=dict)
     """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
@@ -179,6 +181,7 @@ class Runs:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
         self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
+        self.ruled_out = set()
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -233,6 +236,7 @@ class Runs:
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
+        self.ruled_out |= walked.ruled_out
         said = {one.rule for found in walked.findings.values() for one in found}
         spoken = {rule.id for rule in rules if rule.as_one and leaves_alone(rule, run.document)}
         for path in run.parts if spoken else ():
@@ -285,6 +289,8 @@ class Runs:
         same = by_place(self.findings.get(path, ()))
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
+        left = {(rule, span) for where, rule, span in self.ruled_out if where == path} - same.keys()
+        alone_now = [one for one in alone_now if (one.rule, one.span) not in left]
         spoken = self.spoken.get(path, set())
         alone_now = [left_to_reader(one) if one.rule in spoken and (one.rule, one.span) not in same else one for one in alone_now]
         checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))

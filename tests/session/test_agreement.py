@@ -52,6 +52,46 @@ def test_choices_of_one_run_are_all_fixed(tmp_path: Path) -> None:
     assert safeties(tmp_path) == {"data.py": "safe", "train.py": "safe"}
 
 
+LOADER = """import torch
+
+
+def load(path, device="cuda" if torch.cuda.is_available() else "cpu"):
+    torch.nn.CTCLoss()(torch.ones(2, 2, 2).to(device), torch.ones(2), [1], [1])
+    return torch.nn.Linear(2, 2).to(device)
+"""
+IGNORES = """import torch
+
+
+def load(path, device="cuda"):
+    device = torch.device(device if torch.cuda.is_available() else "cpu")
+    return torch.nn.Linear(2, 2).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "safety"), [('load("a", device)', "safe"), ('load(path="a", device=device)', "safe"), ('load("a")', "manual")]
+)
+def test_a_default_that_every_call_overrides_ties_no_fix(call: str, safety: str, tmp_path: Path) -> None:
+    """What a run doesn't use isn't named as the reason why its device is left to the reader."""
+    (tmp_path / "loader.py").write_text(LOADER.replace("CTCLoss()", "CTCLoss(2)"))
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom loader import load\n\n{CHOICE}model = {call}\nmodel(torch.ones(2).to(device)).sum().backward()\n"
+    )
+
+    assert safeties(tmp_path)["train.py"] == safety
+
+
+@pytest.mark.parametrize("call", ["loader.load", 'getattr(loader, "load")'])
+def test_a_function_that_ignores_its_device_keeps_the_run_on_the_cpu(call: str, tmp_path: Path) -> None:
+    """The model would stay on the CPU, also where nothing shows which function is called."""
+    (tmp_path / "loader.py").write_text(IGNORES)
+    (tmp_path / "train.py").write_text(
+        f"import torch\nimport loader\n\n{CHOICE}model = {call}('a', device)\nmodel(torch.ones(2).to(device)).sum().backward()\n"
+    )
+
+    assert safeties(tmp_path) == {"loader.py": "manual", "train.py": "manual"}
+
+
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_code_for_cuda_alone_keeps_the_run_on_the_cpu(form: str, tmp_path: Path) -> None:
     """The data would stay on the CPU: a fix of the model's device alone would raise in the first step."""
