@@ -67,9 +67,7 @@ def load(path, device="cuda"):
 """
 
 
-@pytest.mark.parametrize(
-    ("call", "is_used"), [('load("a", device)', False), ('load(path="a", device=device)', False), ('load("a")', True)]
-)
+@pytest.mark.parametrize(("call", "is_used"), [('load("a", device)', False), ('load(path="a", device=device)', False), ('load("a")', True)])
 def test_a_default_that_every_call_overrides_is_no_finding_of_the_run(call: str, is_used: bool, tmp_path: Path) -> None:
     """A run says nothing of the default that it doesn't use; the file by itself still does, as others may import it."""
     (tmp_path / "loader.py").write_text(LOADER)
