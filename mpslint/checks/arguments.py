@@ -53,7 +53,7 @@ def _may_find(document: Document, options: Mapping[str, Any], target: Target) ->
     )
 
 
-GATE = Gate(words=("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator"), ways=_ways, may_find=_may_find)
+GATE = Gate(words=("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator", "LR"), ways=_ways, may_find=_may_find)
 
 
 @functools.lru_cache(maxsize=64)

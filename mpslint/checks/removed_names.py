@@ -72,17 +72,23 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _imported(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each import of a name, unless the package is the repository's own."""
     for fact in evidence.facts.imports:
-        node = fact.node
-        if not isinstance(node, ast.ImportFrom) or not node.module or node.level:
-            continue
-        for alias in node.names:
-            imported = load_platform().imported(node.module, alias.name)
+        for alias, module, imported in _names_of(fact.node):
             name = _known(imported, gone)
-            if name is not None and not _is_apart(node.module) and not is_beside(name.split(".")[0], evidence.document.path):
+            if name is not None and not _is_apart(module) and not is_beside(name.split(".")[0], evidence.document.path):
                 values = _values(name, gone, evidence)
                 if name != imported:  # the table lists the whole module, so that is what the finding names
-                    values["written"] = node.module
-                yield Match(evidence.span_of(alias), values, context=fact.context, node=node)
+                    values["written"] = module
+                yield Match(evidence.span_of(alias), values, context=fact.context, node=fact.node)
+
+
+def _names_of(node: ast.stmt) -> Iterator[tuple[ast.alias, str, str]]:
+    """Yield what an import names, each with the module that it is in, or is, as written, and with its qualified name."""
+    if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from ((alias, node.module, load_platform().imported(node.module, alias.name)) for alias in node.names)
+    elif isinstance(node, ast.Import):
+        for alias in node.names:
+            package, _, name = alias.name.rpartition(".")
+            yield alias, alias.name, load_platform().imported(package, name)
 
 
 def _called_by_name(gone: Gone, evidence: Evidence) -> Iterator[Match]:

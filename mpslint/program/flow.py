@@ -141,6 +141,7 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     """Walk the path that no option takes for its facts only, then the default one."""
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     departed = len(m.departed)
+    returned = len(m.returns[-1]) if m.returns else 0
     m.store.begin()
     try:
         with m.guarded(node.test, not answer, answer):
@@ -148,6 +149,8 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     finally:
         writes = m.store.undo()
         del m.departed[departed:]  # where no default leads, nothing is left behind
+    if m.returns:
+        del m.returns[-1][returned:]  # and nothing is given back
     m.store.begin()
     try:
         with m.guarded(node.test, answer, answer):
