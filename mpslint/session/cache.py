@@ -142,7 +142,7 @@ class FindingsCache:
         name = _name(path, self.key_of(found))
         if stamp != self.stamps.get(path):
             return
-        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.full or view.hidden)
+        is_empty = not (view.findings or view.unread or view.unjudged or view.silenced or view.full or view.hidden or view.target)
         try:
             others = {other: self._now(other) for other in around if other != path}
         except (OSError, ReadError):

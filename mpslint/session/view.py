@@ -107,7 +107,7 @@ class FileView:
     path: str
     kind: str = ""
     target: str = ""
-    """The Target in words, with the packages that the file speaks of; without findings '', unless the Target is newer than known."""
+    """The Target in words, with the packages that the file speaks of; without findings '', unless one of these is newer than known."""
     findings: tuple[ShownFinding, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
     unjudged: tuple[tuple[Place, str], ...] = ()
@@ -129,7 +129,7 @@ def view(result: FileResult) -> FileView:
     return FileView(
         document.path,
         document.kind.value,
-        target_line(checked.target, document) if checked.findings or checked.target.newer else "",
+        target_line(checked.target, document) if checked.findings or _is_newer_than_known(checked.target, document) else "",
         tuple(shown_findings(document, checked.findings)),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
         tuple(unjudged(checked)),
@@ -181,10 +181,21 @@ def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[
 
 def target_line(target: Target, document: Document) -> str:
     """Return the Target in words, with the packages that the file speaks of."""
+    return target.describe(_spoken_of(document))
+
+
+def _spoken_of(document: Document) -> tuple[str, ...]:
     named = tuple(name for name in SHOWN_PACKAGES if name in document.text)
     if "transformers" in named or "trl" in named:
         named = tuple(name for name in SHOWN_PACKAGES if name in named or name in ("torch", "transformers", "accelerate"))
-    return target.describe(named or ("torch",))
+    return named or ("torch",)
+
+
+def _is_newer_than_known(target: Target, document: Document) -> bool:
+    """Return whether nothing is known of the version of a package that the file speaks of, or of the Mac's system."""
+    from mpslint.target.target import MACOS  # a Target is there, so its module is loaded; what the cache answers loads none
+
+    return any(name in target.newer for name in (MACOS, *_spoken_of(document)))
 
 
 def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:

@@ -53,10 +53,8 @@ def test_the_top_help_cuts_nothing_off() -> None:
 def test_what_a_severity_hides_is_said(folder: Path) -> None:
     """So that nobody takes a file with warnings for a clean one; `--fail-on` fails for less and hides nothing."""
     hidden = mpslint("check", "bad.py", "--severity", "error", "--no-cache")
-    assert (hidden.exit_code, hidden.output) == (
-        0,
-        "Nothing of the severity asked for in 1 file. Not shown: 1 warning, 1 note (--severity).\n",
-    )
+    assert hidden.exit_code == 0
+    assert hidden.output.startswith("Nothing of the severity asked for in 1 file. Not shown: 1 warning, 1 note (--severity).")
 
     shown = mpslint("check", "bad.py", "--fail-on", "error")
     assert shown.exit_code == 0

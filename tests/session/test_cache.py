@@ -262,3 +262,16 @@ def test_json_is_remembered_with_its_plans(project: Path, monkeypatch: pytest.Mo
 
     assert [again.lookup(found) for found in files] == first
     assert "plans" in first[0].full
+
+
+def test_a_version_that_nothing_is_known_of_is_said_from_the_cache_too(project: Path) -> None:
+    """Also of a file without findings, if it speaks of that package; "nothing wrong" would say more than is known."""
+    Path("sound.py").write_text("from transformers import AutoModel\nmodel = AutoModel.from_pretrained('gpt2')\n")
+    Path("other.py").write_text("import torch\n")
+    options = Options(target={"transformers": "99.0"})
+
+    first, second = run(["sound.py", "other.py"], options), run(["sound.py", "other.py"], options)
+
+    assert first == second
+    assert ["99.0" in file.target for file in first] == [True, False]
+    assert looked_up(["sound.py", "other.py"], options) == first
