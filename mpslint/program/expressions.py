@@ -85,7 +85,7 @@ def _binary(m: Walker, node: ast.BinOp) -> Value:
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = m.value(node.operand)
     if isinstance(node.op, ast.Not):
-        answer = truth(value)
+        answer = m.truth(value)
         source = value.source if isinstance(value, Known) else ""
         return UNKNOWN if answer is None else Known(not answer, node, is_weak(value), source)
     if isinstance(value, Known) and isinstance(value.value, (int, float, complex)):
@@ -109,7 +109,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     last: Value = UNKNOWN
     for operand in node.values:
         last = m.value(operand)
-        answer = truth(last)
+        answer = m.truth(last)
         if answer is None:
             unknown = True
         elif answer is decisive:
@@ -138,7 +138,7 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
 
 def _conditional(m: Walker, node: ast.IfExp) -> Value:
     test = m.value(node.test)
-    answer = truth(test)
+    answer = m.truth(test)
     if answer is None:
         with m.guarded(node.test, True):
             first = m.value(node.body)

@@ -33,7 +33,7 @@ def if_statement(m: Walker, node: ast.If) -> bool:
 
 def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
     """Walk the rest of an `if` whose test was evaluated."""
-    answer = truth(test)
+    answer = m.truth(test)
     if asks_for_main(node):
         with m.within(under_main=True):
             return m.execute_block(m, node.body if answer is not False else node.orelse)
@@ -99,7 +99,7 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             m.store.begin()
             try:
                 test = m.value(following.test)
-                is_branch = not m.store.journals[-1] and truth(test) is None and not asks_for_main(following)
+                is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following)
                 leaves = is_branch or _after_test(m, following, test)
             finally:
                 writes = m.store.undo()
@@ -172,7 +172,7 @@ def _is_undecided(m: Walker, test: ast.expr) -> bool:
     """Return whether nothing decides a test, looked at once more."""
     before, m.is_silent = m.is_silent, True
     try:
-        return truth(m.value(test)) is None
+        return m.truth(m.value(test)) is None
     finally:
         m.is_silent = before
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
+from mpslint.facts.joined import truth
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -157,6 +158,11 @@ class Walker:
         self.steps += 1
         handler = self.handlers.get(node.__class__)
         return handler(self, node) if handler is not None else UNKNOWN
+
+    def truth(self, value: Value) -> bool | None:
+        """Return whether a value counts as true, None when that is not known; a question that is not called (`is_available`) does."""
+        answer = truth(value)
+        return True if answer is None and isinstance(value, Symbol) and value.name in self.platform.results else answer
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Value:
         """Return the attribute of a value."""
