@@ -140,7 +140,7 @@ def _limited(name: str, asked: Iterable[Requirement]) -> _Package:
         package.is_asked = package.is_asked or not one.is_constraint
         package.commit = package.commit or one.commit
         package.is_branch = package.is_branch or one.is_branch
-        if package.is_pinned or one.is_fresh:
+        if package.is_pinned or one.is_fresh or one.is_branch:
             break
         exact = exact_version(one.spec)
         admits = admitting(one.spec)

@@ -245,3 +245,12 @@ def test_ranges_before_the_known_releases(spec: str, version: tuple[int, ...]) -
 def test_ranges_that_reach_the_known_releases(spec: str) -> None:
     """They stand for the newest release in them."""
     assert resolved(f"torch{spec}")["torch"].version >= (1, 9)
+
+
+def test_a_branch_says_more_than_a_later_pin() -> None:
+    """As when requirements.txt takes transformers from its repository, and one of two install scripts an old release."""
+    branch = Requirement("transformers", "", "requirements.txt", is_branch=True)
+    pin = Requirement("transformers", "==4.31.0", "install_llama_2.sh")
+
+    assert resolve([branch, pin], {})["transformers"].version == newest_versions()["transformers"]
+    assert resolve([pin, branch], {})["transformers"].version == (4, 31, 0)
