@@ -28,14 +28,14 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Fi
     """Return a finding with what starts the runs in which the `same` was found, and how those lead to it.
 
     Where a run says worse of the place than the file by itself, the run's words count: it sees more. Of a rule that is fixed `as_one`, or
-    whose fix leads to other findings, what is safe in one file may not be in the whole run.
+    whose fix leads to other findings, what is safe in one file may not be in the whole run, and what isn't seen in one file may be there.
     """
     entries = tuple({(one.path, one.line): one for found in same for one in found.entries}.values())
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}
     fix = finding.fix
-    if fix is not None and fix.edits and finding.rule in as_one:
-        fix = next((one.fix for one in same if one.fix is not None and one.fix.safety is Safety.MANUAL), fix)
+    if finding.rule in as_one:
+        fix = next((one.fix for one in same if one.fix is None or one.fix.safety is Safety.MANUAL), same[0].fix if same else fix)
     worst = min((one for one in (finding, *same) if not one.awaits), key=lambda one: one.severity.rank, default=finding)
     severity, message = (worst.severity, worst.message) if not finding.awaits else (finding.severity, finding.message)
     if not same:

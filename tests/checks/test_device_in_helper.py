@@ -20,8 +20,8 @@ def mask(labels):
     [
         ("new = torch.eye(len(labels)).to(device)", "new & labels", False),
         ("new = torch.eye(len(labels), device=device)", "new & labels", False),
-        ("labels = labels.to(device)", "labels + torch.ones(2).to(device)", True),
-        ("new = Net().to(device)", "new", True),
+        ("labels = labels.to(device)", "Net().to(device)(labels)", True),
+        ("new = Net().to(device)", "new(labels.to(device))", True),
     ],
 )
 def test_what_is_given_decides(line: str, result: str, is_fixed: bool) -> None:

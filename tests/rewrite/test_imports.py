@@ -18,7 +18,7 @@ BY = {
 def test_the_fix_uses_the_files_own_name(imports: str) -> None:
     """An alias is used; no second import is written."""
     name, kept = BY[imports]
-    fixed = fix(f'{imports}device = "cuda" if {name}.cuda.is_available() else "cpu"\nx = {name}.ones(2).to(device)\n').text
+    fixed = fix(f'{imports}device = "cuda" if {name}.cuda.is_available() else "cpu"\nmodel.to(device)(x.to(device))\n').text
     assert fixed.startswith(kept)
     if imports != "from lib import torch\n":
         assert f'else "mps" if {name}.backends.mps.is_available() else "cpu"' in fixed
@@ -35,7 +35,7 @@ def test_the_fix_uses_the_files_own_name(imports: str) -> None:
 )
 def test_torch_is_imported_where_only_its_parts_are(imports: str, question: str) -> None:
     """Without this the fixed file raises NameError on every machine without CUDA."""
-    fixed = fix(f'{imports}device = "cuda" if {question} else "cpu"\nopen(device)\n').text
+    fixed = fix(f'{imports}device = "cuda" if {question} else "cpu"\nmodel.to(device)(x.to(device))\n').text
     assert "torch.backends.mps.is_available()" in fixed
     assert "import torch\n" in fixed.splitlines(keepends=True)
 

@@ -17,7 +17,7 @@ from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
-LOOP = "for x in loader:\n    x = x.to(device, non_blocking=True)\n    model(x).sum().backward()\n"
+LOOP = "model.to(device)\nfor x in loader:\n    x = x.to(device, non_blocking=True)\n    model(x).sum().backward()\n"
 RULES = tuple(rule for rule in load_rules() if rule.id in ("MPS501", "MPS502", "MPS503", "MPS803"))
 
 
