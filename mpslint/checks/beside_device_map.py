@@ -21,8 +21,6 @@ from mpslint.settings.evidence import Evidence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MOVES = ("to", "cuda", "cpu")
-RUNS = ("", "generate", "forward")
-"""The methods that run a model; its call is none."""
 
 GATE = Gate(words=("device_map",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
@@ -31,11 +29,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each load of a model with a device map, whose program moves it nowhere else; with option `meets`, each of its runs on inputs
     that went to a device of the program's own choice.
 
-    Option `maps`: the device maps that put a model on the GPU.
+    Options: `maps`, the device maps that put a model on the GPU; `ways`, the methods that run a model (its call is '').
     """
     whole = evidence.whole or evidence
     own = _own_devices(whole)
-    for call in (node for node in whole.nodes_beside("device_map") if isinstance(node, ast.Call) and _is_mapped(node, options["maps"])):
+    for call in (node for node in whole.nodes_beside("device_map") if isinstance(node, ast.Call) and _is_mapped(node, options)):
         kept = whole.above(call, (ast.stmt,))
         if not isinstance(kept, ast.Assign) or any(called_name(one) in MOVES for one in walk(kept.value) if isinstance(one, ast.Call)):
             continue
@@ -46,7 +44,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if not options.get("meets"):
             yield Match(whole.span_of(call), {"written": whole.text_of(call.func)}, node=call)
             continue
-        for run in (one for one in calls if plain_text(one.func) in [f"{name}.{way}".rstrip(".") for way in RUNS]):
+        for run in (one for one in calls if plain_text(one.func) in [f"{name}.{way}".rstrip(".") for way in options["ways"]]):
             if _is_given_moved(run, own, whole):
                 yield Match(whole.span_of(run), {"written": whole.text_of(run.func)}, node=run)
 
@@ -59,12 +57,17 @@ def _own_devices(evidence: Evidence) -> frozenset[str]:
     return frozenset(text.rpartition(".")[2] for text in texts if text)
 
 
-def _is_mapped(call: ast.Call, maps: list[str]) -> bool:
-    """Return whether a call loads a model, whose weights stay as they are, with one of some device maps."""
+def _is_mapped(call: ast.Call, options: Mapping[str, Any]) -> bool:
+    """Return whether a call loads a model with one of some device maps. What is asked to meet has weights that stay as they are."""
     said = {keyword.arg: keyword.value for keyword in call.keywords}
     given = said.get("device_map")
     is_changed = any(name is None or "quant" in name or name.startswith("load_in") for name in said)
-    return called_name(call) == "from_pretrained" and isinstance(given, ast.Constant) and given.value in maps and not is_changed
+    return (
+        called_name(call) == "from_pretrained"
+        and isinstance(given, ast.Constant)
+        and given.value in options["maps"]
+        and not (is_changed and options.get("meets"))
+    )
 
 
 def _is_given_moved(run: ast.Call, own: frozenset[str], evidence: Evidence) -> bool:

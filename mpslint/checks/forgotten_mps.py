@@ -53,7 +53,8 @@ GATE = Gate(words=("cuda",), ways=_ways, may_find=lambda document, options, targ
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets."""
+    """Yield each choice between CUDA and the CPU, at the `"cpu"` that the Mac gets; with option `whole`, those of the whole run."""
+    evidence = (evidence.whole or evidence) if options.get("whole") else evidence
     for choice in evidence.facts.choices:
         if choice.source not in load_platform().cuda_questions or isinstance(choice.node, ast.Assert):
             continue

@@ -1,8 +1,12 @@
-"""Moves that only CUDA gets (`if torch.cuda.is_available(): x = x.cuda()`): what they leave on the CPU meets what goes to the Mac's GPU."""
+"""Moves that only CUDA gets (`if torch.cuda.is_available(): x = x.cuda()`): what they leave on the CPU meets what goes to the Mac's GPU.
+
+So do those that a flag of the program's own decides (`if args.cuda:`): it may be off, and a fix of other places doesn't ask it.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +17,8 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
+IS_FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
+
 GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
@@ -22,9 +28,23 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if choice.source not in load_platform().cuda_questions or not isinstance(choice.node, (ast.If, ast.IfExp)):
             continue
         taken, other = (choice.node.body, choice.node.orelse) if choice.answer else (choice.node.orelse, choice.node.body)
-        move = next((call for call in _calls(other) if _is_move(call)), None)
-        if move is not None and not any(_called(call) == "to" and not _is_to(call, _is_cpu) for call in _calls(taken)):
+        move = _left(other, taken)
+        if move is not None:
             yield Match(evidence.span_of(move), {"written": ast.unparse(move)}, context=choice.context, node=move)
+    whole = evidence.whole or evidence
+    decided = {id(choice.node) for choice in whole.facts.choices}
+    for node in whole.nodes_beside("cuda"):
+        if isinstance(node, (ast.If, ast.IfExp)) and id(node) not in decided and IS_FLAG.search(ast.unparse(node.test)):
+            move = _left(node.body, node.orelse) or _left(node.orelse, node.body)
+            if move is not None:
+                yield Match(whole.span_of(move), {"written": ast.unparse(move)}, node=move)
+
+
+def _left(block: ast.expr | list[ast.stmt], other: ast.expr | list[ast.stmt]) -> ast.Call | None:
+    """Return the first move to CUDA of a branch; None where the other branch moves something too."""
+    move = next((call for call in _calls(block) if _is_move(call)), None)
+    is_moved = any(_called(call) in ("to", "cuda") and not _is_to(call, _is_cpu) for call in _calls(other))
+    return None if is_moved else move
 
 
 def _calls(block: ast.expr | list[ast.stmt]) -> Iterator[ast.Call]:

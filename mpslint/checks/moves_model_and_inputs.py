@@ -37,11 +37,14 @@ GATE = Gate(words=("cuda",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first move of a model, in a run that moves or makes something else on a device of its own too."""
+    """Yield the first move of a model, in a run that moves or makes something else on a device too.
+
+    With option `named`, a device that is written out (`.cuda()`, `"cuda:0"`) counts like a name that may be any.
+    """
     whole = evidence.whole or evidence
     models, first, are_inputs = model_texts(whole), None, False
-    for node in (node for word in (".to(", "device", "jit.load") for node in whole.nodes_beside(word)):
-        if not isinstance(node, ast.Call) or not _is_on_device(node):
+    for node in (node for word in (".to(", "cuda", "device", "jit.load") for node in whole.nodes_beside(word)):
+        if not isinstance(node, ast.Call) or not (_is_on_device(node) or (options.get("named") and _is_on_cuda(node))):
             continue
         if MOVES_ITS_INPUTS.search(ast.unparse(node.func)):
             first, are_inputs = first or node, True
@@ -65,13 +68,19 @@ def _is_on_device(call: ast.Call) -> bool:
     return bool(given) and not any(_is_fixed(one) for one in given)
 
 
+def _is_on_cuda(call: ast.Call) -> bool:
+    """Return whether a call moves something to CUDA, or makes it there, by its name."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in TAKES)]
+    return called_name(call) == "cuda" or any(names_device(one, "cuda") for one in given)
+
+
 def _is_fixed(node: ast.expr) -> bool:
     return names_device(node, "cuda") or names_device(node, "cpu")
 
 
 def _is_model(call: ast.Call, models: frozenset[str]) -> bool:
     """Return whether what a call moves, or makes, is a model."""
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "to"):
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")):
         return IS_CLASS.match(called_name(call)) is not None or called_name(call) in LOADS
     owner = call.func.value
     while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in GIVES_ITSELF:

@@ -164,6 +164,8 @@ class Runs:
     ruled_out: set[PlaceOfRule] = field(default_factory=set)
     """Places where a file by itself gives a finding, and a run shows that there is none."""
     spoken: dict[str, set[str]] = field(default_factory=dict)
+    reached: set[str] = field(default_factory=set)
+    """Files that are read by the run of another one."""
     """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files of the runs that were not followed, as those before took all steps."""
@@ -181,6 +183,7 @@ class Runs:
             if changed.get(path) is not self.changed.get(path):
                 self.project.renew(path)
         self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
+        self.reached = set()
         self.ruled_out = set()
         if not self.project.next_line > 1:
             self._prepare()
@@ -237,6 +240,7 @@ class Runs:
         rules = rules_for("", configuration, self.options)
         walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
         self.ruled_out |= walked.ruled_out
+        self.reached.update(run.parts.keys() - {start.script})
         said = {one.rule for found in walked.findings.values() for one in found}
         spoken = {rule.id for rule in rules if rule.as_one and leaves_alone(rule, run.document)}
         for path in run.parts if spoken else ():
@@ -291,7 +295,9 @@ class Runs:
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
         left = {(rule, span) for where, rule, span in self.ruled_out if where == path} - same.keys()
         alone_now = [one for one in alone_now if (one.rule, one.span) not in left]
-        spoken = self.spoken.get(path, set())
+        spoken = set(self.spoken.get(path, ()))
+        if path in self.reached:  # a run that doesn't call a function doesn't show what it meets there
+            spoken |= {rule.id for rule in rules if rule.as_one or rule.leads_to}
         alone_now = [left_to_reader(one) if one.rule in spoken and (one.rule, one.span) not in same else one for one in alone_now]
         checked = replace(checked, findings=tuple(with_runs(one, same.get((one.rule, one.span), ()), as_one) for one in alone_now))
         said = (*checked.findings, *checked.silenced)

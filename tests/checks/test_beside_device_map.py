@@ -1,0 +1,41 @@
+"""A device of the program's own choice, which is the CPU, beside a model that a device map puts on the Mac's GPU."""
+
+from __future__ import annotations
+
+import pytest
+
+import mpslint
+
+LOADED = """import torch
+from transformers import AutoModelForCausalLM
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto"{more})
+ids = ids.to(device)
+model{way}(input_ids=ids)
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "transformers", "severity"),
+    [
+        ("", "5.19", "error"),
+        ("", "5.20", "error"),
+        (".forward", "5.20", "error"),
+        (".generate", "5.19", "error"),
+        (".generate", "5.20", "warning"),
+    ],
+)
+def test_generate_moves_its_inputs_since_5_20(way: str, transformers: str, severity: str) -> None:
+    """The model's own call doesn't."""
+    (found,) = mpslint.check(LOADED.format(way=way, more=""), select=["MPS503"], target={"transformers": transformers}).findings
+
+    assert found.severity == severity
+
+
+def test_a_quantized_model_is_on_the_gpu_too() -> None:
+    """So the GPU isn't unused, as it would be without a device map."""
+    text = LOADED.format(way=".generate", more=", quantization_config=config")
+    (found,) = mpslint.check(text, select=["MPS503"]).findings
+
+    assert "only a model that device_map places" in found.message
