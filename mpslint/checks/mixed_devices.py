@@ -66,14 +66,15 @@ def _asks_by_name(node: ast.AST, evidence: Evidence) -> bool:
     body, other = (
         ast.unparse(part) if isinstance(part, ast.expr) else "\n".join(map(ast.unparse, part)) for part in (node.body, node.orelse)
     )
-    if _is_not_cpu(node.test):
-        return RAISES.search(body) is not None and "is_available" not in ast.unparse(node.test)
+    cuda_only = body if _compares_with_cpu(node.test, ast.NotEq) else other if _compares_with_cpu(node.test, ast.Eq) else ""
+    if cuda_only:
+        return RAISES.search(cuda_only) is not None and "is_available" not in ast.unparse(node.test)
     return _is_cuda(node.test, evidence) and IS_MOVE_TO_CUDA.search(body) is not None and ".to(" not in other and "raise" not in body
 
 
-def _is_not_cpu(test: ast.expr) -> bool:
-    """Return whether a test is `device != "cpu"`: what isn't the CPU is taken for CUDA."""
-    named = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.NotEq) and isinstance(test.comparators[0], ast.Constant)
+def _compares_with_cpu(test: ast.expr, way: type[ast.cmpop]) -> bool:
+    """Return whether a test is `device != "cpu"`, or `==`: what isn't the CPU is taken for CUDA."""
+    named = isinstance(test, ast.Compare) and isinstance(test.ops[0], way) and isinstance(test.comparators[0], ast.Constant)
     return named and isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "'cpu'"
 
 

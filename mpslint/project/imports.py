@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from mpslint.core.record import record
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:[^\n#;\\]|\\\r?\n)+)|import[ \t]+((?:[^\n#;\\]|\\\r?\n)+))",
+    r"(?:^|[:;])[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*(\([^)]*\)|(?:[^\n#;\\]|\\\r?\n)+)"
+    r"|import[ \t]+((?:[^\n#;\\]|\\\r?\n)+))",
     re.MULTILINE,
 )
 _SEARCH_PATH = re.compile(r"\bsys\.path\.(?:append|insert)\(([^\n]*)")
