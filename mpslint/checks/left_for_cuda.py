@@ -17,7 +17,8 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
-IS_FLAG = re.compile(r"cuda|gpu", re.IGNORECASE)
+IS_FLAG = re.compile(r"^(?!.*\.is_cuda\b).*(?:cuda|gpu)", re.IGNORECASE)
+"""A test of a name of the program's own; not one of where a tensor is, which has a fix of its own."""
 
 GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 

@@ -28,6 +28,8 @@ TAKES = ("device", "device_map")
 """Arguments that say where something is made or loaded."""
 NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.IfExp)
 IS_DTYPE = re.compile(r"dtype|^torch\.(?:b?float|double|half|u?int|long|short|bool)\d*$")
+HAS_MODEL = re.compile(r"\bnn\b|Module|[Mm]odel|\bnet|Net\b|from_pretrained|parameters\(|\.backward\(|^class |\.load\(", re.MULTILINE)
+"""What a program says that makes, loads or trains a model."""
 MOVES_ITS_INPUTS = re.compile(r"pipe(?:line)?\d*(?:\W|$)|Pipeline\b", re.IGNORECASE)
 """What moves the inputs that it is given, by its name: a pipeline."""
 GIVES_ITSELF = ("eval", "train", "float", "half", "bfloat16", "requires_grad_")
@@ -39,12 +41,13 @@ GATE = Gate(words=("cuda",))
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first move of a model, in a run that moves or makes something else on a device too.
 
-    With option `named`, a device that is written out (`.cuda()`, `"cuda:0"`) counts like a name that may be any.
+    A program of one file that has no model has none to leave behind: there the first move of a tensor counts.
     """
     whole = evidence.whole or evidence
     models, first, are_inputs = model_texts(whole), None, False
-    for node in (node for word in (".to(", "cuda", "device", "jit.load") for node in whole.nodes_beside(word)):
-        if not isinstance(node, ast.Call) or not (_is_on_device(node) or (options.get("named") and _is_on_cuda(node))):
+    has_model = bool(models) or HAS_MODEL.search(whole.text) is not None or bool(whole.document.parts)
+    for node in (node for word in (".to(", "device", "jit.load") for node in whole.nodes_beside(word)):
+        if not isinstance(node, ast.Call) or not _is_on_device(node):
             continue
         if MOVES_ITS_INPUTS.search(ast.unparse(node.func)):
             first, are_inputs = first or node, True
@@ -52,6 +55,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             first = first or node
         else:
             are_inputs = True
+            first = first if has_model else node
         if first is not None and are_inputs:
             yield Match(whole.span_of(first), {"written": ast.unparse(first)}, node=first)
             return
@@ -66,12 +70,6 @@ def _is_on_device(call: ast.Call) -> bool:
         return any(isinstance(one, NAMES) for one in given) and not any(_is_fixed(one) for one in given)
     given += [one for one in call.args if isinstance(one, NAMES) and NAMED_DEVICE.search(ast.unparse(one))]
     return bool(given) and not any(_is_fixed(one) for one in given)
-
-
-def _is_on_cuda(call: ast.Call) -> bool:
-    """Return whether a call moves something to CUDA, or makes it there, by its name."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg in TAKES)]
-    return called_name(call) == "cuda" or any(names_device(one, "cuda") for one in given)
 
 
 def _is_fixed(node: ast.expr) -> bool:

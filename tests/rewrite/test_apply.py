@@ -268,7 +268,7 @@ def test_one_choice_of_device_for_a_notebook() -> None:
 
 def test_prompts_stay() -> None:
     """What is added to a cell of pasted prompts has a prompt, too."""
-    cells = [">>> from transformers import AutoModel\n>>> model = AutoModel.from_pretrained('x').to('cuda')"]
+    cells = [">>> from transformers import AutoModel\n>>> model = AutoModel.from_pretrained('x').to('cuda')\n>>> model(x.to(model.device))"]
     fixed = json.loads(mpslint.fix(notebook(*cells).decode(), filename="n.ipynb").text)
 
     assert "".join(fixed["cells"][0]["source"]).startswith(">>> import torch\n>>> from transformers")
