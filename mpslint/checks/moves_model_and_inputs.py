@@ -27,6 +27,7 @@ LOADS = ("from_pretrained", "from_config", "create_model", "load", "load_model")
 TAKES = ("device", "device_map")
 """Arguments that say where something is made or loaded."""
 NAMES = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.IfExp)
+"""Expressions that may give any device."""
 IS_DTYPE = re.compile(r"dtype|^torch\.(?:b?float|double|half|u?int|long|short|bool)\d*$")
 HAS_MODEL = re.compile(r"\bnn\b|Module|[Mm]odel|\bnet|Net\b|from_pretrained|parameters\(|\.backward\(|^class |\.load\(", re.MULTILINE)
 """What a program says that makes, loads or trains a model."""
@@ -78,7 +79,7 @@ def _is_fixed(node: ast.expr) -> bool:
 
 def _is_model(call: ast.Call, models: frozenset[str]) -> bool:
     """Return whether what a call moves, or makes, is a model."""
-    if not (isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")):
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "to"):
         return IS_CLASS.match(called_name(call)) is not None or called_name(call) in LOADS
     owner = call.func.value
     while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr in GIVES_ITSELF:

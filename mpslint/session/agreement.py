@@ -34,8 +34,9 @@ def with_runs(finding: Finding, same: Sequence[Finding], as_one: Set[str]) -> Fi
     related = {(one.path, one.span): one for found in same[:1] for one in found.related if one.path}
     related |= {(one.path, one.span): one for one in finding.related}
     fix = finding.fix
-    if finding.rule in as_one:
-        fix = next((one.fix for one in same if one.fix is None or one.fix.safety is Safety.MANUAL), same[0].fix if same else fix)
+    if finding.rule in as_one and same:
+        is_unseen = fix is None or not fix.edits
+        fix = next((one.fix for one in same if one.fix is None or one.fix.safety is Safety.MANUAL), same[0].fix if is_unseen else fix)
     worst = min((one for one in (finding, *same) if not one.awaits), key=lambda one: one.severity.rank, default=finding)
     severity, message = (worst.severity, worst.message) if not finding.awaits else (finding.severity, finding.message)
     if not same:

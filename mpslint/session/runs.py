@@ -164,9 +164,9 @@ class Runs:
     ruled_out: set[PlaceOfRule] = field(default_factory=set)
     """Places where a file by itself gives a finding, and a run shows that there is none."""
     spoken: dict[str, set[str]] = field(default_factory=dict)
+    """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     reached: set[str] = field(default_factory=set)
     """Files that are read by the run of another one."""
-    """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     left_out: dict[Entry, tuple[str, ...]] = field(default_factory=dict)
     """The files of the runs that were not followed, as those before took all steps."""
     changed: Mapping[str, Document] = field(default_factory=dict)
