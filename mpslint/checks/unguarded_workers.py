@@ -22,8 +22,8 @@ DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.MULTILINE)
 RUN = re.compile(r"^(?!(?:async )?def |class |import |from |@|if __name__|if TYPE_CHECKING)\w.*(?:\n[ \t)\]}].*)*", re.MULTILINE)
 """A statement at the top of a script, beside definitions and the main guard."""
 BLOCK = re.compile(r"(?:async )?(?:if|for|while|with|try|match)\b")
-FITS = re.compile(r"\.(?:fit|validate|test)\s*\(")
-"""A Trainer's call that goes through its loaders."""
+THROUGH = re.compile(r"\.(?:fit|validate|test)\s*\(|\b(?:iter|list|enumerate)\s*\(")
+"""A call that goes through loaders: a Trainer's, or a builtin such as `iter`."""
 CELL = re.compile(r"^# ?%%", re.MULTILINE)
 """The head of a cell: such a script is run cell by cell, as a notebook is."""
 
@@ -44,7 +44,7 @@ def _started_in(document: Document) -> tuple[set[str], set[str] | None]:
     """Return what a file defines at its top, and the identifiers of what it starts there; None for something that may go through data."""
     if "started" not in document.memo:
         statements = [found.group() for found in RUN.finditer(document.code)]
-        is_block = any(BLOCK.match(text) or FITS.search(text) for text in statements)
+        is_block = any(BLOCK.match(text) or THROUGH.search(text) for text in statements)
         started = None if is_block else {word for text in statements for word in identifiers_of(text)}
         document.memo["started"] = set(DEFINED.findall(document.code)), started
     found: tuple[set[str], set[str] | None] = document.memo["started"]
@@ -60,7 +60,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     if evidence.document.kind is not Kind.PYTHON:
         return
     makers: list[ast.AST] = []
-    unguarded = [iterated for _, iterated, context in evidence.facts.loops if _runs_on_import(context)]
+    loops = ((iterated, context) for _, iterated, context in evidence.facts.loops)
+    unguarded = [iterated for iterated, context in (*loops, *evidence.facts.iterated) if _runs_on_import(context)]
     for call in evidence.facts.calls:
         if _runs_on_import(call.context) and fits_any(call.name, tuple(options["trainers"])):
             unguarded += [argument.value for argument in (*call.arguments, *call.keywords.values())]

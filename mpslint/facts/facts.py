@@ -181,6 +181,8 @@ class Facts:
     divisions: list[Division] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
+    iterated: list[tuple[Value, Context]] = field(default_factory=list)
+    """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     configs: list[ConfigMapping] = field(default_factory=list)

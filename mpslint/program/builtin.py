@@ -60,6 +60,8 @@ STRING_METHODS = frozenset(
     ]
 )
 CONTAINERS = frozenset({"dict", "list", "tuple"})
+ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
+"""They call `__iter__` of what they are given at once."""
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
 
@@ -67,6 +69,8 @@ MOST_CHOICES = 16
 def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a builtin returns; None when it is to be treated as something outside."""
     values = [argument.value for argument in arguments.positional]
+    if name in ITERATING and not m.is_silent:
+        m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
     if name in PURE:
         return _pure(name, values, arguments, node)
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):

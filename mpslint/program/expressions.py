@@ -293,7 +293,9 @@ def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
     if m.context.functions:
         m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
-        m.value(node.value)
+        value = m.value(node.value)
+        if isinstance(node, ast.YieldFrom) and not m.is_silent:
+            m.facts.iterated.append((value, m.context))
     return UNKNOWN
 
 
