@@ -142,11 +142,14 @@ def print_finding(
 
 
 def _print_source(out: Terminal, finding: ShownFinding) -> None:
-    """Print the line that is meant; of a long one as much as the terminal is wide."""
+    """Print the line that is meant; of a long one as much as the terminal is wide. What is the whole line needs no marks below it."""
     room = out.width - len(_MARGIN) if out.is_terminal else LONGEST_LINE
     line, (column, length) = windowed(finding.source, finding.mark, room)
+    before, marked, after = line[:column], line[column : column + length], line[column + length :]
+    if not before.strip() and not after.strip(" ,"):
+        return out.line((f"  {finding.line:>5} | ", "blue"), before, (marked, "bold red"), after)
     out.line((f"  {finding.line:>5} | ", "blue"), line)
-    out.line((_MARGIN, "blue"), " " * _cells(line[:column]), ("^" * _cells(line[column : column + length]), "bold red"))
+    out.line((_MARGIN, "blue"), " " * _cells(before), ("^" * _cells(marked), "bold red"))
 
 
 def _cells(text: str) -> int:
