@@ -125,7 +125,7 @@ def test_try_repo_fails_on_a_staged_bad_file_and_passes_on_the_fixed_one(reposit
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert "- exit code: 1" in failed.stdout
     assert f"{ODD}:2:33  warning MPS101" in failed.stdout
-    assert "also  sub dir/n.ipynb, cell 2, line 2" in failed.stdout
+    assert "also sub dir/n.ipynb, cell 2, line 2" in failed.stdout
     assert "unstaged.py" not in failed.stdout
     assert "not read" not in failed.stdout
 

@@ -20,6 +20,8 @@ SHOWN_PATHS = 3
 """Files and folders that are named in a command."""
 SHOWN_ENTRIES = 3
 """Scripts that are named of those whose runs lead to a finding."""
+IN_HEADLINE = 2
+"""So many other places stand behind the rule; more of them have a line of their own."""
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 
@@ -132,7 +134,7 @@ def print_finding(
 
     The reasons of a rule are said once a report. With a `command` the fix names it.
     """
-    _print_headline(out, path, finding)
+    _print_headline(out, path, finding, others)
     _print_source(out, finding)
     _print_places(out, finding, others)
     if finding.why and with_why:
@@ -163,23 +165,25 @@ def _cells(text: str) -> int:
 
 def print_in_short(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding] = (), command: str = "") -> None:
     """Print one finding without its source and without the reasons. With a `command` the fix names it."""
-    _print_headline(out, path, finding)
+    _print_headline(out, path, finding, others)
     _print_places(out, finding, others)
     if finding.safety:
         out.paragraph(*_fix_line(finding, command), "green")
 
 
-def _print_headline(out: Terminal, path: str, finding: ShownFinding) -> None:
+def _print_headline(out: Terminal, path: str, finding: ShownFinding, others: Sequence[ShownFinding]) -> None:
+    """Print where a finding is, with the few other places of the very same, its rule, and its message."""
     place, severity = (place_in(path, finding.place), "bold"), (finding.severity, COLOURS[finding.severity])
     ran = finding.place.execution_count
     count = [(f" In [{ran}]", "dim")] if ran is not None else []
-    out.wrapped(place, *count, "  ", severity, " ", out.linked(finding.rule, rule_url(finding.rule)), f" {finding.name}")
+    also = (f"  also {other_places(others)}" if 0 < len(others) <= IN_HEADLINE else "", "dim")
+    out.wrapped(place, *count, "  ", severity, " ", out.linked(finding.rule, rule_url(finding.rule)), f" {finding.name}", also)
     out.paragraph("  ", finding.message)
 
 
 def _print_places(out: Terminal, finding: ShownFinding, others: Sequence[ShownFinding]) -> None:
-    """Print where else the very same is found, and where the value comes from."""
-    if others:
+    """Print where else the very same is found, where these are many, and where the value comes from."""
+    if len(others) > IN_HEADLINE:
         out.paragraph("  also  ", other_places(others), "dim")
     for message, related in finding.related:
         out.paragraph("  from  ", f"{message} ({short_place(related)})", "dim")

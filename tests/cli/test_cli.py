@@ -248,7 +248,7 @@ def test_a_line_with_two_places_is_named_once_and_what_nothing_mends_is_no_argum
 
     shown = run("check", ".", cwd=tmp_path).stdout
 
-    assert "also  line 3\n" in shown
+    assert "also line 3\n" in shown
     assert "3 can be fixed safely: mpslint fix twice.py\n" in shown
 
 
