@@ -6,6 +6,7 @@ import ast
 import builtins
 import itertools
 import math
+from collections.abc import Sequence
 
 from mpslint.facts.joined import join, join_all
 from mpslint.facts.values import (
@@ -110,7 +111,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         "all",
     ):
         if name in ("map", "filter"):
-            return None
+            return _mapped(values, node) if name == "map" and len(values) == 2 else None
         if name not in ("range", "enumerate", "zip", "iter"):
             return UNKNOWN
         return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
@@ -178,6 +179,16 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
     except (TypeError, ValueError, ArithmeticError):
         return UNKNOWN
     return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
+
+
+def _mapped(values: Sequence[Value], node: ast.Call) -> Value | None:
+    """Return what a function such as `int` makes of constants; None for anything else."""
+    function, given = values
+    kind = function.name.removeprefix("builtins.") if isinstance(function, Symbol) else ""
+    if kind not in PURE or not isinstance(given, Items) or given.open or len(given.slots) > MOST_CHOICES:
+        return None
+    made = [_pure(kind, [one], CallArguments((), {}, False), node) for one in given.values()]
+    return Items("list", dict(enumerate(made)), node) if all(isinstance(one, Known) for one in made) else None
 
 
 def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:

@@ -25,6 +25,9 @@ from mpslint.program.calls import evaluate_call
 from mpslint.program.machine import Walker
 from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable, is_one_index, note_division
 
+MOST_ROUNDS = 64
+"""Rounds of a comprehension that are worked out one by one."""
+
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
     return Known(m.instead.get(id(node), node.value), node)
@@ -254,9 +257,29 @@ def _comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorEx
                 m.value(node.value)
                 return Mapping({}, node, is_open=True)
             m.value(node.elt)
+            constants = _every_constant(m, node, iterated) if len(node.generators) == 1 else None
     finally:
         m.frame = before
-    return Items("list", {}, node, open=True)
+    return Items("list", dict(enumerate(constants)), node) if constants is not None else Items("list", {}, node, open=True)
+
+
+def _every_constant(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, iterated: Value) -> list[Value] | None:
+    """Return the constants that a comprehension makes of a few, such as `[int(i) for i in "0,1".split(",")]`; None for anything else."""
+    if not isinstance(node, ast.ListComp) or not isinstance(iterated, Items) or iterated.open or len(iterated.slots) > MOST_ROUNDS:
+        return None
+    before, m.is_silent = m.is_silent, True
+    made: list[Value] = []
+    try:
+        for one in iterated.values():
+            bind_loop_target(m, node.generators[0].target, one)
+            answers = [truth(m.value(test)) for test in node.generators[0].ifs]
+            value = m.value(node.elt)
+            if not isinstance(one, Known) or not isinstance(value, Known) or None in answers:
+                return None
+            made += [value] if all(answers) else []
+    finally:
+        m.is_silent = before
+    return made
 
 
 def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
