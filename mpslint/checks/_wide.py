@@ -74,6 +74,9 @@ class Wide:
             return self.names_float64(dtype) and call.name.startswith(("torch.", "numpy."))
         if self.is_array(call) or call.name in self.options["doubles"] or self._is_wide_number(call):
             return True
+        if self._is_reduction(call):
+            array = first if call.name in self.options["reductions"] else getattr(node.func, "value", None)
+            return array is not None and self.is_wide(array, depth - 1)
         if call.name in (*self.options["tensors"], *self.options["gathers"]) and first is not None:
             return self._is_wide_content(first, depth, call.name in self.options["lists"])
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -114,7 +117,12 @@ class Wide:
         if isinstance(node, ast.BinOp):
             return self._is_number(node.left, depth - 1) and self._is_number(node.right, depth - 1)
         call = self._fact(node) if isinstance(node, ast.Call) else None
-        return isinstance(node, ast.Constant) or (call is not None and self._is_wide_number(call))
+        return isinstance(node, ast.Constant) or (call is not None and (self._is_wide_number(call) or self._is_reduction(call)))
+
+    def _is_reduction(self, call: Call) -> bool:
+        """Return whether a call makes one number of an array, as `np.mean(a)` and `a.mean()` do."""
+        is_method = bool(call.method) and not call.arguments  # of `x.max(1)[1]`, the indices aren't float64
+        return call.name in self.options["reductions"] or (is_method and f"numpy.{call.method}" in self.options["reductions"])
 
     def _is_wide_number(self, call: Call) -> bool:
         """Return whether NumPy makes a float64 of a number: `np.log(0.1)`, and not of an array or a tensor, which keep their dtype."""

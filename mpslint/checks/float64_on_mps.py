@@ -46,7 +46,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     `arrays`, the functions of NumPy that return it unless told otherwise, by the position of their dtype; `shapes`, those of them that
     return a number unless they are given a shape, by its position; `numbers`, those that make a number of a number; `parts`, functions of
     whose results some parts are, by number; `doubles`, other functions. What hands it on: `tensors`, which make tensors of an array;
-    `gathers`, other functions; `lists`, those that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`,
+    `gathers`, other functions; `reductions`, those that make a number of an array; `lists`, those that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`,
     methods and attributes.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
