@@ -35,7 +35,9 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     yield options["loaders"]["loads"], ["Dataset"], ["float"]
 
 
-GATE = Gate(words=("float64", "double", "from_numpy", "tensor", "64", "Double", "loader", "Loader"), ways=_ways)
+GATE = Gate(
+    words=("float64", "double", "from_numpy", "tensor", "64", "(float", "=float", "= float", "Double", "loader", "Loader"), ways=_ways
+)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -46,8 +48,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     `arrays`, the functions of NumPy that return it unless told otherwise, by the position of their dtype; `shapes`, those of them that
     return a number unless they are given a shape, by its position; `numbers`, those that make a number of a number; `parts`, functions of
     whose results some parts are, by number; `doubles`, other functions. What hands it on: `tensors`, which make tensors of an array;
-    `gathers`, other functions; `reductions`, those that make a number of an array; `lists`, those that make an array of floats; `loaders`, what loads data sets, by what it does; `keeps`,
-    methods and attributes.
+    `gathers`, other functions; `reductions`, those that make a number of an array; `lists`, those that make an array of floats; `loaders`,
+    what loads data sets, by what it does; `keeps`, methods and attributes.
     """
     matched = {id(m.call): m for m in evidence.file_plans.matched}
     by_node = {id(m.call.node): m for m in evidence.file_plans.matched}
