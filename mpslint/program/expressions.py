@@ -110,15 +110,21 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     weak: Value | None = None
     unknown = False
     last: Value = UNKNOWN
-    for operand in node.values:
-        last = m.value(operand)
-        answer = m.truth(last)
-        if answer is None:
-            unknown = True
-        elif answer is decisive:
-            if not is_weak(last):
-                return last if not unknown else Known(decisive, node, False, last.source if isinstance(last, Known) else "")
-            weak = weak or last
+    context = m.context
+    try:
+        for operand in node.values:
+            last = m.value(operand)
+            answer = m.truth(last)
+            if answer is None:
+                unknown = True
+            elif answer is decisive:
+                if not is_weak(last):
+                    return last if not unknown else Known(decisive, node, False, last.source if isinstance(last, Known) else "")
+                weak = weak or last
+            if answer in (None, decisive):  # what follows is only computed where this one doesn't decide
+                m.context = m.guarded(operand, not decisive, answer).context
+    finally:
+        m.context = context
     if weak is not None:
         return weak
     return UNKNOWN if unknown else last
