@@ -7,6 +7,7 @@ import ast
 from mpslint.checks._device_uses import device_made, is_used, uses_of
 from mpslint.checks._models import computed_from, plain_text
 from mpslint.checks._moved_by_trainer import is_overruled
+from mpslint.checks._never_default import is_never_default
 from mpslint.facts.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name
@@ -23,7 +24,7 @@ def is_idle(node: ast.AST, evidence: Evidence) -> bool:
     """Return whether a choice, or the statement that makes it, is of no use for where anything of the program is put."""
     if not is_used(node, evidence) or is_overruled(node, evidence):
         return True
-    return _is_overridden(node, evidence) or is_set_elsewhere(node, evidence) or _is_of_states(node, evidence)
+    return is_never_default(node, evidence) or is_set_elsewhere(node, evidence) or _is_of_states(node, evidence)
 
 
 def mapped_by(use: ast.AST, evidence: Evidence) -> ast.Call | None:
@@ -33,36 +34,6 @@ def mapped_by(use: ast.AST, evidence: Evidence) -> ast.Call | None:
     is_second = isinstance(call, ast.Call) and len(call.args) > 1 and call.args[1] is use
     is_mapped = isinstance(call, ast.Call) and called_name(call) == "load" and (is_second or isinstance(above, ast.keyword))
     return call if is_mapped and isinstance(call, ast.Call) else None
-
-
-def _is_overridden(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a choice is a parameter's default in whose place every call of a run gives something else.
-
-    A file by itself is judged without this: others may call its functions in other ways.
-    """
-    whole = evidence.whole or evidence
-    default, arguments = device_made(node, whole)
-    function = whole.parents.get(arguments) if isinstance(arguments, ast.arguments) and whole.document.parts else None
-    if not isinstance(arguments, ast.arguments) or not isinstance(function, FUNCTIONS) or function.decorator_list:
-        return False
-    owner = whole.parents.get(function)
-    called = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-    places = [*arguments.posonlyargs, *arguments.args]
-    pairs = [*zip(places[::-1], arguments.defaults[::-1], strict=False), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-    name = next(one.arg for one, value in pairs if value is default)
-    number = [one.arg for one in [*places, *arguments.kwonlyargs]].index(name) - isinstance(owner, ast.ClassDef)
-    for read in whole.nodes_beside(called):
-        if isinstance(read, (ast.Name, ast.Attribute)) and plain_text(read).rpartition(".")[2] == called:
-            call = whole.parents.get(read)
-            if not isinstance(call, ast.Call) or call.func is not read or not _gives(call, name, number):
-                return False
-    return True
-
-
-def _gives(call: ast.Call, name: str, number: int) -> bool:
-    """Return whether a call gives a parameter a value, by name or by its place."""
-    is_named = any(keyword.arg in (name, None) for keyword in call.keywords)
-    return is_named or len(call.args) > number or any(isinstance(one, ast.Starred) for one in call.args)
 
 
 def is_set_elsewhere(node: ast.AST, evidence: Evidence) -> bool:

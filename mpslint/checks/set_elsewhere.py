@@ -1,4 +1,7 @@
-"""A choice of device that is only a default, where the run sets the device: `config.get("device", choice)`, and `device: cpu` in YAML."""
+"""A choice of device that is only a default, where the run sets the device.
+
+`config.get("device", choice)`, and `device: cpu` in YAML; `def load(device=choice)`, and every call gives one, or nothing calls it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._idle_choices import is_set_elsewhere
+from mpslint.checks._never_default import is_in_unused_function, is_never_default
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
+from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
@@ -25,3 +31,17 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             and is_set_elsewhere(choice.node, evidence)
         ):
             yield Match(evidence.span_of(choice.node), {"written": ast.unparse(choice.node)}, context=choice.context, node=choice.node)
+    for node in _asking(evidence):
+        if is_never_default(node, evidence) or is_in_unused_function(node, evidence):
+            shown = node.test if isinstance(node, ast.If) else node
+            yield Match(evidence.span_of(shown), {"written": ast.unparse(shown)}, node=node)
+
+
+def _asking(evidence: Evidence) -> Iterator[ast.If | ast.IfExp]:
+    """Yield each choice by a question for CUDA, also where the run doesn't come to it."""
+    names = {name.rpartition(".")[2] for name in load_platform().cuda_questions}
+    for name in names:
+        for node in evidence.nodes_beside(name):
+            tests = walk(node.test) if isinstance(node, (ast.If, ast.IfExp)) else ()
+            if isinstance(node, (ast.If, ast.IfExp)) and any(isinstance(one, ast.Call) and called_name(one) == name for one in tests):
+                yield node

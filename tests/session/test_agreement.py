@@ -67,18 +67,48 @@ def load(path, device="cuda"):
 """
 
 
-@pytest.mark.parametrize(("call", "is_used"), [('load("a", device)', False), ('load(path="a", device=device)', False), ('load("a")', True)])
-def test_a_default_that_every_call_overrides_is_no_finding_of_the_run(call: str, is_used: bool, tmp_path: Path) -> None:
-    """A run says nothing of the default that it doesn't use; the file by itself still does, as others may import it."""
-    (tmp_path / "loader.py").write_text(LOADER)
+NONE = """import torch
+
+
+def load(path, device=None):
+    if device is None:
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.nn.Linear(2, 2).to(device)
+"""
+OR = """import torch
+
+
+def load(path, device=None):
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.nn.Linear(2, 2).to(device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "call", "is_used"),
+    [
+        (LOADER, 'load("a", device)', False),
+        (LOADER, 'load(path="a", device=device)', False),
+        (LOADER, 'load("a")', True),
+        (NONE, 'load("a", device)', False),
+        (NONE, 'load("a", device=None)', True),
+        (NONE, 'load("a")', True),
+        (OR, 'load("a", device=device)', False),
+        (OR, 'load("a")', True),
+        (OR, "torch.nn.Linear(2, 2).to(device)", False),
+    ],
+)
+def test_a_default_that_every_call_overrides_is_no_finding(loader: str, call: str, is_used: bool, tmp_path: Path) -> None:
+    """A run that gives a device wherever it calls the function, or never calls it, rules the finding out for the file, too."""
+    (tmp_path / "loader.py").write_text(loader)
+    imported = "from loader import load" if "load(" in call else "import loader"
     (tmp_path / "train.py").write_text(
-        f"import torch\nfrom loader import load\n\n{CHOICE}model = {call}\nmodel(torch.ones(2).to(device)).sum().backward()\n"
+        f"import torch\n{imported}\n\n{CHOICE}model = {call}\nmodel(torch.ones(2).to(device)).sum().backward()\n"
     )
 
     results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",)))
 
-    (found,) = (one for result in results if Path(result.path).name == "loader.py" for one in result.findings)
-    assert bool(found.entries) == is_used
+    assert any(Path(result.path).name == "loader.py" and result.findings for result in results) == is_used
 
 
 @pytest.mark.parametrize("call", ["loader.load", 'getattr(loader, "load")'])
