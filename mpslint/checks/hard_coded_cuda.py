@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from mpslint.checks._device_name import device_name
+from mpslint.checks._stateless import is_stateless
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
@@ -85,6 +86,8 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
     roles = {id(matched.call): matched for matched in evidence.file_plans.matched}
     for call in evidence.facts.calls:
         matched = roles.get(id(call))
+        if matched is not None and matched.pattern.role == "placement" and is_stateless(call.receiver):
+            continue
         if matched is not None and matched.pattern.sets.get("device.name") == "cuda":
             if not _follows_another(call) and _places_something(call, table["arguments"]):
                 yield call, matched.pattern.role, None
