@@ -16,6 +16,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Call
 from mpslint.program.evaluator import evaluate_program
+from mpslint.program.flow import asks_for_main
 from mpslint.program.modules import Modules
 from mpslint.program.parse import Parsed, parse_program
 from mpslint.program.walk import Parents, children, first_line, walk
@@ -171,7 +172,10 @@ class Evidence:
         return Parents(self.parsed.body)
 
     def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None) -> Iterator[ast.AST]:
-        """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands."""
+        """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands.
+
+        Of a file that a run imports, what only its start does is none of the program.
+        """
         if body is not None:
             key = f"nodes beside {name} of {id(body)}"
             if key not in self.memo:
@@ -179,9 +183,19 @@ class Evidence:
             yield from self.memo[key][1]
             return
         for parsed in self.parsed.files or (self.parsed,):
-            if ("beside", name) not in parsed.memo:
-                parsed.memo["beside", name] = tuple(self._search(name, parsed.body))
-            yield from parsed.memo["beside", name]
+            is_imported = self._is_imported(parsed)
+            asked = "beside", name, is_imported
+            if asked not in parsed.memo:
+                statements = [one for one in parsed.body if not asks_for_main(one)] if is_imported else parsed.body
+                parsed.memo[asked] = tuple(self._search(name, statements))
+            yield from parsed.memo[asked]
+
+    def _is_imported(self, parsed: Parsed) -> bool:
+        """Return whether statements are those of a file of a run that is not the one that is started."""
+        started = self.document.started
+        if started is None or not parsed.body:
+            return False
+        return not started.first_line <= parsed.body[0].lineno < started.first_line + started.lines
 
     def _search(self, name: str, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
         starts = self.document.line_starts

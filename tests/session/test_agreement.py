@@ -52,6 +52,15 @@ def test_choices_of_one_run_are_all_fixed(tmp_path: Path) -> None:
     assert safeties(tmp_path) == {"data.py": "safe", "train.py": "safe"}
 
 
+def test_what_an_imported_file_does_as_a_script_is_none_of_the_run(tmp_path: Path) -> None:
+    """The try-out under the main guard of a module leaves its model on the CPU; the run that imports the module doesn't come there."""
+    tried = 'if __name__ == "__main__":\n    net = torch.nn.Linear(2, 2)\n    print(net(torch.ones(2).to(device)))\n'
+    (tmp_path / "data.py").write_text(f"{DATA}\n\n{tried}")
+    (tmp_path / "train.py").write_text(TRAIN)
+
+    assert safeties(tmp_path)["train.py"] == "safe"
+
+
 LOADER = """import torch
 
 
