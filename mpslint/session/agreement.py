@@ -109,20 +109,25 @@ def fixed_as_one(
     for path, inner in found.items():
         for one in inner:
             at_place.setdefault((path, one.rule, one.span), []).append(one)
-    left: dict[PlaceOfRule, str] = {}
+    left: dict[PlaceOfRule, PlaceOfRule] = {}
     for place in {one: None for run in tied for one in sorted(run)}:
         if not all(_is_made(place[0], one, reached) for one in at_place[place]):
-            left[place] = shown_at(place[0], place[2])
+            left[place] = place
     while more := {place: left[first] for run in tied if (first := min(run & left.keys(), default=None)) for place in run - left.keys()}:
         left.update(more)
-    return {path: [_by_hand(one, left.get((path, one.rule, one.span))) for one in inner] for path, inner in found.items()}
 
+    def by_hand(path: str, finding: Finding) -> Finding:
+        place, fix = (path, finding.rule, finding.span), finding.fix
+        first = left.get(place)
+        if first is None or fix is None or not fix.edits:
+            return finding
+        if first == place:  # what another run leaves to its user here says why
+            told = next((one.fix for one in at_place[place] if one.fix is not None and not _is_made(path, one, reached)), None)
+            return replace(finding, fix=told if told is not None and not told.edits else Fix(Safety.MANUAL, fix.summary))
+        where = shown_at(first[0], first[2])
+        return replace(finding, fix=Fix(Safety.MANUAL, f"{fix.summary}, together with {where} of the same run, which isn't fixed here."))
 
-def _by_hand(finding: Finding, where: str | None) -> Finding:
-    fix = finding.fix
-    if where is None or fix is None or not fix.edits:
-        return finding
-    return replace(finding, fix=Fix(Safety.MANUAL, f"{fix.summary}, together with {where} of the same run, which isn't fixed here."))
+    return {path: [by_hand(path, one) for one in inner] for path, inner in found.items()}
 
 
 def _is_made(path: str, finding: Finding, reached: Set[str] | None) -> bool:

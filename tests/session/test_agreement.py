@@ -61,6 +61,30 @@ def test_what_an_imported_file_does_as_a_script_is_none_of_the_run(tmp_path: Pat
     assert safeties(tmp_path)["train.py"] == "safe"
 
 
+HELPER = """import torch
+
+
+def resolve(name):
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+"""
+
+
+def test_a_choice_that_one_run_leaves_to_its_user_says_why(tmp_path: Path) -> None:
+    """The CTC loss of one run keeps the choice from being fixed for the other, which doesn't name the place as its own reason."""
+    (tmp_path / "helper.py").write_text(HELPER)
+    step = "import torch\nfrom helper import resolve\n\ndevice = resolve('auto')\nnet = torch.nn.Linear(2, 2).to(device)\nout = net(torch.ones(2, 2).to(device))\n"
+    (tmp_path / "test.py").write_text(step)
+    (tmp_path / "train.py").write_text(f"{step}torch.nn.CTCLoss()(out, out, [1], [1]).backward()\n")
+
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",), target={"torch": "2.10"}))
+    (found,) = (one for result in results for one in result.findings)
+
+    assert found.fix is not None
+    assert "lacks an operator" in found.fix.summary
+
+
 LOADER = """import torch
 
 
