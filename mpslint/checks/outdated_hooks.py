@@ -12,6 +12,7 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Class, Function
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
+from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 
@@ -29,9 +30,14 @@ GATE = Gate(names=lambda options: list(_table(options)), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each hook, at its name, of a class that the program derives from the library's; option `table`: where the hooks are listed."""
+    """Yield each hook, at its name, of a class that the program derives from the library's.
+
+    Options: `table`, where the hooks are listed; `unstarted`, to yield those of methods of the Trainer that a run never calls, while it calls
+    others, instead of the rest.
+    """
     known = set(platform_data("overrides")["lightning_classes"])
     rows = {name: row for name, row in _table(options).items() if VersionRange.parse(row["versions"]).matches(evidence.target.versions)}
+    rows = {name: row for name, row in rows.items() if _is_unstarted(row["by"], options, evidence) is bool(options.get("unstarted"))}
     seen: set[int] = set()
     for cls in _classes(evidence) if rows else ():
         if known.isdisjoint(cls.outside_bases()):
@@ -45,6 +51,14 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             seen.add(id(hook.node))
             yield _match(hook.node, cls, more, row, evidence)
+
+
+def _is_unstarted(method: str, options: Mapping[str, Any], evidence: Evidence) -> bool:
+    """Return whether a run calls other methods of a Trainer that the hooks are for, and not this one."""
+    whole = evidence.whole or evidence
+    methods = {row["by"] for row in _table(options).values()}
+    called = {one for one in methods for node in whole.nodes_beside(f".{one}") if isinstance(node, ast.Call) and called_name(node) == one}
+    return bool(called) and method not in called
 
 
 def _classes(evidence: Evidence) -> Iterator[Class]:
