@@ -75,7 +75,8 @@ def call_holds(call: Call, condition: Condition) -> bool:
         return False
     if condition.in_loop == "training" and not is_in_each_step(call.context):
         return False
-    if isinstance(condition.in_loop, bool) and bool(call.context.loops) is not condition.in_loop:
+    is_repeated = bool(call.context.loops) or call.context.outer_loops > 0
+    if isinstance(condition.in_loop, bool) and is_repeated is not condition.in_loop:
         return False
     given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}
     return all(_argument_holds(given.get(name), comparisons, call.is_open) for name, comparisons in condition.arguments.items())
