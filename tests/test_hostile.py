@@ -22,7 +22,6 @@ SHADOWED = (
     "libcst",
     "nbformat",
     "packaging",
-    "pathspec",
     "torch",
     "transformers",
     "sitecustomize",

@@ -136,7 +136,7 @@ class _Counted:
 
     def answer(self, name: str, mark: str) -> bool | None:
         """Return whether they leave out what lies in the folder under a name, None for not named; the mark of a folder is a slash."""
-        return self.patterns.answer(f"{self.below}{name}{mark}") if self.patterns.may_name(name) else None
+        return self.patterns.answer(f"{self.below}{name}{mark}")
 
     def within(self, name: str) -> _Counted:
         """Return the same for a folder in the folder."""
@@ -144,9 +144,9 @@ class _Counted:
 
     def asked_for(self) -> _Counted:
         """Return the same for a folder that is walked because somebody named it: without what would leave the folder itself out."""
-        if not self.below or not self.patterns.answer(self.below):
+        if not self.below or not self.patterns.leaves_out(self.below):
             return self
-        return _Counted(Patterns(line for line in self.patterns.lines if not Patterns([line]).answer(self.below)), self.below)
+        return _Counted(Patterns(line for line in self.patterns.lines if not Patterns([line]).leaves_out(self.below)), self.below)
 
 
 def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bool) -> Iterator[FoundFile]:
@@ -253,7 +253,7 @@ def is_excluded(path: str, exclude: Sequence[str], root: Path) -> bool:
 def _matches(excluded: Patterns | None, path: str, base: Path) -> bool:
     if excluded is None:
         return False
-    return bool(excluded.answer(os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith(os.sep) else "")))
+    return excluded.leaves_out(os.path.relpath(path, base).replace(os.sep, "/") + ("/" if path.endswith(os.sep) else ""))
 
 
 def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:

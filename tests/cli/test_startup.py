@@ -36,7 +36,6 @@ HEAVY = {
     "rich",
     "nbformat",
     "jsonschema",
-    "pathspec",
     "concurrent.futures.process",
     "importlib.metadata",
     "torch",
