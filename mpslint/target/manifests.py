@@ -14,7 +14,8 @@ from mpslint.target.requirement import PYTHON, Requirement, holds_on_a_mac, requ
 from mpslint.target.specifier import admitting, from_conda, from_poetry
 
 _CONDA = re.compile(r"\s*(?:[\w./:-]+::)?([A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)")
-_DEPENDENCIES = re.compile(r"^dependencies[ \t]*:", re.MULTILINE)
+_DEPENDENCIES = re.compile(r"^dependencies[ \t]*:\s*(?:#[^\n]*\n\s*)*(?:\[|-[ \t]+(?!(?!pip[ \t]*:)[\w-]+[ \t]*:\s))", re.MULTILINE)
+"""A list whose first row is no table but that of pip; charts and other manifests list tables."""
 _OF_CONDA = re.compile(r"^(?:channels|name|prefix)[ \t]*:", re.MULTILINE)
 _SETUP_KEYS = ("install_requires", "extras_require", "tests_require", "setup_requires", "dependencies")
 _MAC_TARGETS = ("osx-arm64", "osx", "unix")
@@ -129,8 +130,13 @@ def conda(text: str, source: str, python: str) -> Iterator[Requirement]:
 
 def conda_by_content(text: str, source: str, python: str) -> Iterator[Requirement]:
     """Yield the same of a YAML file of any name, if it has the keys of a conda environment."""
-    if _DEPENDENCIES.search(text) is not None and _OF_CONDA.search(text) is not None:
+    if is_conda_environment(text):
         yield from conda(text, source, python)
+
+
+def is_conda_environment(text: str) -> bool:
+    """Return whether YAML has the keys of a conda environment."""
+    return _DEPENDENCIES.search(text) is not None and _OF_CONDA.search(text) is not None
 
 
 def conda_package(written: str, source: str) -> Iterator[Requirement]:

@@ -22,6 +22,8 @@ from mpslint.target.requirement import ASSUMED_PYTHON, PYTHON, Requirement, requ
 from mpslint.target.specifier import exact_version
 
 _MOST_INCLUDES = 50
+_MOST_YAML = 20
+"""YAML files in one folder that may be environments; where there are more, they are settings."""
 _FOLDERS = "folders/"
 _REPOSITORY = ".git"
 _Reader = Callable[[str, str, str], Iterator[Requirement]]
@@ -54,7 +56,7 @@ def decoded(data: bytes) -> str:
 def project_root(folder: str) -> Path | None:
     """Return the nearest folder, this one or one above it, that looks like the root of a project; None where there is none."""
     names = names_in(folder)
-    if not _marks().isdisjoint(names) or any(_is_lines(name) for name in names):
+    if not _marks().isdisjoint(names) or any(_is_lines(name) for name in names) or conda_environments(folder):
         return Path(folder)
     above = os.path.dirname(folder)
     return project_root(above) if above != folder else None
@@ -80,6 +82,20 @@ def _in_folders(globs: Iterable[str]) -> Iterator[str]:
             yield glob
 
 
+@remembered(maxsize=4096)
+def conda_environments(folder: str) -> tuple[str, ...]:
+    """Return the names of the YAML files in a folder that are conda environments by their keys; of a folder with many none is read."""
+    names = sorted(name for name in names_in(folder) if name.endswith((".yml", ".yaml")))
+    return tuple(name for name in names if _is_conda_environment(Path(folder, name))) if len(names) <= _MOST_YAML else ()
+
+
+def _is_conda_environment(path: Path) -> bool:
+    try:
+        return manifests.is_conda_environment(text_of(path))
+    except (ReadError, OSError):
+        return False
+
+
 def _is_lines(name: str) -> bool:
     return name.startswith("requirements") and name.endswith((".txt", ".in"))
 
@@ -93,8 +109,13 @@ def project_requirements(root: Path) -> tuple[Requirement, ...]:
     files = list(_pin_files(root))
     python = _python_of(root, files)
     found = [one for path, reader in files for one in _read(root, path, reader, python)]
+    return (*found, *outer_requirements(root))
+
+
+def outer_requirements(root: Path) -> tuple[Requirement, ...]:
+    """Return what the files of the project around a folder within a repository say; nothing for the repository's own folder."""
     outer = project_root(str(root.parent)) if _REPOSITORY not in names_in(str(root)) else None
-    return (*found, *(project_requirements(outer) if outer is not None and outer != root else ()))
+    return project_requirements(outer) if outer is not None and outer != root else ()
 
 
 def _is_part(root: Path) -> bool:

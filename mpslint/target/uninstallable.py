@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
-from mpslint.target.pins import project_requirements, text_of
+from mpslint.target.pins import conda_environments, outer_requirements, project_requirements, text_of
 from mpslint.target.requirement import CONDA, PYTHON, Uninstallable, holds_on_a_mac
 
 
@@ -27,25 +27,31 @@ def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
     is_project = any(name in names for name in data["others"])
     files = [(name, how) for name, how in data["files"].items() if name in names and (how == "toml" or not is_locked)]
     if not files and not is_locked and not is_project:
-        alternatives = [_found_in(root, name) for name in _alternatives(root, data["alternatives"])]
-        return alternatives[0] if alternatives and all(alternatives) and not _is_installed_by_commands(root) else ()
+        alternatives = [_found_in(root, name) for name in _alternatives(root, data)]
+        return alternatives[0] if alternatives and all(alternatives) and not _is_installed_otherwise(root) else ()
     if len(files) > 1 or is_project:
         files = [(name, how) for name, how in files if how != "conda"]
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
 
 
-def _alternatives(root: Path, globs: Iterable[str]) -> list[str]:
-    """Return the files that fit globs, some of which name a folder."""
+def _alternatives(root: Path, data: Mapping[str, Any]) -> list[str]:
+    """Return the files that fit globs, some of which name a folder, and the conda environments of any name."""
     found = []
-    for glob in globs:
+    for glob in data["alternatives"]:
         folder, _, pattern = glob.rpartition("/")
         found += [f"{folder}/{name}" if folder else name for name in sorted(fnmatch.filter(names_in(str(root / folder)), pattern))]
+    folders = [folder for folder in data["conda_folders"] if folder in names_in(str(root))]
+    found += conda_environments(str(root))
+    found += [f"{folder}/{name}" for folder in folders for name in conda_environments(str(root / folder))]
     return list(dict.fromkeys(found))
 
 
-def _is_installed_by_commands(root: Path) -> bool:
-    """Return whether a script or a README installs packages by name, which may well work."""
-    return any(one.command or one.source.endswith((".md", ".rst")) for one in project_requirements(root) if one.name != PYTHON)
+def _is_installed_otherwise(root: Path) -> bool:
+    """Return whether a script, a README or the project around it installs packages, which may well work."""
+    outer = outer_requirements(root)
+    return bool(outer) or any(
+        one.command or one.source.endswith((".md", ".rst")) for one in project_requirements(root) if one.name != PYTHON
+    )
 
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:

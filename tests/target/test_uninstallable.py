@@ -93,8 +93,16 @@ def test_a_lock_file_is_made_of_the_same_addresses(tmp_path: Path) -> None:
         ({"docker/requirements.txt": "torch==1.4.0\n"}, False),
         ({"env/requirements.txt": "torch==1.4.0\n", "env/install.sh": "pip install torch==2.1.0\n"}, False),
         ({"env/requirements.txt": "torch==1.4.0\n", "README.md": "conda create -n x python=3.8\n"}, True),
-        ({"envs/environment_gpu.yml": f"{CONDA}  - pytorch=1.13.1=py3.9_cuda11.6_cudnn8.3.2_0\n"}, True),
-        ({"environment_gpu.yml": f"{CONDA}  - cudatoolkit=11.3\n", "environment_cpu.yml": f"{CONDA}  - pytorch\n"}, False),
+        ({"envs/environment_gpu.yml": f"name: x\n{CONDA}  - pytorch=1.13.1=py3.9_cuda11.6_cudnn8.3.2_0\n"}, True),
+        (
+            {"environment_gpu.yml": f"name: x\n{CONDA}  - cudatoolkit=11.3\n", "environment_cpu.yml": f"name: x\n{CONDA}  - pytorch\n"},
+            False,
+        ),
+        ({"gpu.yaml": f"name: x\n{CONDA}  - cudatoolkit=11.3\n"}, True),
+        ({"gpu.yaml": f"name: x\n{CONDA}  - cudatoolkit=11.3\n", "env.yaml": "task: CartPole\nname: x\n"}, True),
+        ({"gpu.yaml": "name: x\ndependencies:\n  - name: cudatoolkit=11.3\n    version: 1\n"}, False),
+        ({"gpu.yaml": "dependencies:\n  - cudatoolkit=11.3\n"}, False),
+        ({"gpu.yaml": "name: x\nsetup:\n  dependencies:\n    - cudatoolkit=11.3\n"}, False),
     ],
     ids=str,
 )
@@ -107,6 +115,28 @@ def test_every_way_to_install_fails(files: dict[str, str], is_found: bool, tmp_p
     found = base_target(str(tmp_path / "train.py")).uninstallable
     assert bool(found) is is_found
     assert all(any(name in one.written for name in files) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_found"),
+    [
+        ({"code/conda_environment.yml": f"name: x\n{CONDA}  - cudatoolkit=8.0=3\n"}, True),
+        ({"code/env_gpu.yaml": f"channels: [pytorch]\n{CONDA}  - cudatoolkit=8.0=3\n"}, True),
+        ({"code/gpu.yml": "# of the cluster\nname: x\ndependencies:\n\n# first\n- cudatoolkit=8.0=3\n"}, True),
+        ({"code/env.yaml": "name: CartPole\ndependencies: none\n"}, False),
+        ({"code/gpu.yml": f"name: x\n{CONDA}  - cudatoolkit=8.0=3\n", "requirements.txt": "torch==2.4.0\n"}, False),
+        ({"code/gpu.yml": f"name: x\n{CONDA}  - cudatoolkit=8.0=3\n", "code/mac.yml": f"name: x\n{CONDA}  - pytorch\n"}, False),
+    ],
+    ids=str,
+)
+def test_a_conda_environment_beside_the_scripts_is_theirs(files: dict[str, str], is_found: bool, tmp_path: Path) -> None:
+    """Whatever its name; what other YAML lists is no environment, and the project around it may be installed instead."""
+    for folder in (".git", "code/lib"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    for script in ("code/train.py", "code/lib/model.py"):
+        assert bool(base_target(str(tmp_path / script)).uninstallable) is is_found
 
 
 @pytest.mark.parametrize(
