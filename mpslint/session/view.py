@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mpslint.session.session import FileResult
     from mpslint.target.target import Target
 
-SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
 LONGEST_LINE = 160
 """Characters of a source line that are kept to be shown."""
 
@@ -181,21 +180,17 @@ def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[
 
 def target_line(target: Target, document: Document) -> str:
     """Return the Target in words, with the packages that the file speaks of."""
-    return target.describe(_spoken_of(document))
+    from mpslint.session.spoken import spoken_of  # what the cache answers loads none of it
 
-
-def _spoken_of(document: Document) -> tuple[str, ...]:
-    named = tuple(name for name in SHOWN_PACKAGES if name in document.text)
-    if "transformers" in named or "trl" in named:
-        named = tuple(name for name in SHOWN_PACKAGES if name in named or name in ("torch", "transformers", "accelerate"))
-    return named or ("torch",)
+    return target.describe(spoken_of(document))
 
 
 def _is_newer_than_known(target: Target, document: Document) -> bool:
     """Return whether nothing is known of the version of a package that the file speaks of, or of the Mac's system."""
+    from mpslint.session.spoken import spoken_of
     from mpslint.target.target import MACOS  # a Target is there, so its module is loaded; what the cache answers loads none
 
-    return any(name in target.newer for name in (MACOS, *_spoken_of(document)))
+    return any(name in target.newer for name in (MACOS, *spoken_of(document)))
 
 
 def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:

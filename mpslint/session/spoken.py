@@ -1,0 +1,53 @@
+"""Which packages a file speaks of, so that their versions are said of it: those that it uses, not folders and words of the same name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mpslint.project.resolve import locate, search_folders
+from mpslint.source.document import Document, Kind
+from mpslint.source.files import STANDARD_INPUT
+from mpslint.target.packages import canonical
+
+SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
+_BROUGHT = ("torch", "transformers", "accelerate")
+"""Said together where one of `_BRINGING` is used, as what holds of one depends on the others."""
+_BRINGING = frozenset(("transformers", "trl"))
+_PART = r"\w[\w.]*(?:[ \t]+as[ \t]+\w+)?"
+_IMPORT = re.compile(
+    rf"(?:^|[;:])[ \t]*(?:import[ \t]+({_PART}(?:[ \t]*,[ \t]*{_PART})*)|from[ \t]+(\w[\w.]*)[ \t]+import\b)", re.MULTILINE
+)
+_BY_NAME = re.compile(r"import(?:_module|orskip|__)\([ \t]*[\"'](\w+)")
+_COMMENT = re.compile(r"(?:^|\s)#.*", re.MULTILINE)
+_WORD = re.compile(r"(?<![\w./-])(\w[\w-]*\w)(?![\w/-]|\s*:|=(?!=))")
+"""A word by itself, or the head of a dotted name: no part of a path, no key and no option."""
+
+
+def spoken_of(document: Document) -> tuple[str, ...]:
+    """Return the packages whose versions are said of a file; torch where it uses none."""
+    named = {canonical(name) for name in _used_in(document)}
+    if not named.isdisjoint(_BRINGING):
+        named.update(_BROUGHT)
+    return tuple(name for name in SHOWN_PACKAGES if name in named) or SHOWN_PACKAGES[:1]
+
+
+def _used_in(document: Document) -> Iterator[str]:
+    """Yield the packages that a file imports, but for modules of the project, and those that its commands and settings name."""
+    if document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
+        yield from _WORD.findall(_COMMENT.sub("", document.text))
+        return
+    for snippet in document.snippets:
+        yield from _WORD.findall(_COMMENT.sub("", snippet.text))
+    folders = search_folders(document.path) if document.path != STANDARD_INPUT else ()
+    for name in sorted(_imported_in(document.code)):
+        if canonical(name) in SHOWN_PACKAGES and locate(name, folders) is None:
+            yield name
+
+
+def _imported_in(code: str) -> set[str]:
+    """Return the first part of the name of each module that code imports."""
+    found = set(_BY_NAME.findall(code))
+    for several, one in _IMPORT.findall(code):
+        found.update(part.strip().partition(" ")[0].partition(".")[0] for part in (several or one).split(","))
+    return found
