@@ -44,6 +44,8 @@ def print_fixes(out: Terminal, fixed: Fixed) -> None:
 def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_written: bool) -> None:
     """Print what is left in one file, and why it was not rewritten, the very same once, and which cells could not be read.
 
+    What a check finds only once the fixes are made, such as what matters on the GPU alone, is told from what it finds already.
+
     Places are those of the file as it is on the disk: of its new text only where that `is_written`. A script that doesn't parse, and has
     nothing to do with any rule, isn't worth a word; another one was refused.
 
@@ -55,11 +57,13 @@ def print_left(out: Terminal, fixed: Fixed, said: set[tuple[str, str]], is_writt
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in left:
         groups.setdefault((finding.rule, finding.severity.value, _why_left(finding)), []).append(finding)
+    found_before = {finding.rule for finding in fixed.before.findings}
     for finding, *others in groups.values():
         severity = (finding.severity.value, COLOURS[finding.severity.value])
         place = (_place_on_disk(fixed, finding.span.start, is_written), "bold")
         also = [(f"  (and at {counted(len(others), 'more place')})", "dim")] if others else []
-        out.line("  left  ", place, " ", severity, f" {finding.rule}: {_why_left(finding)}", *also)
+        when, why = ("left", "") if finding.rule in found_before else ("then", "found once the fixes are made; ")
+        out.line(f"  {when}  ", place, " ", severity, f" {finding.rule}: {why}{_why_left(finding)}", *also)
     for part in fixed.after.unread if fixed.after.document.kind is not Kind.PYTHON else ():
         out.line("  left  ", (_place_on_disk(fixed, part.span.start, is_written), "bold"), f" not read: {part.reason}")
 

@@ -389,3 +389,38 @@ def test_a_script_without_a_run_that_does_not_parse_is_no_work(folder: Path) -> 
     (folder / "shell.py").write_text("import os\nos.system(f'a {x!} b')\n")
 
     assert "not read" not in run(".").output
+
+
+AFTER_THE_FIX = """
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.LSTM(8, 8).to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+
+def collate(batch):
+    return pad_sequence(batch, batch_first=True)
+
+for batch in DataLoader(torch.load("data.pt"), batch_size=8, collate_fn=collate):
+    loss = model(batch.to(device))[0].sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_what_only_the_fix_brings_about_is_told_from_what_is_left(folder: Path) -> None:
+    """Padding matters on the GPU alone: a check doesn't find it yet, and does once the fix is made."""
+    (folder / "later.py").write_text(AFTER_THE_FIX)
+    check = ["check", "later.py", "--no-cache"]
+    assert "MPS302" not in CliRunner(**SEPARATELY).invoke(group, check).output
+
+    output = run("later.py").output
+    assert "  then  later.py:11:12 warning MPS302: found once the fixes are made; " in output
+    assert "  left  " not in output
+
+    (folder / "later.py").write_text(AFTER_THE_FIX.replace('else "cpu"', 'else "mps"'))
+    assert "MPS302" in CliRunner(**SEPARATELY).invoke(group, check).output
+    assert "  left  later.py:11:12 warning MPS302: " in run("later.py").output
