@@ -26,6 +26,9 @@ from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 
+OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
+"""What Python itself puts into the namespace of a class."""
+
 
 def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> Value:
     """Return the attribute of a value."""
@@ -36,6 +39,8 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
     if isinstance(base, Module):
         return _attribute_of_module(m, base, name)
     if isinstance(base, Class):
+        if name == "__dict__":
+            return _names_of_class(base, node)
         found = base.lookup(name)
         if isinstance(found, Function) and _is_of_class(found):
             return Bound(base, name, found)
@@ -49,6 +54,16 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
     if isinstance(base, OneOf):
         return join_all([get_attribute(m, value, name, node) for value in base.values])
     return base if isinstance(base, Unknown) else UNKNOWN
+
+
+def _names_of_class(cls: Class, node: ast.expr | None) -> Mapping:
+    """Return what a class itself holds, not its bases: all of it, unless a decorator, a metaclass or a base may have added something."""
+    bases_are_known = all(
+        isinstance(base, Class) or (isinstance(base, Symbol) and base.name == "builtins.object") for base in cls.bases_above()
+    )
+    is_plain = bases_are_known and not cls.decorators and not any(one.node.keywords for one in cls.lineage())
+    python_s_own = {name: DictEntry(UNKNOWN) for name in OF_EVERY_CLASS}
+    return Mapping({**python_s_own, **{name: DictEntry(value) for name, value in cls.slots.items()}}, node, not is_plain)
 
 
 def _attribute_of_module(m: Walker, base: Module, name: str) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mpslint.facts.values import Argument, DictEntry, Function, Instance, Items, Known, Mapping, Value, weakened
 from mpslint.program.arguments import CallArguments
@@ -18,7 +18,7 @@ CONSTRUCTORS = frozenset({"__init__", "update"})
 MOST_ENTRIES = 300
 """Entries of a dict that a loop copies."""
 LOOKING = frozenset(
-    "isinstance type len str int float bool dict list tuple print items values keys get update lower upper replace strip split "
+    "isinstance callable type len str int float bool dict list tuple print items values keys get update lower upper replace strip split "
     "startswith endswith".split()
 )
 """Functions and methods that a loop may call which does nothing but copy entries."""
@@ -163,10 +163,15 @@ def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | Non
         known["copies"] = any(map(_writes_by_name, body)) or (any(map(_copies, body)) and not any(map(_does_more, body)))
     if not known["copies"]:
         return None
-    call = node.iter if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Attribute) else None
+    return entries_in_rounds(m, node.iter)
+
+
+def entries_in_rounds(m: Walker, iterated: ast.expr) -> list[Value] | None:
+    """Return what is iterated over in each round: the keys of a known dict, its `values()` or its `items()`; None for anything else."""
+    call = iterated if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) else None
     way = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
     is_pairs, is_values = way in ("items", "iteritems"), way == "values"
-    source = call.func.value if (is_pairs or is_values) and call is not None and isinstance(call.func, ast.Attribute) else node.iter
+    source = call.func.value if (is_pairs or is_values) and call is not None and isinstance(call.func, ast.Attribute) else iterated
     before, m.is_silent = m.is_silent, True
     value = m.value(source)
     m.is_silent = before
@@ -177,7 +182,7 @@ def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | Non
         return None
     if is_values:
         return [one for _, one in entries]
-    keys = [Known(key, node.iter) for key, _ in entries]
+    keys = [Known(key, iterated) for key, _ in entries]
     return [Items("tuple", {0: key, 1: one}) for key, (_, one) in zip(keys, entries, strict=True)] if is_pairs else list(keys)
 
 
@@ -195,6 +200,11 @@ def _copies(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Name)
     return isinstance(node, ast.Call) and _is_attribute(node.func, "update")
+
+
+def only_looks(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether expressions do nothing but look at values."""
+    return not any(_does_more(inner) for node in nodes for inner in walk(node))
 
 
 def _does_more(node: ast.AST) -> bool:

@@ -14,6 +14,7 @@ from mpslint.facts.values import (
     Bound,
     Class,
     DictEntry,
+    Function,
     Instance,
     Items,
     Known,
@@ -88,6 +89,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
         return execute_file(m, node)
+    if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function)):
+        return Known(isinstance(values[0], (Class, Function)), node)
     if name == "isinstance" and len(values) == 2:
         return _isinstance(values[0], values[1], node)
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):

@@ -20,6 +20,7 @@ from mpslint.facts.values import (
     is_weak,
     weakened,
 )
+from mpslint.program import bags
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.machine import Walker
@@ -261,7 +262,7 @@ def _comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorEx
             if isinstance(node, ast.DictComp):
                 m.value(node.key)
                 m.value(node.value)
-                return Mapping({}, node, is_open=True)
+                return _entries(m, node)
             m.value(node.elt)
             constants = _every_constant(m, node, iterated) if len(node.generators) == 1 else None
     finally:
@@ -286,6 +287,46 @@ def _every_constant(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorE
     finally:
         m.is_silent = before
     return made
+
+
+def _entries(m: Walker, node: ast.DictComp) -> Mapping:
+    """Return the dict that a comprehension makes of the entries of another; an open one without entries for anything else.
+
+    A round whose test nothing decides leaves its entry open.
+    """
+    made, unknown = Mapping({}, node), Mapping({}, node, is_open=True)
+    loop, *others = node.generators
+    if others or not bags.only_looks([node.key, node.value, *loop.ifs]):
+        return unknown
+    rounds = bags.entries_in_rounds(m, loop.iter)
+    before, m.is_silent = m.is_silent, True
+    try:
+        for one in rounds if rounds is not None else ():
+            bind_loop_target(m, loop.target, one)
+            answer = _passes(m, loop.ifs)
+            if answer is False:
+                continue
+            key = m.value(node.key)
+            if not isinstance(key, Known) or not is_hashable(key.value):
+                return unknown
+            if answer:
+                made.slots[key.value] = DictEntry(m.value(node.value), node.value)
+            else:
+                made.slots.pop(key.value, None)
+                made.is_open = True
+    finally:
+        m.is_silent = before
+    return made if rounds is not None else unknown
+
+
+def _passes(m: Walker, tests: list[ast.expr]) -> bool | None:
+    """Return whether a round of a comprehension passes its tests; None where nothing decides that."""
+    for test in tests:
+        value = m.value(test)
+        answer = None if is_weak(value) else truth(value)
+        if not answer:
+            return answer
+    return True
 
 
 def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
