@@ -13,6 +13,7 @@ from mpslint.program import bags
 from mpslint.program.assignments import assign
 from mpslint.program.expressions import assign_loop_target, bind_loop_target
 from mpslint.program.machine import Walker
+from mpslint.program.rounds import rounds_of
 from mpslint.program.store import Writes
 from mpslint.program.walk import children, walk
 from mpslint.source.unreached import takes
@@ -185,6 +186,8 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         m.facts.loops.append((node, iterated, m.context))
     if rounds is not None:
         return _copy_entries(m, node, rounds)
+    if (few := rounds_of(node, iterated)) is not None:
+        return _walk_rounds(m, node, few)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not iterated.open
     return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
 
@@ -201,6 +204,22 @@ def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Valu
         finally:
             m.is_silent = before
     return False
+
+
+def _walk_rounds(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
+    """Walk every round of a loop; what it does is noted in the first. Return whether the path ends in one."""
+    before = m.is_silent
+    for number, one in enumerate(rounds):
+        m.is_silent = before or number > 0
+        try:
+            bind_loop_target(m, node.target, one)
+            with m.within(loops=(*m.context.loops, node)):
+                leaves = m.execute_block(m, node.body)
+        finally:
+            m.is_silent = before
+        if leaves:
+            return True
+    return m.execute_block(m, node.orelse)
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:

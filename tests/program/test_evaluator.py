@@ -48,6 +48,16 @@ def probed(code: str) -> list[object]:
     return [shown(call.arguments[0].value) for call in calls]
 
 
+GETTER = """def get(cfg, key, default=None):
+  cur = cfg
+  for part in key.split("."):
+    if not isinstance(cur, dict) or part not in cur:
+      return default
+    cur = cur[part]
+  return cur
+"""
+"""A getter of the program's own that walks the parts of a dotted key."""
+
 KNOWN = {
     "a literal": ("probe(16)", 16),
     "a constant": ("b = 16\nprobe(b)", 16),
@@ -59,6 +69,24 @@ KNOWN = {
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "int over the words of a constant": ("probe(list(map(int, '0,1'.split(','))))", [0, 1]),
+    "a getter of a dotted key": (GETTER + "probe(get({'a': {'b': {'c': 16}}}, 'a.b.c', 8))", 16),
+    "a getter of a dotted key that isn't there": (GETTER + "probe(get({'a': {'b': 16}}, 'a.c', 8))", 8),
+    "a getter of a dotted key below a value": (GETTER + "probe(get({'a': 16}, 'a.b', 8))", 8),
+    "a getter of a dotted key in an open dict": (GETTER + "from x import d\nprobe(get({'a': {'b': 16}, **d}, 'x.b', 8))", "?"),
+    "a getter of a key that isn't known": (GETTER + "from x import key\nprobe(get({'a': {'b': 16}}, key, 8))", "?"),
+    "a getter of attributes": (
+        "from types import SimpleNamespace as N\ndef get(o, key):\n  for part in key.split('.'):\n    o = getattr(o, part)\n  return o\n"
+        "probe(get(N(a=N(b=16)), 'a.b'))",
+        16,
+    ),
+    "the last round of a short loop": ("for n in [1, 2, 3]:\n  b = n * 2\nelse:\n  b = b + 1\nprobe(b)", 7),
+    "a sum in a short loop": ("b = 0\nfor n in [1, 2, 3]:\n  if n != 2:\n    b += n\nprobe(b)", 4),
+    "a short loop with a test that is unknown": ("b = 8\nfor n in [1, 2]:\n  if x:\n    b = n\nprobe(b)", {1, 2, 8}),
+    "a short loop with a return that is unknown": ("def f():\n  for n in [1, 2]:\n    if x:\n      return n\n  return 3\nprobe(f())", {1, 2, 3}),
+    "a short loop with a break": ("for n in [1, 2, 3]:\n  b = n\n  if x: break\nprobe(b)", {1, 2, 3}),
+    "a short loop that calls something": ("b = 0\nfor n in [1, 2]:\n  b = f(n)\nprobe(b)", "?"),
+    "a short loop over what may be otherwise": ("b = 0\nfor n in [1, x]:\n  b = n\nprobe(b)", "?"),
+    "a long loop": ("b = 0\nfor n in [" + "1, " * 17 + "]:\n  b += n\nprobe(b)", "?"),
     "vars of a class": ("class C:\n  b = 16\nprobe(vars(C)['b'])", 16),
     "vars of a class that are unpacked": ("class C:\n  b = 16\nprobe({**vars(C), 'c': 1}['b'])", 16),
     "vars of a class as a dict": ("class C(object):\n  b = 16\nprobe(dict(vars(C)).get('b'))", 16),
