@@ -32,8 +32,8 @@ GATE = Gate(names=lambda options: list(_table(options)), ways=_ways)
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each hook, at its name, of a class that the program derives from the library's.
 
-    Options: `table`, where the hooks are listed; `unstarted`, to yield those of methods of the Trainer that a run never calls, while it calls
-    others, instead of the rest.
+    Options: `table`, where the hooks are listed; `unstarted`, to yield those of methods of the Trainer that a run never calls, while it
+    calls others, instead of the rest.
     """
     known = set(platform_data("overrides")["lightning_classes"])
     rows = {name: row for name, row in _table(options).items() if VersionRange.parse(row["versions"]).matches(evidence.target.versions)}

@@ -157,6 +157,12 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             if given is not None:
                 return given
         return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
+    if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
+        return join_all([get_item(m, base, value) for value in index.values])
+    if isinstance(base, Mapping) and not isinstance(index, Known):
+        entries = [entry.value for entry in base.slots.values()]
+        is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
+        return entries[0] if is_one else UNKNOWN
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):

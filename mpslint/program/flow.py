@@ -11,7 +11,7 @@ from mpslint.facts.joined import truth
 from mpslint.facts.values import LOOP, UNKNOWN, Class, Guard, Items, Known, Symbol, Value, is_weak
 from mpslint.program import bags
 from mpslint.program.assignments import assign
-from mpslint.program.expressions import assign_loop_target, bind_loop_target
+from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.machine import Walker
 from mpslint.program.rounds import rounds_of
 from mpslint.program.store import Writes
