@@ -41,9 +41,9 @@ GATE = Gate(words=("import", "python", "python3", "torchrun", "accelerate"), fil
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first import of PyTorch, or of what imports it.
 
-    Options: `kind`, which is macos, python, conflict or wheel; `for`, the installer (pip or conda) of some that has none.
+    Options: `kind`, which is macos, python, conflict or wheel; `for`, the way (`Uninstallable.way`) in which some is asked for.
     """
-    if "for" in options and all(one.installer != options["for"] for one in evidence.target.uninstallable):
+    if "for" in options and all(one.way != options["for"] for one in evidence.target.uninstallable):
         return
     values = dict(_values(evidence.target, options["kind"]))
     place = _place(evidence) if values else None
@@ -77,9 +77,17 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
     elif kind == "wheel" and target.uninstallable:
         more = len(target.uninstallable) - 1
         yield "written", target.uninstallable[0].written + (f" and {more} more" if more else "")
-        yield "first", target.uninstallable[0].written.partition(" (")[0]
+        yield from _remedies(target)
     elif kind == "conflict" and target.conflicts:
         yield "written", "; ".join(target.conflicts)
+
+
+def _remedies(target: Target) -> Iterator[tuple[str, str]]:
+    """Yield, by the way in which it is asked for, the first that can't be installed, and what to write in its place."""
+    for one in reversed(target.uninstallable):  # of two values of a name the last one counts
+        yield one.way, one.written.partition(" (")[0]
+        yield f"{one.way}_instead", one.instead
+        yield f"{one.way}_why", one.why
 
 
 def _python_fits(versions: Mapping[str, Version]) -> bool:

@@ -57,6 +57,10 @@ class Requirement:
 
 
 PIP, CONDA = "pip", "conda"
+POETRY, UV = "poetry", "uv"
+"""Tables of pyproject.toml that name where a package comes from."""
+PLAIN, OLD, INDEX, ADDRESS = "plain", "old", "index", "address"
+"""Of pip: a release that has a wheel without its local version, one before the first wheel, an option of a whole file, and a wheel."""
 
 
 @record(frozen=True, slots=True)
@@ -65,8 +69,12 @@ class Uninstallable:
 
     written: str
     """The requirement with its place."""
-    installer: str = PIP
-    """What would install it, and so how a file can limit it to another system."""
+    way: str = PIP
+    """How it is asked for, and so what to write instead."""
+    instead: str = ""
+    """The requirement that a Mac can install, of one that is plain or old."""
+    why: str = ""
+    """Why an old one can't be built from source."""
 
 
 def requirement(line: str, source: str, python: str = ASSUMED_PYTHON) -> Requirement | None:

@@ -12,8 +12,9 @@ from typing import Any
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
+from mpslint.core.versions import VersionRange, parse_version
 from mpslint.target.pins import conda_environments, outer_requirements, project_requirements, text_of
-from mpslint.target.requirement import CONDA, PYTHON, Uninstallable, holds_on_a_mac
+from mpslint.target.requirement import ADDRESS, CONDA, INDEX, OLD, PIP, PLAIN, POETRY, PYTHON, UV, Uninstallable, holds_on_a_mac
 
 
 @remembered(maxsize=64)
@@ -72,18 +73,56 @@ def _uninstallable_of(path: Path, how: str) -> Iterator[Uninstallable]:
 def uninstallable_in(text: str, source: str) -> Iterator[Uninstallable]:
     """Yield the lines of a requirements file that pip can't install on a Mac, each with its place."""
     for number, line in enumerate(text.splitlines(), 1):
-        wanted = re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
-        if _is_meant(wanted):
-            yield Uninstallable(f"{_written(wanted)} ({source}, line {number})")
+        found = _judged(re.split(r"(?:^|\s)#", line, maxsplit=1)[0], f"{source}, line {number}")
+        if found is not None:
+            yield found
 
 
-def _is_meant(line: str) -> bool:
-    """Return whether a requirement asks, on a Mac, for what has no build for it."""
-    data = platform_data("pin_files")["uninstallable"]
+def _judged(line: str, place: str) -> Uninstallable | None:
+    """Return what a requirement asks for, on a Mac, that has no build for it; None for any other, and for what pip reads nowhere."""
     wanted, _, marker = line.strip().partition(";")
-    name = re.sub(r"[-_.]+", "-", re.split(r"[\s\[=<>!~@;]", wanted, maxsplit=1)[0]).lower()
-    is_named = any(fnmatch.fnmatchcase(name, glob) for glob in data["names"])
-    return (is_named or any(re.search(mark, wanted) for mark in data["builds"])) and holds_on_a_mac(marker.strip())
+    data = platform_data("pin_files")["uninstallable"]
+    if re.search(data["invalid"], wanted) or not holds_on_a_mac(marker.strip()):
+        return None
+    written = f"{_written(wanted)} ({place})"
+    old = _old(wanted, written)
+    if old is not None or not _has_no_build(wanted):
+        return old
+    plain = _plain(wanted)
+    if plain and not _has_no_build(plain) and _old(plain, "") is None:
+        return Uninstallable(written, PLAIN, plain)
+    return Uninstallable(written, INDEX if wanted.startswith("-") else ADDRESS if wanted.endswith(".whl") else PIP)
+
+
+def _name(wanted: str) -> str:
+    """Return the package of a requirement as the index spells it."""
+    return re.sub(r"[-_.]+", "-", re.split(r"[\s\[(=<>!~@;]", wanted.strip(), maxsplit=1)[0]).lower()
+
+
+def _has_no_build(wanted: str) -> bool:
+    """Return whether a requirement without its marker names a package or a build for other systems."""
+    data = platform_data("pin_files")["uninstallable"]
+    is_named = any(fnmatch.fnmatchcase(_name(wanted), glob) for glob in data["names"])
+    return is_named or any(re.search(mark, wanted) for mark in data["builds"])
+
+
+def _old(wanted: str, written: str) -> Uninstallable | None:
+    """Return a pin of a release that has no wheel for a Mac, where a later one has, and that can't easily be built."""
+    match = re.match(r"[\w.-]+\s*(?:\[[^\]]*\])?\s*\(?\s*={2,3}\s*(\d[\w.]*)(?![\w.*])", wanted.strip())
+    version = parse_version(match.group(1)) if match is not None else None
+    if version is None:
+        return None
+    name = _name(wanted)
+    for row in platform_data("pin_files")["uninstallable"]["sourceless"]:
+        if VersionRange.parse(row["pins"]).matches({name: version}):
+            return Uninstallable(written, OLD, f"{name}>={row['first']}", row["why"])
+    return None
+
+
+def _plain(wanted: str) -> str:
+    """Return the pin of a release without the local version, or the address, that is for other systems; '' without one."""
+    found = (re.search(mark, wanted) for mark in platform_data("pin_files")["uninstallable"]["plain"])
+    return next((f"{match['name']}=={match['version']}" for match in found if match is not None), "")
 
 
 def _written(line: str) -> str:
@@ -98,15 +137,17 @@ def _of_toml(text: str, source: str) -> Iterator[Uninstallable]:
     project, tool = _table(data, "project"), _table(data, "tool")
     listed = project.get("dependencies")
     for line in listed if isinstance(listed, list) else ():
-        if isinstance(line, str) and _is_meant(line):
-            yield Uninstallable(f"{_written(line)} ({source})")
+        found = _judged(line, source) if isinstance(line, str) else None
+        if found is not None:
+            yield found
     poetry, uv = _table(tool, "poetry"), _table(tool, "uv")
-    for tables, indexes in ((_table(poetry, "dependencies"), poetry.get("source")), (_table(uv, "sources"), uv.get("index"))):
+    tables_of = ((POETRY, _table(poetry, "dependencies"), poetry.get("source")), (UV, _table(uv, "sources"), uv.get("index")))
+    for way, tables, indexes in tables_of:
         for name, written in tables.items():
             rows = written if isinstance(written, list) else [written]
             for address in (_address(row, indexes) for row in rows if isinstance(row, dict) and _is_for_a_mac(row)):
                 if address and any(re.search(mark, f"{name} @ {address}") for mark in _marks()):
-                    yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})")
+                    yield Uninstallable(f"{name} from {address.rstrip('/').rsplit('/', 1)[-1]} ({source})", way, name)
 
 
 def _marks() -> list[str]:
@@ -141,7 +182,7 @@ def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
     rows = data.get("dependencies") if isinstance(data, dict) else None
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
-        yield from (Uninstallable(f"{_written(line)} ({source})") for line in lines or () if isinstance(line, str) and _is_meant(line))
+        yield from filter(None, (_judged(line, source) for line in lines or () if isinstance(line, str)))
         if isinstance(row, str) and _is_of_another_system(row):
             yield Uninstallable(f"{row} ({source})", CONDA)
 

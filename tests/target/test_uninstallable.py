@@ -149,12 +149,26 @@ def test_a_conda_environment_beside_the_scripts_is_theirs(files: dict[str, str],
             "an environment.yml can't limit a line to Linux",
         ),
         ("environment.yml", f"{CONDA}  - pip:\n    - triton==3.0.0\n", "sys_platform"),
-        ("requirements.txt", FROZEN, "sys_platform"),
+        ("requirements.txt", FROZEN, 'nvidia_nccl_cu12==2.20.5; sys_platform == "linux"'),
+        ("requirements.txt", "torch==1.13.1+cu117\n", "Write `torch==1.13.1` for torch==1.13.1+cu117"),
+        ("requirements.txt", "triton==3.0.0\ntorchvision===0.16.0+cpu\n", "Write `torchvision==0.16.0`"),
+        ("requirements.txt", "torch==1.8.1+cu111\n", "Raise a pin"),
+        ("requirements.txt", "torchvision==0.11.1+cu113\n", "Raise torchvision==0.11.1+cu113 to `torchvision>=0.11.2`"),
+        ("requirements.txt", f"torch @ {WHEEL}\n", "Write `torch==2.0.1`"),
+        ("requirements.txt", "https://example.com/mmcv-1.7.0-cp310-cp310-linux_x86_64.whl\n", "in place of the address of mmcv-1.7.0"),
+        ("requirements.txt", "--index-url https://download.pytorch.org/whl/cu121\ntorch\n", "Remove the line --index-url"),
+        ("requirements.txt", "scipy==1.6.2\n", "its source needs a Fortran compiler"),
+        (
+            "pyproject.toml",
+            f'[tool.poetry.dependencies]\ntorch = {{version = "^2", source = "gpu"}}\n{INDEX}',
+            'torch = [{source = "...", markers =',
+        ),
+        ("pyproject.toml", f'{UV}torch = {{index = "gpu"}}\n', 'torch = [{..., marker = "sys_platform == '),
+        ("pyproject.toml", '[project]\ndependencies = ["torch==2.1.0+cu118"]\n', "Write `torch==2.1.0`"),
     ],
-    ids=["conda", "conda and pip", "pip in conda", "pip"],
 )
 def test_the_advice_is_for_what_installs_it(name: str, text: str, said: str, tmp_path: Path) -> None:
-    """Markers are pip's: conda can't read them."""
+    """Markers are pip's: conda can't read them; and each table and option has a way of its own."""
     (tmp_path / ".git").mkdir()
     (tmp_path / name).write_text(text, encoding="utf-8")
     path = str(tmp_path / "train.py")
