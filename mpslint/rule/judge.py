@@ -253,9 +253,9 @@ def _handlers(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for fact in evidence.facts.imports:
-        if any(fact.name == name or fact.name.startswith(f"{name}.") for name in condition.names):
-            package = fact.name.split(".")[0]
-            if is_beside(package, evidence.document.path):
+        package = next((name for name in condition.names if fact.name == name or fact.name.startswith(f"{name}.")), "")
+        if package:
+            if is_beside(package.split(".")[0], evidence.document.path):
                 continue  # the program's own, which only bears the name
             values = {"value": fact.name, "written": fact.name, "package": package}
             yield Match(evidence.span_of(fact.node), values, context=fact.context, node=fact.node)
