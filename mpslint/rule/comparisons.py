@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from mpslint.facts.values import Argument, Call, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
+from mpslint.facts.values import Argument, Call, Instance, Items, Known, Mapping, Symbol, Value, alternatives_of, is_weak
 from mpslint.rule.loops import is_in_each_step
 from mpslint.rule.rule import Condition
 from mpslint.settings.setting import Setting
@@ -110,6 +110,8 @@ def _argument_holds(argument: Argument | None, comparisons: tuple[tuple[str, Any
             constants.append(value.name)
         elif isinstance(value, Items) and (words := _words_of(value)):
             constants.append(words)
+        elif isinstance(value, Mapping) and (pairs := _pairs_of(value)):
+            constants.append(pairs)
         else:
             return False
     return compare_all(tuple(constants), comparisons)
@@ -125,6 +127,20 @@ def _words_of(items: Items) -> str:
         return ",".join(numbers) + ("," if len(numbers) == 1 else "")
     texts = [value.value for value in items.values() if isinstance(value, Known) and isinstance(value.value, str)]
     return " ".join(texts) if len(texts) == len(items.values()) and not items.open else ""
+
+
+def _pairs_of(mapping: Mapping) -> str:
+    """Return a dict of texts as one text, `{cuda:0: cuda:1}`; '' for a dict of anything else, or with other entries that aren't known."""
+    texts = {key: _texts_of(entry.value) for key, entry in mapping.slots.items()}
+    if mapping.is_open or not all(isinstance(key, str) and found for key, found in texts.items()):
+        return ""
+    return "{" + ", ".join(f"{key}: {found}" for key, found in texts.items()) + "}" if texts else ""
+
+
+def _texts_of(value: Value) -> str:
+    """Return the text that a value is, whichever of its alternatives it is; '' if some are no texts."""
+    found = [one.value for one in alternatives_of(value) if isinstance(one, Known) and isinstance(one.value, str)]
+    return " or ".join(found) if len(found) == len(list(alternatives_of(value))) else ""
 
 
 def compare_all(constants: tuple[Any, ...], comparisons: tuple[tuple[str, Any], ...]) -> bool:
