@@ -355,10 +355,10 @@ def _only_imports(body: Sequence[ast.stmt]) -> bool:
 
 
 def _imports_absent(m: Walker, statement: ast.stmt) -> bool:
-    """Return whether a statement imports a package that no Mac has."""
+    """Return whether a statement imports a module that no Mac has."""
     names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
     names += [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
-    return any(name.split(".")[0] in m.platform.absent_imports for name in names)
+    return any(map(m.platform.lacks, names))
 
 
 def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:

@@ -124,6 +124,11 @@ class Platform:
         """Return whether a constant names a device that the Mac does not have (`cuda:0`)."""
         return isinstance(value, str) and value.split(":")[0] in self.absent_devices
 
+    def lacks(self, module: str) -> bool:
+        """Return whether a module is one that no Mac has, or lies in one (`google.colab.drive`)."""
+        parts = module.split(".")
+        return any(".".join(parts[:n]) in self.absent_imports for n in range(1, len(parts) + 1))
+
     def device_of_any_index(self, text: Any) -> str:
         """Return the first of a kind of device that the Mac does not have, for a text to which only an index is added (`cuda:`, `cuda:%d`,
         `cuda:{}`): whatever the index is, there is none; '' for any other text."""

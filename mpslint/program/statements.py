@@ -137,7 +137,7 @@ def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
 def _fails(m: Walker, module: str) -> bool:
     """Return whether an import ends the path on a Mac. One at the top of a program ends all of it, which is said at the import alone."""
     is_nested = bool(m.context.functions or m.context.guards)
-    return is_nested and not m.context.handlers and module.split(".")[0] in m.platform.absent_imports
+    return is_nested and not m.context.handlers and m.platform.lacks(module)
 
 
 def _import_from_project(m: Walker, project: Loader, module: Module, node: ast.ImportFrom) -> bool:

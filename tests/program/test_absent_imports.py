@@ -25,11 +25,15 @@ CAUGHT = """        try:
             torch.zeros(1)
         except ImportError:
             pass"""
+COLAB = """        from google.colab import drive
+        torch.zeros(1)"""
+OF_GOOGLE = """        from google.cloud import storage
+        torch.zeros(1)"""
 PRESENT = """        import numpy
         torch.zeros(1)"""
 
 
-@pytest.mark.parametrize(("body", "expected"), [(PLAIN, False), (CAUGHT, True), (PRESENT, True)])
+@pytest.mark.parametrize(("body", "expected"), [(PLAIN, False), (CAUGHT, True), (COLAB, False), (OF_GOOGLE, True), (PRESENT, True)])
 def test_what_follows_the_import(body: str, expected: bool) -> None:
     """What follows such an import is not reached, unless the import's error is caught; the code around the branch is."""
     document = read("load.py", BRANCH.format(body=body).encode())
