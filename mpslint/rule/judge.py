@@ -15,12 +15,13 @@ from mpslint.core.finding import Related, RuleError, Span
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Context, Known, any_guard
+from mpslint.facts.values import Call, Context, Known
 from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of, is_command
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
-from mpslint.rule.guards import is_caught_beside, is_certain, is_guarded, is_off, on_every_way
+from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
+from mpslint.rule.ways import is_reached, makes_another
 from mpslint.settings.arguments import exists
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
@@ -82,6 +83,7 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
         return
     seen: set[Span] = set()
     first, *rest = rule.when
+    is_alike = functools.partial(setting_holds, condition=first)
     for match in _candidates(first, evidence):
         if rule.at_origin:
             match = _at_origin(match)
@@ -89,11 +91,9 @@ def _judged(rule: Rule, evidence: Evidence) -> Iterator[Match]:
             return
         if match.span in seen or (rule.unless_guarded is not None and _is_left_alone(match, rule, evidence)):
             continue
-        if rule.certain and not is_certain(match.context):
+        if not is_reached(rule, match.context):
             continue
-        if rule.by_default and match.context is not None and any_guard(match.context.guards, "is off", is_off):
-            continue
-        if conditions_hold(rest, rule.unless, match, evidence):
+        if conditions_hold(rest, rule.unless, match, evidence) and not makes_another(rule, match.setting, evidence, is_alike):
             seen.add(match.span)
             yield match
 

@@ -109,6 +109,10 @@ class Example:
     """Its `good` comes from an unsafe fix."""
 
 
+CALLED = "called"
+"""What `certain` says in a rule that reports what is under undecided tests, too, as long as something calls it."""
+
+
 @record(frozen=True, slots=True, eq=False)
 class Rule:
     """One rule."""
@@ -127,7 +131,8 @@ class Rule:
     """What it finds in one training run is one finding, at the first place, with the others beside it."""
     once_a_run: bool
     """It is about the environment: the files of one check don't each report it."""
-    certain: bool
+    certain: bool | str
+    """Whether it leaves alone what may never run; `called` where tests alone don't count."""
     by_default: bool
     """It leaves alone what runs only where an option is given a value other than its default."""
     everywhere: bool

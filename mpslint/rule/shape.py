@@ -31,7 +31,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("leads_to", "check", "behaviour", "versions", "matches", "holds"), TEXT),
     **dict.fromkeys(
         (
-            *("certain", "by_default", "any_machine", "worsens", "as_one", "terse", "tried", "on_request", "remove_argument"),
+            *("by_default", "any_machine", "worsens", "as_one", "terse", "tried", "on_request", "remove_argument"),
             *("remove_statement", "known_miss", "unsafe", "any"),
         ),
         (bool,),
@@ -44,6 +44,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
     "since": (str, int, float),
     "once": (bool, str),
+    "certain": (bool, str),
     "in_loop": (bool, str),
 }
 MOST_COPIES = 10
