@@ -25,7 +25,7 @@ from mpslint.settings.dialect import (
 from mpslint.settings.roles import check_role, closest
 from mpslint.settings.vocabulary import load_vocabulary
 
-READERS = ("plain", "word", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
+READERS = ("plain", "word", "words", "kind", "device", "devices", "dtype", "gpu", "presence", "number", "switch")
 """How a value is read: as it is; as a word (`IntervalStrategy.EPOCH` is `epoch`), or as that or the class of an object (`DDPStrategy()` is
 `ddpstrategy`); as a device, a dtype or a number; as the number of devices that there must be (`[6]` is 7); whether it is there."""
 _CALL_KEYS = {

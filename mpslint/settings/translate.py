@@ -304,6 +304,13 @@ def _word(value: Value) -> Any:
     return UNKNOWN
 
 
+def _words(value: Value) -> Any:
+    """Return the texts of a list as one text, with blanks between them."""
+    parts = value.values() if isinstance(value, Items) and not value.open else [value]
+    texts = [part.value for part in parts if isinstance(part, Known) and isinstance(part.value, str)]
+    return Known(" ".join(texts), origin_of(value)) if texts else UNKNOWN
+
+
 def _kind(value: Value) -> Any:
     if isinstance(value, Instance) and value.call is not None:
         name = value.name.rsplit(".", 1)[-1]
@@ -374,14 +381,14 @@ def _number(value: Value) -> Any:
 
 def _switch(value: Value) -> Any:
     if isinstance(value, Known):
-        on = str(value.value).lower() in ("1", "true", "yes", "y", "t", "on")
-        return Known(on, value.origin, value.weak)
+        return Known(str(value.value).lower() in ("1", "true", "yes", "y", "t", "on"), value.origin, value.weak)
     return UNKNOWN
 
 
 _READERS: dict[str, Callable[[Value], Any]] = {
     "plain": _plain,
     "word": _word,
+    "words": _words,
     "kind": _kind,
     "device": _device,
     "devices": _devices,
