@@ -13,7 +13,8 @@ from mpslint.checks._device_name import device_name
 from mpslint.checks._stateless import is_stateless
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Context, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
+from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
+from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
@@ -100,8 +101,8 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
         elif call.name not in table["without_effect"] and any(name.split(".")[0] in table["roots"] for name in call.names):
             dropped = table["dropped"].get(call.name.split(".")[0], ()) if call.name.endswith(".from_pretrained") else ()
             names = [name for name in table["arguments"] if name not in dropped]
-            given = (argument for name, argument in call.keywords.items() if name in names and _is_cuda(argument))
-            first = next(given, None)
+            given = (_named_in(argument) for name, argument in call.keywords.items() if name in names)
+            first = next((argument for argument in given if _is_cuda(argument)), None)
             if first is not None and _places_something(call, table["arguments"]):
                 yield call, "other", first
 
@@ -141,6 +142,16 @@ def _follows_another(call: Call) -> bool:
     """Return whether `.cuda(x.device)` puts something where something else already is."""
     given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
     return any(isinstance(node, ast.Attribute) and node.attr == "device" for node in given)
+
+
+def _named_in(argument: Argument) -> Argument:
+    """Return the one entry of a map of devices, `{"": "cuda:0"}`, as an argument of its own; an argument of another kind as it is.
+
+    A map of several is left alone: its entries are no choice of one device.
+    """
+    entries = list(argument.value.slots.values()) if isinstance(argument.value, DictValue) else []
+    entry = entries[0] if len(entries) == 1 else None
+    return replace(argument, value=entry.value) if isinstance(entry, DictEntry) else argument
 
 
 def _is_cuda(argument: Argument) -> bool:
