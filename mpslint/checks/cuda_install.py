@@ -15,7 +15,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
 from mpslint.source.words import IN_CELLS
 
-INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? install (?:\\\r?\n|[^\n])*")
+INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? (?:-[\w-]+ )*install (?:\\\r?\n|[^\n])*")
 """An install command with the lines it goes on in."""
 
 

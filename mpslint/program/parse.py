@@ -126,25 +126,20 @@ def _defined_by(statement: ast.stmt) -> set[str]:
 
 
 def _parse_cell(document: Document, text: str, cell: Cell) -> list[ast.stmt] | Unread:
-    """Return the statements of one cell: as it is, with automagics masked, or with the indent and prompts that IPython strips."""
-    from mpslint.source.magics import mask_cell  # for notebooks only
-
+    """Return the statements of one cell: as it is, or with the indent and prompts that IPython strips."""
     source = text[cell.span.start : cell.span.end]
     above = "\n" * (document.line_at(cell.span.start) - 1)
-    failure: BaseException | None = None
-    for attempt in (source, mask_cell(source, automagic=True).python):
-        try:
-            return ast.parse(above + attempt).body
-        except PARSER_ERRORS as error:
-            failure = failure or error
+    try:
+        return ast.parse(above + source).body
+    except PARSER_ERRORS as error:
+        failure = error
     unprompted = _PROMPT.sub(lambda match: " " * len(match.group()), source)
     if source[:1].isspace() or unprompted != source:
         with contextlib.suppress(*PARSER_ERRORS):
             wrapper = ast.parse("if 1:\n" + unprompted).body[0]
             if isinstance(wrapper, ast.If):
                 return [ast.increment_lineno(statement, len(above) - 1) for statement in wrapper.body]
-    assert failure is not None
-    newer = _in_newer_syntax(mask_cell(source, automagic=True).python, len(above)) if _may_be_newer(failure) else None
+    newer = _in_newer_syntax(source, len(above)) if _may_be_newer(failure) else None
     return _unread(document, cell.span, failure) if newer is None else newer
 
 

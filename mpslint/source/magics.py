@@ -6,6 +6,7 @@ with blanks. A line inside a string or a bracket is left alone, whatever it star
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -39,8 +40,31 @@ PYTHON_CELLS = frozenset(
 SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])
 WRITING_CELLS = frozenset({"writefile", "file"})
 AUTOMAGIC = frozenset(
-    ["pip", "conda", "mamba", "uv", "cd", "ls", "ll", "pwd", "mkdir", "rm", "cp", "mv", "cat", "env", "load_ext", "matplotlib"]
+    [
+        *(
+            "pip",
+            "conda",
+            "mamba",
+            "micromamba",
+            "uv",
+            "cd",
+            "ls",
+            "ll",
+            "pwd",
+            "mkdir",
+            "rmdir",
+            "rm",
+            "cp",
+            "mv",
+            "cat",
+            "less",
+            "more",
+            "man",
+        ),
+        *("env", "set_env", "load_ext", "reload_ext", "autoreload", "matplotlib", "pylab", "run", "system", "sx"),
+    ]
 )
+"""Line magics, and aliases of commands, that IPython also runs without a percent sign."""
 TIMED = "%time "
 
 _MAY_HOLD_MAGIC = re.compile(r"^[ \t]*[!%?]|\?[ \t]*$|=[ \t]*[!%]", re.MULTILINE)
@@ -48,7 +72,8 @@ _MAGIC_START = re.compile(r"[ \t]*[!%?]")
 _CELL_MAGIC = re.compile(r"\s*%%(!|[\w.]+)([^\r\n]*)")
 _ASSIGNED = re.compile(r"[ \t]*[A-Za-z_][\w.,\[\] \t'\"]*?=[ \t]*(?=[!%][^\s=])")
 _HELP = re.compile(r"[ \t]*(\?{1,2}[^\r\n]+|%{0,2}[\w.*]+(\([^()\r\n]*\)|\[[^\[\]\r\n]*\])?\?{1,2})[ \t]*$")
-_WORD = re.compile(r"[ \t]*(\w+)[ \t]+(?![=(.,:\[+*/%<>|&^@-])\S")
+_WORD = re.compile(r"[ \t]*(\w+)[ \t]+(?![=,])\S")
+_MAY_HOLD_AUTOMAGIC = re.compile(rf"^[ \t]*(?:{'|'.join(sorted(AUTOMAGIC))})[ \t]+(?![=,])\S", re.MULTILINE)
 _NOT_BLANK = re.compile(r"[^\r\n]")
 
 
@@ -67,22 +92,21 @@ def blank(text: str) -> str:
     return _NOT_BLANK.sub(" ", text)
 
 
-def mask_cell(text: str, automagic: bool = False) -> MaskedCell:
+def mask_cell(text: str) -> MaskedCell:
     """Return the Python of a cell, and what else it holds.
 
-    `automagic` also masks commands written without a percent sign (`pip install x`); ask for it only when the cell does not parse
-    otherwise, since they can be read as Python names.
+    Commands without a percent sign (`pip -q install x`, `cd ..`) are masked where they are no Python.
     """
-    if not automagic and not _MAY_HOLD_MAGIC.search(text):
+    if not _MAY_HOLD_MAGIC.search(text) and not _MAY_HOLD_AUTOMAGIC.search(text):
         return MaskedCell(text)
     cell_magic = _CELL_MAGIC.match(text)
     if cell_magic is None:
-        return _mask_lines(text, automagic)
+        return _mask_lines(text)
     name, rest = cell_magic.groups()
     start = cell_magic.end()
     head, body = blank(text[:start]), text[start:]
     if name in PYTHON_CELLS:
-        inner = _mask_lines(body, automagic)
+        inner = _mask_lines(body)
         moved = tuple(Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in inner.snippets)
         return MaskedCell(head + inner.python, snippets=moved)
     if name in WRITING_CELLS and rest.split("#")[0].strip().strip("'\"").endswith(".py"):
@@ -93,13 +117,13 @@ def mask_cell(text: str, automagic: bool = False) -> MaskedCell:
     return MaskedCell(blank(text))
 
 
-def _mask_lines(text: str, automagic: bool) -> MaskedCell:
+def _mask_lines(text: str) -> MaskedCell:
     """Mask the magics of a cell that is Python otherwise."""
     pieces: list[str] = []
     snippets: list[Snippet] = []
     for start, end in _statements(text):
         statement = text[start:end]
-        masked = _mask_statement(statement, automagic)
+        masked = _mask_statement(statement)
         pieces.append(statement if masked is None else masked)
         if masked is not None:
             snippet = snippet_of(statement, start)
@@ -108,7 +132,7 @@ def _mask_lines(text: str, automagic: bool) -> MaskedCell:
     return MaskedCell("".join(pieces), snippets=tuple(snippets))
 
 
-def _mask_statement(statement: str, automagic: bool) -> str | None:
+def _mask_statement(statement: str) -> str | None:
     """Return the mask of a statement that is a magic, or None when it is Python."""
     bare = statement.lstrip()
     if bare.startswith(TIMED):
@@ -122,11 +146,21 @@ def _mask_statement(statement: str, automagic: bool) -> str | None:
     if bare.startswith(("!", "%")) or _HELP.match(statement.rstrip("\r\n")):
         indent = len(statement) - len(bare)
         return statement[:indent] + _placeholder(bare)
-    if automagic:
-        word_match = _WORD.match(statement)
-        if word_match is not None and word_match.group(1) in AUTOMAGIC:
-            return statement[: word_match.start(1)] + _placeholder(statement[word_match.start(1) :])
+    if _is_automagic(statement):
+        return statement[: len(statement) - len(bare)] + _placeholder(bare)
     return None
+
+
+def _is_automagic(statement: str) -> bool:
+    """Return whether a statement is a command that IPython runs without a percent sign: what is valid Python is no such command here."""
+    word = _WORD.match(statement)
+    if word is None or word.group(1) not in AUTOMAGIC:
+        return False
+    try:
+        ast.parse(statement.strip())
+    except (SyntaxError, ValueError):
+        return True
+    return False
 
 
 def _placeholder(text: str) -> str:
@@ -144,6 +178,8 @@ def snippet_of(statement: str, start: int) -> Snippet | None:
     if assigned is not None:
         offset = assigned.end()
     command = statement[offset:].rstrip("\r\n")
+    if _is_automagic(command):
+        offset, command = offset - 1, f"%{command}"
     for prefix, kind in (
         ("!", SnippetKind.SHELL),
         ("%env ", SnippetKind.ENV),
@@ -151,14 +187,13 @@ def snippet_of(statement: str, start: int) -> Snippet | None:
         ("%pip ", SnippetKind.INSTALL),
         ("%uv ", SnippetKind.INSTALL),
         ("%conda ", SnippetKind.INSTALL),
-        ("pip ", SnippetKind.INSTALL),
         ("%run ", SnippetKind.RUN),
         ("%cd ", SnippetKind.FOLDER),
         ("%sx ", SnippetKind.SHELL),
         ("%system ", SnippetKind.SHELL),
     ):
         if command.startswith(prefix):
-            skip = 1 if prefix == "!" else 0 if prefix == "pip " else len(prefix) if kind not in WITH_NAME else 1
+            skip = 1 if prefix == "!" else len(prefix) if kind not in WITH_NAME else 1
             if command.startswith("!!"):
                 skip = 2
             return Snippet(kind, Span(start + offset + skip, start + offset + len(command)), command[skip:])

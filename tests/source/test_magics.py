@@ -90,26 +90,61 @@ def test_cells_in_another_language_are_skipped(cell: str) -> None:
     assert not mask_cell(cell).python.strip()
 
 
-def test_automagic_is_masked_on_request() -> None:
-    """`pip install x` without a percent sign is Python only by accident."""
-    assert mask_cell("pip install torch\nx = 1\n", automagic=True).python == "_                \nx = 1\n"
-    assert mask_cell("cat = 1\nls.append(2)\n", automagic=True).python == "cat = 1\nls.append(2)\n"
+@pytest.mark.parametrize("command", ["pip install torch", "pip -q install torch", "cd ..", "ls *.py", "conda install x", "run train.py"])
+def test_automagic_is_masked(command: str) -> None:
+    """IPython runs `pip install x` without a percent sign, too; what follows is Python."""
+    assert mask_cell(f"{command}\nx = 1\n").python == f"_{' ' * (len(command) - 1)}\nx = 1\n"
+
+
+@pytest.mark.parametrize(
+    "cell", ["cat = 1\nls.append(2)\n", "ls -l\n", "cp == 1\n", "x = (\n    pip install\n)\n", "pipe install\n", "run\n"]
+)
+def test_python_is_no_automagic(cell: str) -> None:
+    """Names that are called like a command stay, and so does what is wrong in another way."""
+    assert mask_cell(cell).python == cell
+
+
+def test_automagic_says_what_it_installs() -> None:
+    """The snippet is the command, at its place."""
+    assert [(s.kind, s.span.start, s.text) for s in mask_cell("x = 1\npip -q install torch==2.0.1\ncd src\n").snippets] == [
+        (SnippetKind.INSTALL, 6, "pip -q install torch==2.0.1"),
+        (SnippetKind.FOLDER, 34, "cd src"),
+    ]
 
 
 PIECES = st.sampled_from(
-    ["!ls\n", "%x\n", "x = 1\n", "'''", '"""', "(", ")", "\\\n", "#", "\r\n", "\r", "é", "?", "= !a\n", "%%time\n", "  ", "'"]
+    [
+        "!ls\n",
+        "%x\n",
+        "pip -q install x\n",
+        "cd ..\n",
+        "x = 1\n",
+        "'''",
+        '"""',
+        "(",
+        ")",
+        "\\\n",
+        "#",
+        "\r\n",
+        "\r",
+        "é",
+        "?",
+        "= !a\n",
+        "%%time\n",
+        "  ",
+        "'",
+    ]
 )
 
 
 @given(st.lists(PIECES, max_size=20).map("".join))
 def test_masks_have_the_length_and_the_lines_of_the_cell(cell: str) -> None:
     """Whatever a cell holds, its mask has the same length and the same line ends, and snippets lie where they say."""
-    for automagic in (False, True):
-        masked = mask_cell(cell, automagic)
+    masked = mask_cell(cell)
 
-        assert len(masked.python) == len(cell)
-        assert [i for i, c in enumerate(masked.python) if c in "\r\n"] == [i for i, c in enumerate(cell) if c in "\r\n"]
-        assert all(cell[s.span.start : s.span.end] == s.text for s in masked.snippets)
+    assert len(masked.python) == len(cell)
+    assert [i for i, c in enumerate(masked.python) if c in "\r\n"] == [i for i, c in enumerate(cell) if c in "\r\n"]
+    assert all(cell[s.span.start : s.span.end] == s.text for s in masked.snippets)
 
 
 def test_a_script_that_was_exported_from_a_notebook_is_read() -> None:

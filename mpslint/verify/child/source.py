@@ -63,12 +63,7 @@ def plain(text: str) -> str:
 
     What IPython would run is the name `_` in its place, as the answer of a command too.
     """
-    masked = mask_cell(text).python
-    try:
-        compile(masked, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except SyntaxError:
-        return mask_cell(text, automagic=True).python
-    return masked
+    return mask_cell(text).python
 
 
 def unguarded(piece: Piece, line: int) -> bool:
