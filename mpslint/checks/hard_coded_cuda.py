@@ -101,7 +101,8 @@ def _given_cuda(evidence: Evidence, table: Mapping[str, Any]) -> Iterator[tuple[
         elif call.name not in table["without_effect"] and any(name.split(".")[0] in table["roots"] for name in call.names):
             dropped = table["dropped"].get(call.name.split(".")[0], ()) if call.name.endswith(".from_pretrained") else ()
             names = [name for name in table["arguments"] if name not in dropped]
-            given = (_named_in(argument) for name, argument in call.keywords.items() if name in names)
+            taken = ((name, argument) for name, argument in call.keywords.items() if name in names)
+            given = (_entry_of(argument) if name in table["maps"] else argument for name, argument in taken)
             first = next((argument for argument in given if _is_cuda(argument)), None)
             if first is not None and _places_something(call, table["arguments"]):
                 yield call, "other", first
@@ -144,7 +145,7 @@ def _follows_another(call: Call) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "device" for node in given)
 
 
-def _named_in(argument: Argument) -> Argument:
+def _entry_of(argument: Argument) -> Argument:
     """Return the one entry of a map of devices, `{"": "cuda:0"}`, as an argument of its own; an argument of another kind as it is.
 
     A map of several is left alone: its entries are no choice of one device.
