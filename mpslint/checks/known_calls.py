@@ -17,7 +17,7 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import Call, Instance, alternatives_of
+from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
@@ -50,6 +50,8 @@ _KEYS = {
     "unless_made_by",
     "unless_moved",
     "written",
+    "untrained",
+    "asks",
 }
 
 
@@ -74,6 +76,10 @@ class KnownCall:
     """Not where the program moves what the call returns."""
     written: re.Pattern[str] | None = None
     """Only where an argument, or what a name among them was assigned in the same function, reads so."""
+    untrained: bool = False
+    """Only calls of a model on the Mac's GPU that the program doesn't train: of one that it does another entry speaks."""
+    asks: tuple[str, ...] = ()
+    """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
 
 
 def _words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -149,6 +155,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
                 continue
+            if entry.untrained and not _is_run_on_mps(match.call.receiver, evidence):
+                continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
 
@@ -156,6 +164,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
     if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
+        return False
+    if entry.asks and not _asks_for(call, *entry.asks):
         return False
     if entry.written is not None and not any(entry.written.search(text) for text in _texts_given(call)):
         return False
@@ -191,6 +201,24 @@ def _is_of_cpu(call: Call, evidence: Evidence) -> bool:
     if not given or call.context.functions or may_be_moved:
         return False
     return not any(on_mps(evidence).holds(one) for one in (call.node, *given))
+
+
+def _asks_for(call: Call, argument: str, attribute: str) -> bool:
+    """Return whether a call is given an argument, and not None, or may be given it and has an attribute of what it returns read."""
+    given = call.keywords.get(argument)
+    if given is not None:
+        return not (isinstance(given.value, Known) and given.value.value is None)
+    return call.is_open and call.result is not None and attribute in call.result.slots
+
+
+def _is_run_on_mps(model: Value | None, evidence: Evidence) -> bool:
+    """Return whether a model is put on the Mac's GPU, by the program or by what chooses a device for it, and isn't trained there."""
+    made = model.call if isinstance(model, Instance) else None
+    if made is None or (evidence.trains and not is_only_run(made, evidence)):
+        return False
+    moves = [call for move in ("to", "cuda") for call in evidence.calls_of_method.get(move, ()) if call.receiver is model]
+    named = [s for call in (made, *moves) for s in evidence.settings_of_call.get(id(call), ()) if s.name == "device.name"]
+    return any("mps" in str(value) for s in named for value in s.constants) if named else evidence.has_device_chooser
 
 
 def _texts_given(call: Call) -> Iterator[str]:
@@ -259,6 +287,8 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 tuple(row.get("unless_made_by", ())),
                 bool(row.get("unless_moved", False)),
                 re.compile(row["written"]) if "written" in row else None,
+                bool(row.get("untrained", False)),
+                tuple(row.get("asks", ())),
             )
         )
     return tuple(found)

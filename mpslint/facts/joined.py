@@ -28,7 +28,15 @@ def same(a: Value, b: Value) -> bool:
         return type(a.value) is type(b.value) and bool(a.value == b.value)
     if isinstance(a, Symbol) and isinstance(b, Symbol):
         return a.name == b.name
+    if isinstance(a, Items) and isinstance(b, Items) and a.kind == b.kind == "tuple" and not (a.open or b.open):
+        return len(a.slots) == len(b.slots) and all(map(same, a.values(), b.values()))
     return False
+
+
+def without_none(value: Value) -> Value:
+    """Return what a value is where it is asked for an attribute, or called: what can be None raises there when it is."""
+    left = [one for one in alternatives_of(value) if not (isinstance(one, Known) and one.value is None)]
+    return join_all(left) if left else value
 
 
 def join(a: Value, b: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
+from mpslint.facts.joined import without_none
 from mpslint.facts.values import (
     UNKNOWN,
     Class,
@@ -63,8 +64,10 @@ def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, stat
         assign(m, target.value, UNKNOWN, value_node, statement)
     elif isinstance(target, (ast.Tuple, ast.List)):
         nodes = value_node.elts if isinstance(value_node, (ast.Tuple, ast.List)) else ()
+        value = without_none(value)
+        is_known = all(isinstance(one, (Items, Instance)) for one in alternatives_of(value))
         for index, element in enumerate(target.elts):
-            part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
+            part = get_item(m, value, Known(index)) if is_known else UNKNOWN
             assign(m, element, part, nodes[index] if index < len(nodes) else value_node, statement)
 
 

@@ -6,7 +6,7 @@ import ast
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
-from mpslint.facts.joined import join_all
+from mpslint.facts.joined import join_all, without_none
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -48,10 +48,10 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     """Return what a call returns, and record it when it calls something outside the program."""
     receiver: Value | None = None
     if isinstance(node.func, ast.Attribute):
-        receiver = m.value(node.func.value)
+        receiver = without_none(m.value(node.func.value))
         callee = _method_of(m, receiver, node.func)
     else:
-        callee = m.value(node.func)
+        callee = without_none(m.value(node.func))
     arguments = evaluate_arguments(m, node)
     if isinstance(callee, OneOf):
         if all(isinstance(value, Instance) and value.cls is None for value in callee.values):

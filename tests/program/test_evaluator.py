@@ -59,6 +59,15 @@ GETTER = """def get(cfg, key, default=None):
 """A getter of the program's own that walks the parts of a dotted key."""
 
 KNOWN = {
+    "one of two pairs that a function returns": (
+        "import os\ndef f(n):\n    if n:\n        return None, None\n    if os:\n        return None, None\n    return 3, 4\na, b = f(n)\nprobe(b)",
+        {None, 4},
+    ),
+    "what remains of a pair or None once it is unpacked": (
+        "import os\ndef f(n):\n    if n:\n        return None\n    return 3, 4\na, b = f(n)\nprobe(b)",
+        4,
+    ),
+    "a method of what can be None": ("a = 'X' if probe_one() else None\nprobe(a.lower())", "x"),
     "a literal": ("probe(16)", 16),
     "a constant": ("b = 16\nprobe(b)", 16),
     "the last assignment before the use": ("b = 16\nb = 8\nprobe(b)\nb = 4", 8),

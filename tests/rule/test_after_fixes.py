@@ -305,3 +305,19 @@ def test_a_run_on_the_cpu_has_no_memory_of_mps(device: str, severity: Severity) 
 
     large = next(one for one in found if one.rule == "MPS201")
     assert (large.severity, large.message.startswith('Once "mps" is selected')) == (severity, severity is Severity.NOTE)
+
+
+def test_a_loss_that_mps_lacks_holds_the_fix_back() -> None:
+    """An evaluation with labels computes the CTC loss, which works on the CPU."""
+    text = (
+        "import torch\nfrom transformers import Wav2Vec2ForCTC\n"
+        f"{CHOICE}model = Wav2Vec2ForCTC.from_pretrained('facebook/wav2vec2-base-960h').to(device)\n"
+        "with torch.inference_mode():\n    loss = model(x.to(device), labels=y.to(device)).loss\n"
+    )
+    rules = tuple(rule for rule in load_rules() if rule.id in ("MPS503", "MPS910"))
+    found = check(read("evaluate.py", text.encode()), with_versions(default_target(), {"torch": "2.13.0"}, "test"), rules).findings
+
+    assert [(one.rule, one.awaits, one.fix is not None and one.fix.safety) for one in found] == [
+        ("MPS503", "", Safety.MANUAL),
+        ("MPS910", "MPS503", Safety.MANUAL),
+    ]
