@@ -262,7 +262,7 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
         return config_files.ask_sections(m, receiver, method, arguments, node)
     if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
         return config
-    result = m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
+    result = _loaded_object(m, receiver, method, names) or m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
     if isinstance(receiver, Instance):
         result.owner = receiver
     called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
@@ -282,6 +282,16 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
         commands.start_group(m, callee)
     _follow_callbacks(m, arguments)
     return result
+
+
+def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[str, ...]) -> Instance | None:
+    """Return an object of a class of the program that a method of outside makes (`Net.from_pretrained`), None for another method."""
+    if not isinstance(receiver, Class) or method not in m.platform.object_loaders or not names:
+        return None
+    made = instantiate(m, receiver, CallArguments((), {}, True), None)
+    if isinstance(made, Instance):
+        made.name = names[0]
+    return made if isinstance(made, Instance) else None
 
 
 def _follow_callbacks(m: Walker, arguments: CallArguments) -> None:

@@ -1,10 +1,10 @@
-"""Methods of a program's classes that a library calls: those that make the loaders of a Trainer, and the steps of its model."""
+"""Methods of a program's classes that a library calls: those that make the loaders of a Trainer, and its steps and those of its model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from mpslint.facts.values import Call, Class, Context, Function, Instance, Symbol, Value
+from mpslint.facts.values import UNKNOWN, Call, Class, Context, Function, Instance, Known, Symbol, Value
 from mpslint.program.functions import call_function
 from mpslint.program.machine import Walker
 from mpslint.program.platform import Platform
@@ -22,21 +22,30 @@ def makers_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context
 
 
 def steps_for_trainers(m: Walker) -> Iterator[tuple[Function, Instance, Context]]:
-    """Yield the methods that the program's Trainers call on their models, as `makers_for_trainers` does."""
+    """Yield the methods that the program's Trainers call on their models and on themselves, as `makers_for_trainers` does."""
     for call in m.facts.calls:
-        names = m.platform.model_steps.get(call.name, ())
-        model = _model_of(call) if names else None
-        if isinstance(model, Instance) and model.cls is not None:
-            steps = (model.cls.lookup(name) for name in names)
-            yield from ((one, model, call.context) for one in steps if isinstance(one, Function) and id(one.node) not in m.analysed)
+        of_model, of_trainer = (_steps_of(call, table) for table in (m.platform.model_steps, m.platform.trainer_steps))
+        for owner, names in ((_model_of(call) if of_model else None, of_model), (call.result, of_trainer)):
+            if isinstance(owner, Instance) and owner.cls is not None:
+                steps = (owner.cls.lookup(name) for name in names)
+                yield from ((one, owner, call.context) for one in steps if isinstance(one, Function) and id(one.node) not in m.analysed)
+
+
+def _steps_of(call: Call, table: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the methods that a table has for a call, by the first of its names that is there."""
+    return next((table[name] for name in call.names if name in table), ())
 
 
 def walk_method(m: Walker, method: Function, receiver: Instance, context: Context) -> None:
     """Walk the body of a method as a Trainer calls it, in the context of the Trainer's call; what it writes is forgotten."""
     m.context = context
     m.store.begin()
+    given = method.node.args
+    defaults = dict(zip(reversed(given.args), reversed(method.defaults), strict=False))
+    # What is None unless it's given, such as labels, may be in a batch.
+    batch = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
     try:
-        call_function(m, method, [receiver], {}, len(method.node.args.args) > 1, None)
+        call_function(m, method, [receiver], batch, len(method.node.args.args) > 1, None)
     finally:
         m.store.undo()
         m.context = Context()

@@ -88,7 +88,11 @@ class Platform:
     parameter_keepers: dict[str, str]
     loader_makers: dict[str, dict[str, str]]
     model_steps: dict[str, list[str]]
-    """Methods that a method of a Trainer calls on its model."""
+    """Methods that a method of a Trainer, or a Trainer, calls on its model."""
+    trainer_steps: dict[str, list[str]]
+    """Methods that a Trainer calls on itself, which a class that derives from it may define anew."""
+    object_loaders: frozenset[str]
+    """Methods of classes of outside that make an object of the class that derives from theirs."""
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
