@@ -83,6 +83,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _getattr(m, values, node)
     if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
         return _hasattr(m, values[0], values[1], node)
+    if name == "callable" and len(values) == 1:
+        return Known(True, node) if isinstance(values[0], (Function, Class, Bound)) else UNKNOWN
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
     if name == "vars" and len(values) == 1:
@@ -222,6 +224,8 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     found = m.attribute(values[0], name, node)
     if len(values) == 2 or isinstance(values[0], Symbol):
         return found
+    if _has_method(m, values[0], str(name)):
+        return Bound(values[0], str(name))
     if (
         isinstance(values[0], Instance)
         and name in values[0].slots
@@ -236,7 +240,15 @@ def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
         return Known(True, node, source="hasattr")
     if isinstance(owner, Instance) and owner.cls is not None and name.value in owner.slots:
         return Known(True, node)
-    return UNKNOWN
+    return Known(True, node) if _has_method(m, owner, str(name.value)) else UNKNOWN
+
+
+def _has_method(m: Walker, owner: Value, name: str) -> bool:
+    """Return whether an object certainly has a method of a library's class."""
+    if not isinstance(owner, Instance):
+        return False
+    bases = owner.cls.outside_bases() if owner.cls is not None else ()
+    return m.platform.has_method((owner.name, *bases), name)
 
 
 def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Call) -> Value:

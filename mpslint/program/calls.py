@@ -120,6 +120,9 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         return config_files.is_there(m, callee.receiver, node)
     if isinstance(callee, Bound) and callee.name in m.platform.path_openers and (file := config_files.opened_by(m, callee)) is not None:
         return file
+    if isinstance(callee, Bound) and isinstance(callee.receiver, Instance):
+        named = Instance(f"{callee.receiver.name}.{callee.name}", owner=callee.receiver)
+        return _call_outside(m, named, callee.receiver, arguments, node)
     if isinstance(callee, Bound):
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):

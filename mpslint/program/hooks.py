@@ -43,7 +43,7 @@ def walk_method(m: Walker, method: Function, receiver: Instance, context: Contex
     given = method.node.args
     defaults = dict(zip(reversed(given.args), reversed(method.defaults), strict=False))
     # What is None unless it's given, such as labels, may be in a batch.
-    batch = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
+    batch: dict[str, Value] = {one.arg: UNKNOWN for one, value in defaults.items() if isinstance(value, Known) and value.value is None}
     try:
         call_function(m, method, [receiver], batch, len(method.node.args.args) > 1, None)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from typing import Any
 
@@ -93,6 +94,8 @@ class Platform:
     """Methods that a Trainer calls on itself, which a class that derives from it may define anew."""
     object_loaders: frozenset[str]
     """Methods of classes of outside that make an object of the class that derives from theirs."""
+    methods_of: dict[str, list[str]]
+    """Methods that objects have, by patterns of what makes them or of the classes that theirs derive from."""
     flat: frozenset[str]
     aliases: dict[str, str]
     brought: dict[str, str]
@@ -123,6 +126,10 @@ class Platform:
     def has(self, name: str) -> bool:
         """Return whether a name is known to exist."""
         return name in self._prefixes
+
+    def has_method(self, makers: tuple[str, ...], method: str) -> bool:
+        """Return whether an object certainly has a method, by the names of what makes it and of the classes that its class derives from."""
+        return any(method in methods and any(fnmatch.fnmatchcase(name, one) for name in makers) for one, methods in self.methods_of.items())
 
     def is_absent_device(self, value: Any) -> bool:
         """Return whether a constant names a device that the Mac does not have (`cuda:0`)."""
