@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
@@ -72,16 +73,21 @@ HARMLESS_HANDLERS = frozenset(["builtins.KeyboardInterrupt", "builtins.SystemExi
 """What an `except` may catch without saving a run that goes wrong."""
 
 
+EVERYTHING = frozenset(["", "builtins.BaseException"])
+"""What catches whatever is raised, an `except` without an exception among them."""
 SUPPRESSING = frozenset(["contextlib.suppress", "suppress"])
 """Managers that go on behind their block where it raises."""
 
 
-def is_certain(context: Context | None) -> bool:
-    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls."""
+def is_certain(context: Context | None, raises: Collection[str] = ()) -> bool:
+    """Return whether a program that is started reaches a place: by no undecided test, in no `try` that catches, in a function it calls.
+
+    Where it is known what a place `raises`, a `try` that only catches other exceptions doesn't save it.
+    """
     if context is None:
         return True
     is_undecided = any_guard(context.guards, "is undecided", _is_undecided)
-    return context.called and not is_undecided and not is_caught(context) and not context.in_handler
+    return context.called and not is_undecided and not _is_saved(context, raises) and not context.in_handler
 
 
 def _is_undecided(guard: Guard) -> bool:
@@ -95,6 +101,20 @@ def is_caught(context: Context, others: Collection[str] = HARMLESS_HANDLERS) -> 
     """Return whether the program catches, or suppresses, some exception that a place may raise: any but some others."""
     suppresses = any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers)
     return suppresses or any(set(caught).difference(others) for caught in context.handlers)
+
+
+def _is_saved(context: Context, raises: Collection[str]) -> bool:
+    """Return whether an exception that a place raises is caught: one of those that are known, else any."""
+    if not raises or any(isinstance(one, Instance) and one.name in SUPPRESSING for one in context.managers):
+        return is_caught(context)
+    return any(name in EVERYTHING or _is_above(name, raises) for caught in context.handlers for name in caught)
+
+
+def _is_above(name: str, raises: Collection[str]) -> bool:
+    """Return whether an exception of Python is one of some, or a class above one."""
+    kinds = (getattr(builtins, one.removeprefix("builtins."), None) for one in (name, *raises))
+    caught, *raised = (kind if isinstance(kind, type) else None for kind in kinds)
+    return caught is not None and any(kind is not None and issubclass(kind, caught) for kind in raised)
 
 
 def is_caught_beside(exceptions: Collection[str], handler: ast.ExceptHandler, evidence: Evidence) -> bool:

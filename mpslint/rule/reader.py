@@ -30,8 +30,9 @@ only, `once: run` the first one of all files of a check, `once: plan` the first 
 `unless_guarded` is a regular expression: a place under an undecided test that it matches is left alone.
 `unless_in_run` is a condition: a run in which it holds of a place takes back what the file by itself gives there.
 `certain: true` leaves alone every place that the file may well never reach: under an undecided test, in a `try`
-that catches, in a function that nothing calls. With `certain: called` an undecided test counts only where its other way makes the same kind
-of object without the setting. `by_default: true` leaves alone the places that options lead past unless one of them is set.
+that catches, in a function that nothing calls; with `certain: [ImportError]` a `try` has to catch that. With `certain: called` an undecided
+test counts only where its other way makes the same kind of object without the setting.
+`by_default: true` leaves alone the places that options lead past unless one of them is set.
 A file that needs a package which no Mac runs (`imports` of `rules/platform/elsewhere.yaml`) is asked only about rules with `everywhere:
 true`. `beside_others: true` reports the rule only in a file in which another rule finds something, so that a file is not reported for it
 alone. `on_request: true` asks the rule only where `select` names it. `any_machine: true` puts its findings behind those about a Mac, of the
@@ -144,7 +145,8 @@ class RuleReader:
             data.get("once", False) in (True, "run"),
             data.get("once") == "plan",
             data.get("once") == "run",
-            self.certain(data.get("certain", False)),
+            CALLED if data.get("certain") == CALLED else bool(data.get("certain", False)),
+            self.raises(data.get("certain", False)),
             bool(data.get("by_default", False)),
             bool(data.get("everywhere", False)),
             bool(data.get("beside_others", False)),
@@ -170,11 +172,11 @@ class RuleReader:
             raise self.fail(f"rule: `at` is setting or origin, not {at!r}")
         return at == "origin"
 
-    def certain(self, value: bool | str) -> bool | str:
-        """Return how surely a place has to be reached."""
-        if value not in (True, False, CALLED):
-            raise self.fail(f"rule: `certain` is true, false or {CALLED}, not {value!r}")
-        return value
+    def raises(self, certain: bool | str | list[str]) -> frozenset[str]:
+        """Return the exceptions that a rule is about, of a value of `certain`; none where it names none."""
+        if isinstance(certain, str) and certain != CALLED:
+            raise self.fail(f"rule: `certain` is true, false, {CALLED} or a list of exceptions, not {certain!r}")
+        return frozenset(f"builtins.{name}" for name in certain) if isinstance(certain, list) else frozenset()
 
     def versions(self, data: Mapping[str, Any]) -> VersionRange:
         """Return the version range of a mapping; everything when it has none."""

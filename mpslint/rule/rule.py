@@ -133,6 +133,8 @@ class Rule:
     """It is about the environment: the files of one check don't each report it."""
     certain: bool | str
     """Whether it leaves alone what may never run; `called` where tests alone don't count."""
+    raises: frozenset[str]
+    """With `certain`, the exceptions that it is about: what catches only others doesn't matter. None: every `except` does."""
     by_default: bool
     """It leaves alone what runs only where an option is given a value other than its default."""
     everywhere: bool

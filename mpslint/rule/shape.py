@@ -44,7 +44,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("options", "target", "set", "argument", "statement", "arguments"), (dict,)),
     "since": (str, int, float),
     "once": (bool, str),
-    "certain": (bool, str),
+    "certain": (bool, str, list),
     "in_loop": (bool, str),
 }
 MOST_COPIES = 10

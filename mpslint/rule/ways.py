@@ -20,7 +20,7 @@ def is_reached(rule: Rule, context: Context | None) -> bool:
         return False
     if rule.certain == CALLED:
         return context.called and not context.in_handler and not is_caught(context)
-    return not rule.certain or is_certain(context)
+    return not rule.certain or is_certain(context, rule.raises)
 
 
 def makes_another(rule: Rule, setting: Setting | None, evidence: Evidence, holds: Callable[[Setting], bool]) -> bool:

@@ -58,7 +58,7 @@ def rule_schema() -> Schema:
         "id": {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{3}$"},
         "at": {"enum": ["setting", "origin"]},
         "once": {"enum": [True, False, "run", "plan"]},
-        "certain": {"enum": [True, False, "called"]},
+        "certain": {"anyOf": [{"enum": [True, False, "called"]}, {"type": "array", "items": {"type": "string"}}]},
         "since": _TEXT,
         "severity": _enum(Severity),
         "message": {"type": "string"},
