@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mpslint.api import check
 
 BOTH = """from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
@@ -25,3 +27,18 @@ def test_what_one_run_says_twice_is_one_finding_that_names_both_places() -> None
     assert [finding.line for finding in one] == [5]
     assert [place.line for _, place in one[0].related] == [4]
     assert len(two) == 2
+
+
+@pytest.mark.parametrize(
+    ("versions", "said"),
+    [
+        ({"transformers": "4.25.1"}, "the Trainer of transformers 4.25.1 and scripts that initialize NCCL themselves raise"),
+        ({"transformers": "4.30.2", "accelerate": "0.20.3"}, "accelerate 0.20.3, the Trainer and scripts"),
+        ({"transformers": "5.0.0"}, "under accelerate or the Trainer each process trains its own copy"),
+    ],
+)
+def test_the_versions_decide_whether_several_processes_raise(versions: dict[str, str], said: str) -> None:
+    """Up to transformers 4.28 the Trainer asks for NCCL itself, later accelerate does, which leaves it alone from 0.21."""
+    found = check("torchrun --nproc_per_node 4 train.py\n", filename="run.sh", target=versions, select=["MPS552"]).findings
+
+    assert [said in one.message for one in found] == [True]
