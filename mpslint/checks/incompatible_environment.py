@@ -70,6 +70,8 @@ def _values(target: Target, kind: str) -> Iterator[tuple[str, str]]:
     elif kind == PYTHON and target.choices[PYTHON].source != NEWEST and not _python_fits(versions):
         need = next(need for need in needs_of("torch", versions["torch"]) if need.name == PYTHON)
         torch, python = target.choices["torch"], target.choices[PYTHON]
+        if torch.source == NEWEST:
+            return  # the project names no torch: what is installed with it is one that this Python has a wheel for
         if not torch.is_deduced and python.source != torch.source and _OWN_WAY.search(python.source):
             return
         yield "written", f"torch {torch.shown} ({torch.source}) has no wheel for Python {python.shown} ({python.source}) on Apple silicon"

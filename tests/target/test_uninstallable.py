@@ -186,6 +186,9 @@ def test_the_advice_is_for_what_installs_it(name: str, text: str, said: str, tmp
         ({"x.yaml": "name: x\ndependencies: [python=3.7]\n", "requirements.txt": "torch==2.1.0\n"}, False),
         ({"x.yaml": "name: x\ndependencies: [python=3.7, pytorch=2.1.0]\n"}, True),
         ({".python-version": "3.7.9\n", "requirements.txt": "torch==2.1.0\n"}, True),
+        ({"Pipfile": '[packages]\ntransformers = "*"\n[requires]\npython_version = "3.7"\n'}, False),
+        ({"Pipfile": '[packages]\ntorch = "*"\n[requires]\npython_version = "3.7"\n'}, False),
+        ({"Pipfile": '[packages]\ntorch = "==2.1.0"\n[requires]\npython_version = "3.7"\n'}, True),
     ],
     ids=str,
 )
