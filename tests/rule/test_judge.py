@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.api import check
+from mpslint.api import check, fix
 
 BOTH = """from transformers import AutoModelForSeq2SeqLM, Seq2SeqTrainer, Seq2SeqTrainingArguments
 
@@ -42,3 +42,16 @@ def test_the_versions_decide_whether_several_processes_raise(versions: dict[str,
     found = check("torchrun --nproc_per_node 4 train.py\n", filename="run.sh", target=versions, select=["MPS552"]).findings
 
     assert [said in one.message for one in found] == [True]
+
+
+@pytest.mark.parametrize(("dtype", "is_fixed"), [("torch.float16", False), ("'float16'", False), ("torch.float32", True)])
+def test_fp16_stays_on_where_the_weights_are_float16(dtype: str, is_fixed: bool) -> None:
+    """Without it the run would compute in float16 without loss scaling."""
+    text = (
+        "import torch\nfrom peft import LoraConfig, get_peft_model\n"
+        "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+        f"model = AutoModelForCausalLM.from_pretrained('gpt2', torch_dtype={dtype})\n"
+        "trainer = Trainer(get_peft_model(model, LoraConfig()), TrainingArguments('out', fp16=True), train_dataset=data)\n"
+    )
+
+    assert fix(text, select=["MPS101"]).is_changed is is_fixed
