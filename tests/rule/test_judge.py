@@ -55,3 +55,27 @@ def test_fp16_stays_on_where_the_weights_are_float16(dtype: str, is_fixed: bool)
     )
 
     assert fix(text, select=["MPS101"]).is_changed is is_fixed
+
+
+LORA = (
+    "from peft import LoraConfig, get_peft_model\n"
+    "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+    "model = AutoModelForCausalLM.from_pretrained('gpt2')\n{line}"
+    "trainer = Trainer(model, TrainingArguments('out', optim='{optimizer}'), train_dataset=data)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "optimizer", "severity", "said"),
+    [
+        ("model = get_peft_model(model, LoraConfig(r=16))\n", "paged_adamw_32bit", "warning", "LoRA of rank 16"),
+        ("model = get_peft_model(model, LoraConfig())\n", "paged_adamw", "warning", "LoRA of rank 8"),
+        ("model = get_peft_model(model, LoraConfig(r=16))\n", "paged_adamw_8bit", "error", "no 8-bit optimizer kernel"),
+        ("", "paged_adamw_32bit", "error", "allocates paged state with CUDA"),
+    ],
+)
+def test_only_large_tensors_have_paged_state(line: str, optimizer: str, severity: str, said: str) -> None:
+    """Adapters of a low rank are often smaller than what bitsandbytes pages; a model trained whole isn't."""
+    found = check(LORA.format(line=line, optimizer=optimizer), select=["MPS507"]).findings
+
+    assert [(str(one.severity), said in one.message) for one in found] == [(severity, True)]
