@@ -1,8 +1,9 @@
-"""Rows that `Dataset.map` pads by the thousand: they have few lengths before any collator sees them."""
+"""Rows that have few lengths before any collator sees them: `Dataset.map` pads them by the thousand, or a Trainer's own method to one."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,20 +13,37 @@ from mpslint.program.walk import walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.settings.roles import load_roles
 
 FEW = 256
 """Groups of fewer rows have too many lengths."""
 TO_LONGEST = (True, "longest")
+TO_LIMIT = "max_length"
 
-GATE = Gate(words=("tokenizer", "map("))
+GATE = Gate(words=("tokenizer", "map(", TO_LIMIT))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the calls of a tokenizer that pad, in a function that `map` gives large groups of rows to."""
+    """Yield the calls of a tokenizer that pad, in a function that `map` gives large groups of rows to, or in methods of a Trainer.
+
+    Options: `methods`, a regular expression of the names of methods by which a class that derives from a Trainer prepares its rows.
+    """
+    yield from _of_trainers(evidence, re.compile(options["methods"])) if "methods" in options else ()
     for call in evidence.facts.calls:
         function = mapped_function(call) if call.method == "map" and _in_large_groups(call) else None
         for node in walk(function.node) if function is not None else ():
             if isinstance(node, ast.Call) and _pads(node):
+                yield Match(evidence.span_of(node), {"written": ast.unparse(node.func)}, context=call.context, node=node)
+
+
+def _of_trainers(evidence: Evidence, names: re.Pattern[str]) -> Iterator[Match]:
+    """Yield the calls that pad to the limit in the methods by which the program's own Trainers prepare their rows."""
+    made = (m.call for m in evidence.file_plans.matched if m.pattern.role in load_roles().trains)
+    for call in made:
+        own = call.result.cls if call.result is not None else None
+        methods = [one for cls in (own.lineage() if own else ()) for one in cls.node.body if isinstance(one, ast.FunctionDef)]
+        for node in (node for method in methods if names.search(method.name) for node in walk(method)):
+            if isinstance(node, ast.Call) and _padding_of(node) == TO_LIMIT:
                 yield Match(evidence.span_of(node), {"written": ast.unparse(node.func)}, context=call.context, node=node)
 
 
@@ -40,5 +58,10 @@ def _in_large_groups(call: Call) -> bool:
 def _pads(node: ast.Call) -> bool:
     """Return whether a call is one of a tokenizer, that pads to the longest of its texts."""
     name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    return name.endswith("tokenizer") and _padding_of(node) in TO_LONGEST
+
+
+def _padding_of(node: ast.Call) -> object:
+    """Return the constant that a call is given as `padding`; None for none."""
     padding = next((keyword.value for keyword in node.keywords if keyword.arg == "padding"), None)
-    return name.endswith("tokenizer") and isinstance(padding, ast.Constant) and padding.value in TO_LONGEST
+    return padding.value if isinstance(padding, ast.Constant) else None
