@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+import mpslint
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -33,3 +36,14 @@ def test_a_use_that_a_handler_catches_is_named_before_one_that_may_not_be_reache
 
     assert len(messages) == 1
     assert "`.to(args.device)` raises AssertionError" in messages[0]
+
+
+@pytest.mark.parametrize(("guard", "safety"), [("", "manual"), ("if args.distributed:\n    ", "safe")])
+def test_a_run_that_needs_nccl_is_no_matter_of_devices(guard: str, safety: str) -> None:
+    """Where it joins the group whatever it is told, other devices don't make it run on a Mac."""
+    text = (
+        f'import torch\nimport torch.distributed as dist\n\n{guard}dist.init_process_group("nccl")\nmodel = torch.nn.Linear(2, 2).cuda()\n'
+    )
+    (found,) = mpslint.check(text, select=["MPS501"]).findings
+
+    assert found.safety == safety

@@ -142,7 +142,9 @@ def test_no_function_that_is_passed_over_holds_a_finding(monkeypatch: pytest.Mon
 
 def test_frameworks_are_few() -> None:
     """The first question is asked of every byte of a repository."""
-    assert len(frameworks(RULES)) < 120  # with google.colab (MPS724), 8 commands of Linux that start a training (MPS721) and 4 ways to say `set -e` (MPS723)
+    assert (
+        len(frameworks(RULES)) < 120
+    )  # with google.colab (MPS724), 8 commands of Linux that start a training (MPS721) and 4 ways to say `set -e` (MPS723)
 
 
 @pytest.mark.parametrize(("given", "found"), [('"cuda"', ["MPS501"]), ('"cpu"', [])])
