@@ -30,13 +30,20 @@ TESTS = (ast.If, ast.IfExp, ast.While, ast.Assert)
 MOST_NAMES = 3
 """Names that are followed one behind the other."""
 
-GATE = Gate(words=("popen",))
+GATE = Gate(words=("popen", "getGPUs"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first place where each such output raises. Options: `calls` that run a text in a shell; `command`, a pattern of
-    what is missing there, and `answers`, of what prints something even so."""
+    """Yield the first place where each such output raises.
+
+    Options: `calls` that run a text in a shell; `command`, a pattern of what is missing there, and `answers`, of what prints something even
+    so; `lists`, functions that return an empty list where a command is missing, by that command.
+    """
     for call in evidence.facts.calls:
+        if call.name in options["lists"]:
+            for node, raised in _raising(call.node, LINES, evidence, 0):
+                yield _match(call, node, raised, options["lists"][call.name], evidence)
+                break
         given = call.arguments[0].value if call.arguments else None
         text = given.value if isinstance(given, Known) else None
         if call.name in options["calls"] and isinstance(text, str) and _is_empty(text, options):
