@@ -83,16 +83,14 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _getattr(m, values, node)
     if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
         return _hasattr(m, values[0], values[1], node)
-    if name == "callable" and len(values) == 1:
-        return Known(True, node) if isinstance(values[0], (Function, Class, Bound)) else UNKNOWN
+    if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function, Bound)):
+        return Known(isinstance(values[0], (Class, Function, Bound)), node)
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
         return execute_file(m, node)
-    if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function)):
-        return Known(isinstance(values[0], (Class, Function)), node)
     if name == "isinstance" and len(values) == 2:
         return _isinstance(values[0], values[1], node)
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
