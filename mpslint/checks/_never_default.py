@@ -38,7 +38,7 @@ def is_never_default(node: ast.AST, evidence: Evidence) -> bool:
     arguments, owner = default.function.args, whole.parents.get(default.function)
     called = owner.name if isinstance(owner, ast.ClassDef) and default.function.name == "__init__" else default.function.name
     number = [one.arg for one in _parameters(arguments)].index(default.name) - isinstance(owner, ast.ClassDef)
-    for read in whole.nodes_beside(called):
+    for read in whole.nodes_beside(called, with_main=True):
         if isinstance(read, (ast.Name, ast.Attribute)) and plain_text(read).rpartition(".")[2] == called:
             call = whole.parents.get(read)
             if not isinstance(call, ast.Call) or call.func is not read or not _gives(call, default, number):
@@ -52,7 +52,11 @@ def is_in_unused_function(node: ast.AST, evidence: Evidence) -> bool:
     is_of_module = isinstance(function, FUNCTIONS) and evidence.parents.get(function) is None and not function.decorator_list
     if not isinstance(function, FUNCTIONS) or not is_of_module or not evidence.document.parts:
         return False
-    reads = (one for one in evidence.nodes_beside(function.name) if isinstance(one, (ast.Name, ast.Attribute, ast.alias, ast.Constant)))
+    reads = (
+        one
+        for one in evidence.nodes_beside(function.name, with_main=True)
+        if isinstance(one, (ast.Name, ast.Attribute, ast.alias, ast.Constant))
+    )
     return not any(_names(one, function.name) for one in reads)
 
 

@@ -171,10 +171,10 @@ class Evidence:
         """The node that each node of the program is part of."""
         return Parents(self.parsed.body)
 
-    def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None) -> Iterator[ast.AST]:
+    def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None, with_main: bool = False) -> Iterator[ast.AST]:
         """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands.
 
-        Of a file that a run imports, what only its start does is none of the program.
+        Of a file that a run imports, what only its start does is none of the program, but for who asks for it (`with_main`).
         """
         if body is not None:
             key = f"nodes beside {name} of {id(body)}"
@@ -183,7 +183,7 @@ class Evidence:
             yield from self.memo[key][1]
             return
         for parsed in self.parsed.files or (self.parsed,):
-            is_imported = self._is_imported(parsed)
+            is_imported = not with_main and self._is_imported(parsed)
             asked = "beside", name, is_imported
             if asked not in parsed.memo:
                 statements = [one for one in parsed.body if not asks_for_main(one)] if is_imported else parsed.body
