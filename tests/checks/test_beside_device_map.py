@@ -39,3 +39,34 @@ def test_a_quantized_model_is_on_the_gpu_too() -> None:
     (found,) = mpslint.check(text, select=["MPS503"]).findings
 
     assert "only a model that device_map places" in found.message
+
+
+MAPPED = """import torch
+from transformers import AutoModelForSeq2SeqLM
+
+model = AutoModelForSeq2SeqLM.from_pretrained("google/flan-t5-base", device_map={mapped})
+
+
+def answer(inputs):
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    {moves}
+    return model.generate(input_ids=inputs.to(device))
+
+
+print(answer(ids))
+"""
+
+
+@pytest.mark.parametrize(
+    ("mapped", "moves", "safety"),
+    [
+        ('"auto" if torch.cuda.is_available() else "cpu"', "pass", "manual"),
+        ('"auto" if torch.cuda.is_available() else None', "pass", "manual"),
+        ('"auto" if torch.cuda.is_available() else None', "model.to(device)", "safe"),
+    ],
+)
+def test_a_model_that_a_map_leaves_on_the_cpu_keeps_its_inputs_there(mapped: str, moves: str, safety: str) -> None:
+    """Unless the program moves the model as well."""
+    (found,) = mpslint.check(MAPPED.format(mapped=mapped, moves=moves), select=["MPS503"]).findings
+
+    assert found.safety == safety
