@@ -60,14 +60,28 @@ def _loads(target: ast.Name, body: Sequence[ast.stmt] | None, evidence: Evidence
     """Yield where a name is read: as a name, and, where others can read it, as an attribute of its class or module."""
     is_of_class = evidence.above(target, (ast.ClassDef,)) is not None
     modules = _own_modules(evidence) if body is None else frozenset()
+    files = _files_that_read(target, evidence) if body is None else None
     for node in evidence.nodes_beside(target.id, body):
         if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
-            yield node
+            if files is None or evidence.document.part_at(evidence.span_of(node).start).document.path in files:
+                yield node
             continue
         if body is not None or not isinstance(node, ast.Attribute) or node.attr != target.id or not isinstance(node.ctx, ast.Load):
             continue
         if is_of_class or plain_text(node.value) in modules:
             yield node
+
+
+def _files_that_read(target: ast.Name, evidence: Evidence) -> frozenset[str]:
+    """Return the files of a run in which a name of a module is that name: its own, and those that import it from there."""
+    own = evidence.document.part_at(evidence.span_of(target).start).document.path
+    imports = (node for node in evidence.nodes_beside("import") if isinstance(node, ast.ImportFrom))
+    taken = (
+        node
+        for node in imports
+        if (node.module or "").rpartition(".")[2] == PurePath(own).stem and any(one.name in (target.id, "*") for one in node.names)
+    )
+    return frozenset({own, *(evidence.document.part_at(evidence.span_of(node).start).document.path for node in taken)})
 
 
 def _own_modules(evidence: Evidence) -> frozenset[str]:

@@ -15,6 +15,8 @@ def names_device(node: ast.expr, device: str) -> bool:
     """Return whether an expression is this device: its name, or `torch.device(name)`."""
     if isinstance(node, ast.Call) and node.args and ast.unparse(node.func) in platform_data("cuda")["devices"]["classes"]:
         node = node.args[0]
+    if isinstance(node, ast.IfExp):  # one of two of its kind: `"cuda:1" if n > 1 else "cuda:0"`
+        return names_device(node.body, device) and names_device(node.orelse, device)
     node = _beginning(node)
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.split(":")[0] == device
 

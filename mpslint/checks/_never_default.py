@@ -6,13 +6,17 @@ They are the default of a parameter, in whose place every call gives something e
 from __future__ import annotations
 
 import ast
+import re
 
-from mpslint.checks._device_uses import device_made
+from mpslint.checks._device_uses import device_made, is_used
 from mpslint.checks._models import plain_text
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.settings.evidence import Evidence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+OPTIONS = re.compile(r"(^|\.)(args|opts?|options|cfg|config|conf|hparams|params|flags)$", re.IGNORECASE)
+"""What holds options, whose device may be None."""
 
 
 @record(frozen=True)
@@ -41,16 +45,23 @@ def is_never_default(node: ast.AST, evidence: Evidence) -> bool:
     for read in whole.nodes_beside(called, with_main=True):
         if isinstance(read, (ast.Name, ast.Attribute)) and plain_text(read).rpartition(".")[2] == called:
             call = whole.parents.get(read)
-            if not isinstance(call, ast.Call) or call.func is not read or not _gives(call, default, number):
+            if not isinstance(call, ast.Call) or call.func is not read or not _gives(call, default, number, whole):
                 return False
     return True
 
 
-def is_in_unused_function(node: ast.AST, evidence: Evidence) -> bool:
-    """Return whether a choice is in a function of a module that no file of the run names, or imports by name."""
+def is_unused(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether a choice in a file that a run imports has no use: no file of the run names its function, or reads its variable."""
+    started, part = evidence.document.started, evidence.document.part_at(evidence.span_of(node).start)
+    if started is None or part is started:
+        return False
+    return _is_in_unused_function(node, evidence) or (isinstance(node, ast.IfExp) and not is_used(node, evidence))
+
+
+def _is_in_unused_function(node: ast.AST, evidence: Evidence) -> bool:
     function = evidence.above(node, FUNCTIONS)
     is_of_module = isinstance(function, FUNCTIONS) and evidence.parents.get(function) is None and not function.decorator_list
-    if not isinstance(function, FUNCTIONS) or not is_of_module or not evidence.document.parts:
+    if not isinstance(function, FUNCTIONS) or not is_of_module:
         return False
     reads = (
         one
@@ -116,12 +127,28 @@ def _asked_for_none(test: ast.expr | ast.AST) -> str:
     return test.id if isinstance(test, ast.Name) else ""
 
 
-def _gives(call: ast.Call, default: _Default, number: int) -> bool:
+def _gives(call: ast.Call, default: _Default, number: int, evidence: Evidence) -> bool:
     """Return whether a call gives a parameter a value, by name or by its place, which the function takes."""
     named = next((one.value for one in call.keywords if one.arg == default.name), None)
     placed = call.args[number] if len(call.args) > number else None
     given = named if named is not None else placed
     if default.instead_of_none:
-        return given is not None and not isinstance(given, ast.Starred) and not (isinstance(given, ast.Constant) and given.value is None)
+        return given is not None and _is_no_none(given, call, evidence)
     is_open = any(one.arg is None for one in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args)
     return given is not None or is_open
+
+
+def _is_no_none(given: ast.expr, call: ast.Call, evidence: Evidence) -> bool:
+    """Return whether what a call gives is a device for sure: its name, `torch.device(...)`, or what an object keeps as its own device."""
+    if isinstance(given, ast.Attribute) and given.attr == "device":
+        return OPTIONS.search(plain_text(given.value)) is None
+    if isinstance(given, ast.Name):
+        assigned = [one for one in evidence.nodes_beside(given.id, with_main=True) if isinstance(one, ast.Assign)]
+        part = evidence.document.part_at(evidence.span_of(call).start)
+        own = (one for one in assigned if evidence.document.part_at(evidence.span_of(one).start) is part)
+        values = [one.value for one in own if plain_text(one.targets[0]) == given.id]
+        return bool(values) and all(not isinstance(one, ast.Name) and _is_no_none(one, call, evidence) for one in values)
+    if isinstance(given, ast.IfExp):
+        return _is_no_none(given.body, call, evidence) and _is_no_none(given.orelse, call, evidence)
+    is_made = isinstance(given, ast.Call) and ast.unparse(given.func) in platform_data("cuda")["devices"]["classes"]
+    return is_made or (isinstance(given, ast.Constant) and isinstance(given.value, str))

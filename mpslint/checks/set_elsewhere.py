@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._idle_choices import is_set_elsewhere
-from mpslint.checks._never_default import is_in_unused_function, is_never_default
+from mpslint.checks._never_default import is_never_default, is_unused
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
@@ -32,7 +32,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         ):
             yield Match(evidence.span_of(choice.node), {"written": ast.unparse(choice.node)}, context=choice.context, node=choice.node)
     for node in _asking(evidence):
-        if is_never_default(node, evidence) or is_in_unused_function(node, evidence):
+        if is_never_default(node, evidence) or is_unused(node, evidence):
             shown = node.test if isinstance(node, ast.If) else node
             yield Match(evidence.span_of(shown), {"written": ast.unparse(shown)}, node=node)
 

@@ -61,6 +61,16 @@ def test_what_an_imported_file_does_as_a_script_is_none_of_the_run(tmp_path: Pat
     assert safeties(tmp_path)["train.py"] == "safe"
 
 
+def test_a_device_that_nothing_reads_is_no_finding_of_an_imported_file(tmp_path: Path) -> None:
+    """Another file's variable of that name is another."""
+    (tmp_path / "net.py").write_text(f"import torch\n\n{CHOICE}\n\n\ndef make():\n    return torch.nn.Linear(2, 2)\n")
+    (tmp_path / "train.py").write_text(
+        f"import torch\nfrom net import make\n\n{CHOICE}model = make().to(device)\nmodel(torch.ones(2).to(device)).sum().backward()\n"
+    )
+
+    assert set(safeties(tmp_path)) == {"train.py"}
+
+
 HELPER = """import torch
 
 
@@ -126,6 +136,8 @@ def load(path, device=None):
         (NONE, 'load("a", device)', False),
         (NONE, 'load("a", device=None)', True),
         (NONE, 'load("a")', True),
+        (NONE, 'load("a", args.device)', True),
+        (NONE, 'load("a", self.device)', False),
         (OR, 'load("a", device=device)', False),
         (OR, 'load("a")', True),
         (OR, "torch.nn.Linear(2, 2).to(device)", False),
