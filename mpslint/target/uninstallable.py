@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,13 @@ def uninstallable(root: Path) -> tuple[Uninstallable, ...]:
     if any(not _found_in(root, name) for name in spare):
         return ()
     is_locked = any(name in names for name in data["locks"])
-    is_project = any(name in names for name in data["others"])
+    is_project = any(name in names and _names_packages(root / name, how) for name, how in data["others"].items())
     files = [(name, how) for name, how in data["files"].items() if name in names and (how == "toml" or not is_locked)]
+    files = [(name, how) for name, how in files if how != "toml" or _names_packages(root / name, data["listed"])]
     if not files and not is_locked and not is_project:
-        alternatives = [_found_in(root, name) for name in _alternatives(root, data)]
-        return alternatives[0] if alternatives and all(alternatives) and not _is_installed_otherwise(root) else ()
+        alternatives = _alternatives(root, data)
+        found = [_found_in(root, name) for name in alternatives]
+        return found[0] if found and all(found) and not _is_installed_otherwise(root, alternatives) else ()
     if len(files) > 1 or is_project:
         files = [(name, how) for name, how in files if how != "conda"]
     return tuple(found for name, how in files for found in _uninstallable_of(root / name, how))
@@ -47,12 +49,20 @@ def _alternatives(root: Path, data: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _is_installed_otherwise(root: Path) -> bool:
-    """Return whether a script, a README or the project around it installs packages, which may well work."""
-    outer = outer_requirements(root)
-    return bool(outer) or any(
-        one.command or one.source.endswith((".md", ".rst")) for one in project_requirements(root) if one.name != PYTHON
-    )
+def _names_packages(path: Path, mark: str) -> bool:
+    """Return whether a text of a project has a mark of what it asks for; one that can't be read may have it."""
+    try:
+        return re.search(mark, text_of(path)) is not None
+    except (ReadError, OSError):
+        return True
+
+
+def _is_installed_otherwise(root: Path, files: Sequence[str]) -> bool:
+    """Return whether the project around it, or a script or README that names none of some files, installs packages, which may well work."""
+    asked = [one for one in project_requirements(root) if one.name != PYTHON]
+    sources = {one.source for one in asked if one.command or one.source.endswith((".md", ".rst"))}
+    names = "|".join(re.escape(Path(file).name) for file in files)
+    return bool(outer_requirements(root)) or not all(_names_packages(root / source, rf"(?<![\w.-])(?:{names})(?!\w)") for source in sources)
 
 
 def _found_in(root: Path, name: str) -> tuple[Uninstallable, ...]:
