@@ -78,8 +78,8 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
     elif condition.subject == "method":
         yield from (name for name in condition.names if name not in COMMON_METHODS)
     elif condition.subject in ("import", "call", "handler"):
-        roots = set(map(_root, condition.names))
-        yield from roots if not roots <= sys.stdlib_module_names else _words_in_standard_calls(condition)
+        yield from set(map(_root, condition.names)) - sys.stdlib_module_names
+        yield from _words_in_standard_calls(condition)
     elif condition.subject == "check":
         gates = map(gate_of, condition.names)
         for word in (word for gate in gates if gate.names is not None for word in gate.names(condition.options)):
@@ -90,9 +90,10 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
 def _words_in_standard_calls(condition: Condition) -> Iterator[str]:
     """Yield what tells a call of the standard library from any other: a word of what it is given, else the function's own name."""
     patterns = [str(value) for comparisons in condition.arguments.values() for op, value in comparisons if op == "matches"]
-    yield from (word for pattern in patterns for word in re.findall(r"[\w-]{5,}", pattern))
+    if set(map(_root, condition.names)) <= sys.stdlib_module_names:
+        yield from (word for pattern in patterns for word in re.findall(r"[\w-]{5,}", pattern))
     if not patterns:
-        yield from (name.rsplit(".", 1)[-1] for name in condition.names)
+        yield from (name.rsplit(".", 1)[-1] for name in condition.names if _root(name) in sys.stdlib_module_names)
 
 
 def _root(glob: str) -> str:
