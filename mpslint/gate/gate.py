@@ -89,11 +89,12 @@ def _frameworks_of(condition: Condition) -> Iterator[str]:
 
 def _words_in_standard_calls(condition: Condition) -> Iterator[str]:
     """Yield what tells a call of the standard library from any other: a word of what it is given, else the function's own name."""
+    standard = [name for name in condition.names if _root(name) in sys.stdlib_module_names]
     patterns = [str(value) for comparisons in condition.arguments.values() for op, value in comparisons if op == "matches"]
-    if set(map(_root, condition.names)) <= sys.stdlib_module_names:
-        yield from (word for pattern in patterns for word in re.findall(r"[\w-]{5,}", pattern))
     if not patterns:
-        yield from (name.rsplit(".", 1)[-1] for name in condition.names if _root(name) in sys.stdlib_module_names)
+        yield from (name.rsplit(".", 1)[-1] for name in standard)
+    elif standard:
+        yield from (word for pattern in patterns for word in re.findall(r"[\w-]{5,}", pattern))
 
 
 def _root(glob: str) -> str:

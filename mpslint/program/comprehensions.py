@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, Value, is_weak
@@ -13,9 +15,12 @@ from mpslint.program.operators import is_hashable
 
 MOST_ROUNDS = 64
 """Rounds that are worked out one by one."""
+_Round: TypeAlias = tuple["bool | None", list[Value]]
+"""Whether the tests let a round make something, None where that isn't known, and the values."""
 
 
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+    """Return what a comprehension makes; what it calls is noted once."""
     before = m.frame
     m.frame = m.new_frame(before)
     loops = m.context.loops
@@ -30,32 +35,54 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         with m.within(loops=loops):
             if isinstance(node, ast.DictComp):
                 m.value(node.key)
-                value = m.value(node.value)
-                return _one_object_by_key(m, node, iterated, value) or _entries(m, node)
+                return _one_object_by_key(m, node, iterated, m.value(node.value)) or _entries(m, node) or Mapping({}, node, is_open=True)
             m.value(node.elt)
-            constants = _every_constant(m, node, iterated) if len(node.generators) == 1 else None
+            return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items("list", {}, node, open=True)
     finally:
         m.frame = before
-    return Items("list", dict(enumerate(constants)), node) if constants is not None else Items("list", {}, node, open=True)
 
 
-def _every_constant(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, iterated: Value) -> list[Value] | None:
-    """Return the constants that a comprehension makes of a few, such as `[int(i) for i in "0,1".split(",")]`; None for anything else."""
-    if not isinstance(node, ast.ListComp) or not isinstance(iterated, Items) or iterated.open or len(iterated.slots) > MOST_ROUNDS:
-        return None
+def _in_rounds(
+    m: Walker, node: ast.ListComp | ast.DictComp, rounds: list[Value], made: Sequence[ast.expr], by_default: bool = False
+) -> Iterator[_Round]:
+    """Yield what a comprehension of one loop makes in each round, but for the rounds that its tests leave out, also `by_default`."""
+    (loop,) = node.generators
     before, m.is_silent = m.is_silent, True
-    made: list[Value] = []
     try:
-        for one in iterated.values():
-            bind_loop_target(m, node.generators[0].target, one)
-            answers = [truth(m.value(test)) for test in node.generators[0].ifs]
-            value = m.value(node.elt)
-            if not isinstance(one, Known) or not isinstance(value, Known) or None in answers:
-                return None
-            made += [value] if all(answers) else []
+        for one in rounds:
+            bind_loop_target(m, loop.target, one)
+            is_made = _passes(m, loop.ifs, by_default)
+            if is_made is not False:
+                yield is_made, [m.value(part) for part in made]
     finally:
         m.is_silent = before
-    return made
+
+
+def _passes(m: Walker, tests: list[ast.expr], by_default: bool) -> bool | None:
+    """Return whether a round of a comprehension passes its tests; None where nothing decides that, or only an option, unless `by_default`."""
+    for test in tests:
+        value = m.value(test)
+        answer = None if is_weak(value) and not by_default else truth(value)
+        if not answer:
+            return answer
+    return True
+
+
+def _few(node: ast.ListComp | ast.DictComp, iterated: Value) -> list[Value]:
+    """Return what the one loop of a comprehension goes through, if that is a few values that are known; nothing for another."""
+    is_few = isinstance(iterated, Items) and not iterated.open and len(iterated.slots) <= MOST_ROUNDS
+    return iterated.values() if is_few and isinstance(iterated, Items) and len(node.generators) == 1 else []
+
+
+def _constants(m: Walker, node: ast.ListComp, iterated: Value) -> Items | None:
+    """Return the constants that a comprehension makes of a few, such as `[int(i) for i in "0,1".split(",")]`; None for anything else."""
+    rounds = _few(node, iterated)
+    if not rounds or not all(isinstance(one, Known) for one in rounds):
+        return None
+    made = list(_in_rounds(m, node, rounds, [node.elt], by_default=True))
+    if not all(is_made and isinstance(value, Known) for is_made, (value,) in made):
+        return None
+    return Items("list", {number: value for number, (_, (value,)) in enumerate(made)}, node)
 
 
 def _one_object_by_key(m: Walker, node: ast.DictComp, iterated: Value, value: Value) -> Mapping | None:
@@ -63,61 +90,30 @@ def _one_object_by_key(m: Walker, node: ast.DictComp, iterated: Value, value: Va
 
     The objects differ, but the call that makes them is one.
     """
-    if len(node.generators) > 1 or node.generators[0].ifs or not isinstance(value, Instance) or value.call is None:
-        return None
-    if not isinstance(iterated, Items) or iterated.open or not 0 < len(iterated.slots) <= MOST_ROUNDS:
-        return None
-    before, m.is_silent = m.is_silent, True
-    try:
-        keys: list[Value] = []
-        for one in iterated.values():
-            bind_loop_target(m, node.generators[0].target, one)
-            keys.append(m.value(node.key))
-    finally:
-        m.is_silent = before
-    if not all(isinstance(key, Known) and is_hashable(key.value) for key in keys):
+    rounds = _few(node, iterated) if isinstance(value, Instance) and value.call is not None else []
+    keys = [key if is_made else UNKNOWN for is_made, (key,) in _in_rounds(m, node, rounds, [node.key])] if rounds else []
+    if not keys or not all(isinstance(key, Known) and is_hashable(key.value) for key in keys):
         return None
     return Mapping({key.value: DictEntry(value, node.value) for key in keys if isinstance(key, Known)}, node)
 
 
-def _entries(m: Walker, node: ast.DictComp) -> Mapping:
-    """Return the dict that a comprehension makes of the entries of another; an open one without entries for anything else.
+def _entries(m: Walker, node: ast.DictComp) -> Mapping | None:
+    """Return the dict that a comprehension makes of the entries of another; None for anything else.
 
     A round whose test nothing decides leaves its entry open.
     """
-    made, unknown = Mapping({}, node), Mapping({}, node, is_open=True)
     loop, *others = node.generators
-    if others or not bags.only_looks([node.key, node.value, *loop.ifs]):
-        return unknown
-    rounds = bags.entries_in_rounds(m, loop.iter)
-    before, m.is_silent = m.is_silent, True
-    try:
-        for one in rounds if rounds is not None else ():
-            bind_loop_target(m, loop.target, one)
-            answer = _passes(m, loop.ifs)
-            if answer is False:
-                continue
-            key = m.value(node.key)
-            if not isinstance(key, Known) or not is_hashable(key.value):
-                return unknown
-            if answer:
-                made.slots[key.value] = DictEntry(m.value(node.value), node.value)
-            else:
-                made.slots.pop(key.value, None)
-                made.is_open = True
-    finally:
-        m.is_silent = before
-    return made if rounds is not None else unknown
-
-
-def _passes(m: Walker, tests: list[ast.expr]) -> bool | None:
-    """Return whether a round of a comprehension passes its tests; None where nothing decides that."""
-    for test in tests:
-        value = m.value(test)
-        answer = None if is_weak(value) else truth(value)
-        if not answer:
-            return answer
-    return True
+    rounds = bags.entries_in_rounds(m, loop.iter) if not others and bags.only_looks([node.key, node.value, *loop.ifs]) else None
+    made = Mapping({}, node)
+    for is_made, (key, value) in list(_in_rounds(m, node, rounds, [node.key, node.value])) if rounds is not None else ():
+        if not isinstance(key, Known) or not is_hashable(key.value):
+            return None
+        if is_made:
+            made.slots[key.value] = DictEntry(value, node.value)
+        else:
+            made.slots.pop(key.value, None)
+            made.is_open = True
+    return made if rounds is not None else None
 
 
 def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:

@@ -174,7 +174,7 @@ class Evidence:
     def nodes_beside(self, name: str, body: Sequence[ast.stmt] | None = None, with_main: bool = False) -> Iterator[ast.AST]:
         """Yield every node of those statements (of the program, or of `body`), however deep, in whose lines a name stands.
 
-        Of a file that a run imports, what only its start does is none of the program, but for who asks for it (`with_main`).
+        A file that is only imported doesn't run its main block, so that is left out unless it is asked for (`with_main`).
         """
         if body is not None:
             key = f"nodes beside {name} of {id(body)}"

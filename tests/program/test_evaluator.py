@@ -75,6 +75,11 @@ KNOWN = {
     "an f-string": ("n = 'x'\nprobe(f'{n}-{1 + 1}')", "x-2"),
     "a string method": ("n = 'a/b'\nprobe(n.split('/')[-1].upper())", "B"),
     "a list comprehension over constants": ("probe([int(i) for i in '0,1,-1'.split(',') if int(i) >= 0])", [0, 1]),
+    "a list comprehension over the default of an option": (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--ids', default='0,-1')\na = p.parse_args()\n"
+        "probe([int(i) for i in a.ids.split(',') if int(i) >= 0])",
+        [0],
+    ),
     "a list comprehension with one entry that is unknown": ("probe([i + 1 for i in [1, f()]])", []),
     "a list comprehension with a test that is unknown": ("probe([i for i in [1, 2] if f(i)])", []),
     "an object of a dict comprehension by a key": ("import torch\nd = {x: torch.ones(2) for x in ['a', 'b']}\nprobe(d['a'])", "object torch.ones"),
