@@ -59,7 +59,7 @@ def _in_rounds(
 
 
 def _passes(m: Walker, tests: list[ast.expr], by_default: bool) -> bool | None:
-    """Return whether a round of a comprehension passes its tests; None where nothing decides that, or only an option, unless `by_default`."""
+    """Return whether a round of a comprehension passes its tests; None where nothing decides that, or an option unless `by_default`."""
     for test in tests:
         value = m.value(test)
         answer = None if is_weak(value) and not by_default else truth(value)

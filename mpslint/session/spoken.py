@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mpslint.core.knowledge import platform_data
 from mpslint.project.resolve import locate, search_folders
 from mpslint.source.document import Document, Kind
 from mpslint.source.files import STANDARD_INPUT
 from mpslint.target.packages import canonical
 
-SHOWN_PACKAGES = ("torch", "transformers", "accelerate", "trl", "peft", "lightning", "diffusers", "bitsandbytes", "datasets")
-_BROUGHT = ("torch", "transformers", "accelerate")
-"""Said together where one of `_BRINGING` is used, as what holds of one depends on the others."""
-_BRINGING = frozenset(("transformers", "trl"))
 _PART = r"\w[\w.]*(?:[ \t]+as[ \t]+\w+)?"
 _IMPORT = re.compile(
     rf"(?:^|[;:])[ \t]*(?:import[ \t]+({_PART}(?:[ \t]*,[ \t]*{_PART})*)|from[ \t]+(\w[\w.]*)[ \t]+import\b)", re.MULTILINE
@@ -25,11 +22,12 @@ _WORD = re.compile(r"(?<![\w./-])(\w[\w-]*\w)(?![\w/-]|\s*:|=(?!=))")
 
 
 def spoken_of(document: Document) -> tuple[str, ...]:
-    """Return the packages whose versions are said of a file; torch where it uses none."""
+    """Return the packages whose versions are said of a file, by `rules/platform/packages.yaml`; the first of all where it uses none."""
+    said = platform_data("packages")["said"]
     named = {canonical(name) for name in _used_in(document)}
-    if not named.isdisjoint(_BRINGING):
-        named.update(_BROUGHT)
-    return tuple(name for name in SHOWN_PACKAGES if name in named) or SHOWN_PACKAGES[:1]
+    if not named.isdisjoint(said["brings"]):
+        named.update(said["brought"])
+    return tuple(name for name in said["order"] if name in named) or tuple(said["order"][:1])
 
 
 def _used_in(document: Document) -> Iterator[str]:
@@ -40,8 +38,9 @@ def _used_in(document: Document) -> Iterator[str]:
     for snippet in document.snippets:
         yield from _WORD.findall(_COMMENT.sub("", snippet.text))
     folders = search_folders(document.path) if document.path != STANDARD_INPUT else ()
+    said = platform_data("packages")["said"]["order"]
     for name in sorted(_imported_in(document.code)):
-        if canonical(name) in SHOWN_PACKAGES and locate(name, folders) is None:
+        if canonical(name) in said and locate(name, folders) is None:
             yield name
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from mpslint.session.spoken import spoken_of
 from mpslint.source.reader import read
+from tests.notebooks import notebook
 
 
 def spoken(path: Path, text: str) -> str:
@@ -71,16 +71,7 @@ def test_a_folder_of_data_is_no_module(tmp_path: Path) -> None:
 
 def test_commands_of_a_notebook_count(tmp_path: Path) -> None:
     """Beside its imports, and no text of a cell."""
-    cells = [
-        {
-            "cell_type": "code",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": ["!accelerate launch train.py\n", "import torch\n"],
-        },
-        {"cell_type": "markdown", "metadata": {}, "source": ["Then import trl\n"]},
-    ]
-    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    told = {"cell_type": "markdown", "metadata": {}, "source": ["Then import trl\n"]}
+    text = notebook("!accelerate launch train.py\nimport torch\n", told).decode()
 
     assert spoken(tmp_path / "a.ipynb", text) == "torch accelerate"
