@@ -10,6 +10,7 @@ from mpslint.facts.values import Class, Function, Instance, Items, Known, Symbol
 from mpslint.program.walk import walk
 
 MODULES = "torch.nn."
+BASES = ("torch.nn.Module", "builtins.object")
 DEEPEST = 4
 
 
@@ -22,20 +23,30 @@ def is_stateless(value: Value | None, depth: int = DEEPEST) -> bool:
         return False
     if value.cls is not None:
         return _is_stateless_class(value.cls) and all(_is_plain(one, depth) for one in value.written_slots().values())
-    layers, kind = platform_data("layers"), value.name.removeprefix(MODULES)
-    call = value.call
-    if call is None or not value.name.startswith(MODULES) or value.owner is not None or "." in kind or kind in layers["hold_weights"]:
+    layers, call = platform_data("layers"), value.call
+    if call is None or call.is_open or value.owner is not None or value.written_slots() or not _is_of_no_weights(value.name):
         return False
-    if kind in layers["contain"]:
-        return bool(call.arguments) and all(is_stateless(one.value, depth - 1) for one in call.arguments)
-    is_given = bool(call.arguments) and kind in layers["take_weights"]
-    return kind not in layers["hold_given"] and not is_given and not set(layers["arguments_for_weights"]) & call.keywords.keys()
+    is_given = bool(call.arguments) and value.name.removeprefix(MODULES) in layers["take_weights"]
+    return not is_given and not set(layers["arguments_for_weights"]) & call.keywords.keys()
+
+
+def _is_of_no_weights(name: str) -> bool:
+    """Return whether a class of torch.nn has no weights by itself, and holds no other modules."""
+    layers, kind = platform_data("layers"), name.removeprefix(MODULES)
+    holders = (*layers["hold_weights"], *layers["contain"], *layers["hold_given"])
+    return name.startswith(MODULES) and "." not in kind and kind not in holders
 
 
 def _is_stateless_class(cls: Class) -> bool:
     """Return whether no class of the program that an object is of makes a parameter or a buffer by itself."""
-    is_module = any(base.startswith(MODULES) for base in cls.outside_bases())
-    return is_module and not any(_makes_tensors(one) for one in _nodes(cls))
+    bases = cls.outside_bases()
+    is_module = bool(bases) and all(base in BASES or (base.startswith(MODULES) and _is_own_loss(base)) for base in bases)
+    return is_module and not cls.decorators and not any(_makes_tensors(one) for one in _nodes(cls))
+
+
+def _is_own_loss(base: str) -> bool:
+    """Return whether a class of torch.nn is one to derive from without weights, given or not."""
+    return _is_of_no_weights(base) and base.removeprefix(MODULES) not in platform_data("layers")["take_weights"]
 
 
 def _nodes(cls: Class) -> Iterable[ast.AST]:
