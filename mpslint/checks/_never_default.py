@@ -18,6 +18,9 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 OPTIONS = re.compile(r"(^|\.)(args|opts?|options|cfg|config|conf|hparams|params|flags)$", re.IGNORECASE)
 """What holds options, whose device may be None."""
 
+BY_NAME = re.compile(r"\bglobals\(\)|\bsys\.modules\b|\bimport_module\(|\b__import__\(")
+"""What a program says that takes functions by names which are put together."""
+
 
 @record(frozen=True)
 class _Default:
@@ -41,6 +44,8 @@ def is_never_default(node: ast.AST, evidence: Evidence) -> bool:
         return False
     arguments, owner = default.function.args, whole.parents.get(default.function)
     called = owner.name if isinstance(owner, ast.ClassDef) and default.function.name == "__init__" else default.function.name
+    if any(isinstance(one, ast.alias) and one.name == called and one.asname for one in whole.nodes_beside(called, with_main=True)):
+        return False  # called by another name
     number = [one.arg for one in _parameters(arguments)].index(default.name) - isinstance(owner, ast.ClassDef)
     for read in whole.nodes_beside(called, with_main=True):
         if isinstance(read, (ast.Name, ast.Attribute)) and plain_text(read).rpartition(".")[2] == called:
@@ -61,7 +66,7 @@ def is_unused(node: ast.AST, evidence: Evidence) -> bool:
 def _is_in_unused_function(node: ast.AST, evidence: Evidence) -> bool:
     function = evidence.above(node, FUNCTIONS)
     is_of_module = isinstance(function, FUNCTIONS) and evidence.parents.get(function) is None and not function.decorator_list
-    if not isinstance(function, FUNCTIONS) or not is_of_module:
+    if not isinstance(function, FUNCTIONS) or not is_of_module or BY_NAME.search(evidence.text):
         return False
     reads = (
         one
@@ -128,27 +133,37 @@ def _asked_for_none(test: ast.expr | ast.AST) -> str:
 
 
 def _gives(call: ast.Call, default: _Default, number: int, evidence: Evidence) -> bool:
-    """Return whether a call gives a parameter a value, by name or by its place, which the function takes."""
+    """Return whether a call gives a parameter a value, by name or by its place, which the function takes; `*` and `**` may not."""
     named = next((one.value for one in call.keywords if one.arg == default.name), None)
     placed = call.args[number] if len(call.args) > number else None
     given = named if named is not None else placed
-    if default.instead_of_none:
-        return given is not None and _is_no_none(given, call, evidence)
-    is_open = any(one.arg is None for one in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args)
-    return given is not None or is_open
+    if given is None or any(isinstance(one, ast.Starred) for one in call.args[: number + 1]):
+        return False
+    return not default.instead_of_none or _is_no_none(given, call, evidence)
 
 
 def _is_no_none(given: ast.expr, call: ast.Call, evidence: Evidence) -> bool:
     """Return whether what a call gives is a device for sure: its name, `torch.device(...)`, or what an object keeps as its own device."""
     if isinstance(given, ast.Attribute) and given.attr == "device":
-        return OPTIONS.search(plain_text(given.value)) is None
+        kept = (one for one in evidence.nodes_beside(".device", with_main=True) if isinstance(one, ast.Assign))
+        values = [one.value for one in kept if any(isinstance(target, ast.Attribute) and target.attr == "device" for target in one.targets)]
+        return OPTIONS.search(plain_text(given.value)) is None and not any(isinstance(one, (ast.Name, ast.Attribute)) for one in values)
     if isinstance(given, ast.Name):
-        assigned = [one for one in evidence.nodes_beside(given.id, with_main=True) if isinstance(one, ast.Assign)]
         part = evidence.document.part_at(evidence.span_of(call).start)
-        own = (one for one in assigned if evidence.document.part_at(evidence.span_of(one).start) is part)
-        values = [one.value for one in own if plain_text(one.targets[0]) == given.id]
-        return bool(values) and all(not isinstance(one, ast.Name) and _is_no_none(one, call, evidence) for one in values)
+        nodes = [one for one in evidence.nodes_beside(given.id, with_main=True) if isinstance(one, (ast.Assign, ast.Name, ast.arg))]
+        own = [one for one in nodes if evidence.document.part_at(evidence.span_of(one).start) is part]
+        values = [one.value for one in own if isinstance(one, ast.Assign) and plain_text(one.targets[0]) == given.id]
+        bound = [one for one in own if _binds(one, given.id)]
+        is_plain = bool(values) and len(bound) == len(values)
+        return is_plain and all(not isinstance(one, (ast.Name, ast.Attribute)) and _is_no_none(one, call, evidence) for one in values)
     if isinstance(given, ast.IfExp):
         return _is_no_none(given.body, call, evidence) and _is_no_none(given.orelse, call, evidence)
     is_made = isinstance(given, ast.Call) and ast.unparse(given.func) in platform_data("cuda")["devices"]["classes"]
-    return is_made or (isinstance(given, ast.Constant) and isinstance(given.value, str))
+    return is_made or (isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value != "")
+
+
+def _binds(node: ast.AST, name: str) -> bool:
+    """Return whether a node gives a name a value: as a variable, or as a parameter."""
+    return (isinstance(node, ast.arg) and node.arg == name) or (
+        isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)
+    )
