@@ -175,7 +175,7 @@ def entries_in_rounds(m: Walker, iterated: ast.expr) -> list[Value] | None:
     before, m.is_silent = m.is_silent, True
     value = m.value(source)
     m.is_silent = before
-    if not is_whole(value):
+    if not is_whole(value) or (isinstance(value, Mapping) and not all(isinstance(key, str) for key in value.slots)):
         return None
     entries = list(entries_of(value))
     if not 0 < len(entries) <= MOST_ENTRIES:
@@ -209,7 +209,7 @@ def only_looks(nodes: Iterable[ast.AST]) -> bool:
 
 def _does_more(node: ast.AST) -> bool:
     """Return whether something calls what may do more than look at a value, or ends more than a round of its loop."""
-    if isinstance(node, (ast.Return, ast.Break, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.While)):
+    if isinstance(node, (ast.Return, ast.Break, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.While, ast.NamedExpr)):
         return True
     if not isinstance(node, ast.Call):
         return False

@@ -6,6 +6,7 @@ import ast
 import builtins
 import itertools
 import math
+import sys
 from collections.abc import Sequence
 
 from mpslint.facts.joined import join, join_all
@@ -161,7 +162,7 @@ def _super(m: Walker) -> Value:
 
 
 def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
-    if name == "len" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open:
+    if name == "len" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open and values[0].kind != "set":
         return Known(len(values[0].slots), node)
     if name == "str" and len(values) == 1 and isinstance(values[0], Known) and values[0].source:
         return values[0]
@@ -199,7 +200,7 @@ def _container(name: str, values: list[Value], arguments: CallArguments, node: a
     if not values and not arguments.is_open:
         return Items(kind, {}, node)
     if len(values) == 1 and isinstance(values[0], Items):
-        ordered = name in ("list", "tuple")
+        ordered = name in ("list", "tuple") and values[0].kind != "set"
         return Items(kind, dict(values[0].slots), node, values[0].open) if ordered else Items(kind, {}, node, open=True)
     return Items(kind, {}, node, open=True)
 
@@ -220,6 +221,8 @@ def _dict(values: list[Value], arguments: CallArguments, node: ast.Call) -> Valu
 def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     name = values[1].value if isinstance(values[1], Known) else ""
     found = m.attribute(values[0], name, node)
+    if len(values) == 3 and isinstance(found, Symbol) and found.name.split(".")[0] in sys.stdlib_module_names:
+        return UNKNOWN  # this system may lack it
     if len(values) == 2 or isinstance(values[0], Symbol):
         return found
     if _has_method(m, values[0], str(name)):

@@ -47,7 +47,7 @@ def _in_rounds(
 ) -> Iterator[_Round]:
     """Yield what a comprehension of one loop makes in each round, but for the rounds that its tests leave out, also `by_default`."""
     (loop,) = node.generators
-    before, m.is_silent = m.is_silent, True
+    before, m.is_silent, m.in_rounds = m.is_silent, True, True
     try:
         for one in rounds:
             bind_loop_target(m, loop.target, one)
@@ -55,7 +55,7 @@ def _in_rounds(
             if is_made is not False:
                 yield is_made, [m.value(part) for part in made]
     finally:
-        m.is_silent = before
+        m.is_silent, m.in_rounds = before, False
 
 
 def _passes(m: Walker, tests: list[ast.expr], by_default: bool) -> bool | None:
@@ -68,16 +68,21 @@ def _passes(m: Walker, tests: list[ast.expr], by_default: bool) -> bool | None:
     return True
 
 
-def _few(node: ast.ListComp | ast.DictComp, iterated: Value) -> list[Value]:
-    """Return what the one loop of a comprehension goes through, if that is a few values that are known; nothing for another."""
-    is_few = isinstance(iterated, Items) and not iterated.open and len(iterated.slots) <= MOST_ROUNDS
-    return iterated.values() if is_few and isinstance(iterated, Items) and len(node.generators) == 1 else []
+def _few(m: Walker, node: ast.ListComp | ast.DictComp, iterated: Value) -> list[Value]:
+    """Return what the one loop of a comprehension goes through, if that is a few values that are known; nothing for another.
+
+    One inside another isn't worked out for each of its rounds: they would multiply.
+    """
+    if m.in_rounds or len(node.generators) > 1 or not isinstance(iterated, Items):
+        return []
+    is_few = not iterated.open and iterated.kind != "set" and len(iterated.slots) <= MOST_ROUNDS
+    return iterated.values() if is_few else []
 
 
 def _constants(m: Walker, node: ast.ListComp, iterated: Value) -> Items | None:
     """Return the constants that a comprehension makes of a few, such as `[int(i) for i in "0,1".split(",")]`; None for anything else."""
-    rounds = _few(node, iterated)
-    if not rounds or not all(isinstance(one, Known) for one in rounds):
+    rounds = _few(m, node, iterated)
+    if not rounds or not all(isinstance(one, Known) for one in rounds) or not bags.only_looks([node.elt, *node.generators[0].ifs]):
         return None
     made = list(_in_rounds(m, node, rounds, [node.elt], by_default=True))
     if not all(is_made and isinstance(value, Known) for is_made, (value,) in made):
@@ -90,7 +95,7 @@ def _one_object_by_key(m: Walker, node: ast.DictComp, iterated: Value, value: Va
 
     The objects differ, but the call that makes them is one.
     """
-    rounds = _few(node, iterated) if isinstance(value, Instance) and value.call is not None else []
+    rounds = _few(m, node, iterated) if isinstance(value, Instance) and value.call is not None else []
     keys = [key if is_made else UNKNOWN for is_made, (key,) in _in_rounds(m, node, rounds, [node.key])] if rounds else []
     if not keys or not all(isinstance(key, Known) and is_hashable(key.value) for key in keys):
         return None
@@ -103,7 +108,8 @@ def _entries(m: Walker, node: ast.DictComp) -> Mapping | None:
     A round whose test nothing decides leaves its entry open.
     """
     loop, *others = node.generators
-    rounds = bags.entries_in_rounds(m, loop.iter) if not others and bags.only_looks([node.key, node.value, *loop.ifs]) else None
+    is_plain = not others and not m.in_rounds and bags.only_looks([node.key, node.value, *loop.ifs])
+    rounds = bags.entries_in_rounds(m, loop.iter) if is_plain else None
     made = Mapping({}, node)
     for is_made, (key, value) in list(_in_rounds(m, node, rounds, [node.key, node.value])) if rounds is not None else ():
         if not isinstance(key, Known) or not is_hashable(key.value):

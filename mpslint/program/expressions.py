@@ -116,7 +116,7 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
                 unknown = True
             elif answer is decisive:
                 if not is_weak(last):
-                    return last if not unknown else Known(decisive, node, False, last.source if isinstance(last, Known) else "")
+                    return last if not unknown else _decided(last, decisive, node)
                 weak = weak or last
             if answer in (None, decisive):  # what follows is only computed where this one doesn't decide
                 m.context = m.guarded(operand, not decisive, answer).context
@@ -125,6 +125,12 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     if weak is not None:
         return weak
     return UNKNOWN if unknown else last
+
+
+def _decided(last: Value, decisive: bool, node: ast.BoolOp) -> Value:
+    """Return what is known where an operand decides but one before it may be the value: an answer; of `read() or "cpu"`, nothing."""
+    is_answer = isinstance(last, Known) and isinstance(last.value, bool)
+    return Known(decisive, node, False, last.source) if isinstance(last, Known) and is_answer else UNKNOWN
 
 
 def _compare(m: Walker, node: ast.Compare) -> Value:
@@ -225,6 +231,8 @@ def _dict(m: Walker, node: ast.Dict) -> Value:
         if key_node is None:
             if isinstance(value, Mapping):
                 result.slots.update(value.slots)
+            if not isinstance(value, Mapping) or value.is_open:  # it may have the keys before it, too
+                result.slots = {key: DictEntry(weakened(entry.value), entry.node) for key, entry in result.slots.items()}
             result.is_open = result.is_open or not isinstance(value, Mapping) or value.is_open
             continue
         key = m.value(key_node)

@@ -147,6 +147,8 @@ class Walker:
     steps: int = 0
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
+    in_rounds: bool = False
+    """The rounds of a comprehension are worked out."""
 
     @property
     def is_exhausted(self) -> bool:

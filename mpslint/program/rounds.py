@@ -40,6 +40,8 @@ def _only_names(statement: ast.stmt) -> bool:
         return isinstance(statement.value, ast.Constant)
     if not isinstance(statement, _STATEMENTS):
         return False
+    if isinstance(statement, ast.AugAssign) and any(isinstance(node, (ast.List, ast.Tuple, ast.Set)) for node in walk(statement.value)):
+        return False  # it changes a list, which may have other names
     inner = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else []
     below = {id(node) for one in inner for node in walk(one)}
     return all(map(_only_names, inner)) and all(_looks(node) for node in walk(statement) if id(node) not in below)
