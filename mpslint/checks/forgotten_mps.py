@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mpslint.checks._composed_choices import composed_choices, rewrite_composed
+from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, asks_in_vain, constants_of, is_question, rewrite
+from mpslint.checks._composed_choices import composed_choices
 from mpslint.checks._idle_choices import is_idle
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
 from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
-from mpslint.core.finding import Edit, Span
-from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Context, Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
@@ -23,15 +22,10 @@ from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.short import as_on
-from mpslint.settings.spelling import WrittenSetting
-from mpslint.source.document import Document
 from mpslint.source.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
-IS_OF_SEVERAL = re.compile(r"rank|world|dist|ddp|nccl|parallel")
-"""A name that speaks of several processes, which a Mac's GPU does not serve."""
 IS_FLAG = re.compile(r"gpu|cuda", re.IGNORECASE)
 """A test that decides between CUDA and the CPU by a name of the program's own (`n_gpu_use > 0`, `args.cuda`)."""
 OF_A_TENSOR = re.compile(
@@ -48,6 +42,8 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
     yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
 
+
+__all__ = ["GATE", "find", "rewrite"]
 
 GATE = Gate(words=("cuda",), ways=_ways, may_find=lambda document, options, target: may_ask_for_cuda(document))
 
@@ -80,7 +76,7 @@ def _switched_off(evidence: Evidence) -> Iterator[Match]:
     for plan in evidence.plans:
         for setting in plan.settings.get("device.cpu_only", ()):
             node = setting.node.value if isinstance(setting.node, ast.keyword) else setting.node
-            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and _is_question(node.operand):
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and is_question(node.operand):
                 match = match_of(setting, plan, evidence)
                 if match is not None:
                     yield replace(match, node=node)
@@ -119,7 +115,7 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
         for cpu in (origin_of(part) for part in parts if isinstance(part, Known) and part.value == "cpu"):
             statement = _statement_above(cpu, evidence)
             above = evidence.parents.get(statement) if statement is not None else None
-            if isinstance(above, ast.If) and id(above) not in seen and statement in above.body and _asks_in_vain(above.test):
+            if isinstance(above, ast.If) and id(above) not in seen and statement in above.body and asks_in_vain(above.test):
                 seen.add(id(above))
                 yield _chosen(above.test, statement, above, setting.context, evidence)
 
@@ -127,7 +123,7 @@ def _replaced(evidence: Evidence) -> Iterator[Match]:
 def _chosen(shown: ast.AST, cpu: ast.AST, node: ast.AST, context: Context | None, evidence: Evidence) -> Match:
     """Return the match of a choice, shown at one of its parts, whose CPU is in another; with what a fix would make of the CPU's name."""
     span = evidence.span_of(shown)
-    instead = {id(constant): "mps" for constant in _constants(cpu, "cpu")}
+    instead = {id(constant): "mps" for constant in constants_of(cpu, "cpu")}
     values = {"value": "cpu", "written": evidence.document.text[span.start : span.end], "cpu": cpu, "instead": instead}
     return Match(span, values, context=context, node=node)
 
@@ -160,17 +156,6 @@ def _statement_above(node: ast.AST | None, evidence: Evidence) -> ast.stmt | Non
     return node
 
 
-def _asks_in_vain(test: ast.expr) -> bool:
-    """Return whether a test is `device == "cuda" and not torch.cuda.is_available()`, in any order."""
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else []
-    absent = [part for part in parts if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not) and _is_question(part.operand)]
-    return len(parts) == 2 and len(absent) == 1
-
-
-def _is_question(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.is_available")
-
-
 def _of_expression(node: ast.IfExp, choice: Choice) -> ast.expr | None:
     taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
     is_chosen = choice.answer and isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))  # "cpu" if not cuda else device
@@ -191,7 +176,7 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     if not cpu and not _assigns(taken, cuda):
         cpu = _assignments(before, is_cpu)
     found = [statement for target, statement in cpu.items() if target in cuda or _is_replaced(target, statement, node, choice, evidence)]
-    if not found and choice.answer and _asks_in_vain(node.test):
+    if not found and choice.answer and asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and names_device(s.value, "cpu")]
     return found[-1] if found else None
 
@@ -263,138 +248,3 @@ def _assignments(block: Sequence[ast.stmt], is_device: Callable[[ast.expr], bool
         elif isinstance(statement, ast.Return) and statement.value is not None and is_device(statement.value):
             found["return"] = statement
     return found
-
-
-def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that takes the Mac's GPU before it takes the CPU."""
-    if isinstance(match.node, ast.UnaryOp):
-        asked = evidence.span_of(match.node.operand)
-        new = f"({evidence.document.text[asked.start : asked.end]} or {_question()})"
-        return WrittenSetting((Edit(asked, new),), f"not {new}")
-    cpu = match.values["cpu"]
-    if isinstance(match.node, (ast.BoolOp, ast.Subscript)) and (device := _as_mps(cpu, evidence)) is not None:
-        return rewrite_composed(match.node, cpu, device, evidence)
-    if not isinstance(match.node, (ast.If, ast.IfExp)) or isinstance(cpu, ast.Expr):
-        return None
-    if isinstance(match.node, ast.IfExp) and cpu is match.node.orelse and is_named_device(match.node.body):
-        return None  # whoever names the CPU means it on a Mac, too
-    span = evidence.span_of(cpu)
-    mps = _as_mps(cpu, evidence)
-    if isinstance(match.node, ast.IfExp):
-        question = _same_question(match.node.test, evidence)
-        if (
-            mps is not None
-            and cpu is match.node.body
-            and isinstance(match.node.test, ast.UnaryOp)
-            and _is_question(match.node.test.operand)
-        ):
-            new = f"({mps} if {_question()} else {evidence.document.text[span.start : span.end]})"
-            return WrittenSetting((Edit(span, new),), new)
-        if mps is None or question is None or cpu is not match.node.orelse:
-            return None
-        new = f"{mps} if {question} else {evidence.document.text[span.start : span.end]}"
-        if question == _question() and (short := as_on(evidence.target, new)) != new:
-            return WrittenSetting((Edit(evidence.span_of(match.node), short),), short)
-        return WrittenSetting((Edit(span, new),), f"... else {new}")
-    if mps is None or not (_asks_plainly(match.node.test, evidence) or _asks_in_vain(match.node.test)):
-        return None
-    if cpu in match.node.body:
-        return _in_place(cpu, evidence)
-    return _elif(match.node, mps, evidence)
-
-
-def _same_question(test: ast.expr, evidence: Evidence) -> str | None:
-    """Return a test with the Mac's GPU in CUDA's place; None where it asks for more than that and an option of the program."""
-    if _asks_plainly(test, evidence):
-        return _question()
-    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
-        return None
-    asked = [part for part in test.values if _is_question(part)]
-    if len(asked) != 1 or not all(part is asked[0] or _is_option(part) for part in test.values):
-        return None
-    whole, part = evidence.span_of(test), evidence.span_of(asked[0])
-    text = evidence.document.text
-    return f"{text[whole.start : part.start]}{_question()}{text[part.end : whole.end]}"
-
-
-def _is_option(node: ast.expr) -> bool:
-    """Return whether an expression is a switch, by its name (`args.use_gpu`, `not force_cpu`), and not one of several processes."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        node = node.operand
-    return isinstance(node, (ast.Name, ast.Attribute)) and not IS_OF_SEVERAL.search(ast.unparse(node))
-
-
-def _in_place(assignment: ast.stmt, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that assigns the Mac's GPU, where there is one, in place of the CPU."""
-    cpu = _constants(assignment, "cpu")[0]
-    span = evidence.span_of(cpu)
-    old = evidence.document.text[span.start : span.end]
-    new = f"{old[0]}mps{old[-1]} if {_question()} else {old}"
-    return WrittenSetting((Edit(span, new),), new)
-
-
-def _constants(node: ast.AST, device: str) -> list[ast.Constant]:
-    """Return the constants in a node that are the name of a device."""
-    return [n for n in walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str) and n.value.split(":")[0] == device]
-
-
-def _question() -> str:
-    """Return the call that asks for the Mac's GPU."""
-    return str(platform_data("cuda")["devices"]["asks_for_mps"])
-
-
-def _asks_plainly(test: ast.expr, evidence: Evidence) -> bool:
-    """Return whether a test is nothing but the question for CUDA, so that the Mac's GPU may take its place."""
-    if isinstance(test, ast.UnaryOp):
-        return _asks_plainly(test.operand, evidence)
-    if not isinstance(test, ast.Name):
-        return isinstance(test, ast.Call)
-    given = [node.value for node in evidence.nodes_beside(test.id) if isinstance(node, ast.Assign) and _binds(node, test.id)]
-    return bool(given) and all(isinstance(value, ast.Call) for value in given)
-
-
-def _binds(node: ast.Assign, name: str) -> bool:
-    return any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
-
-
-def _as_mps(node: ast.AST, evidence: Evidence) -> str | None:
-    """Return the text of an expression or statement with "mps" for its "cpu"."""
-    span = evidence.span_of(node)
-    text = evidence.document.text[span.start : span.end]
-    constants = _constants(node, "cpu")
-    if len(constants) != 1:
-        return None
-    inner = evidence.span_of(constants[0])
-    old = text[inner.start - span.start : inner.end - span.start]
-    return text[: inner.start - span.start] + old[0] + "mps" + old[-1] + text[inner.end - span.start :] if old[:1] in "\"'" else None
-
-
-def _elif(node: ast.If, assignment: str, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that adds an `elif` for the Mac's GPU after the block for CUDA."""
-    document = evidence.document
-    if isinstance(node.test, ast.UnaryOp) or "\n" in assignment or any(isinstance(statement, ast.If) for statement in node.orelse):
-        return None
-    last = node.body[-1].end_lineno or node.body[-1].lineno
-    first = document.line_text(node.lineno)
-    indent = first[: len(first) - len(first.lstrip())]
-    inner = document.line_text(node.body[0].lineno)
-    step = inner[: len(inner) - len(inner.lstrip())]
-    if node.body[0].lineno == node.lineno or not first.lstrip().startswith("if"):
-        return None
-    newline = document.newline_at(evidence.span_of(node).start)
-    last = _last_comment(last, len(indent), document)
-    end = document.line_starts[last - 1] + len(document.line_text(last))
-    text = f"{newline}{indent}elif {_question()}:{newline}{step}{assignment}"
-    return WrittenSetting((Edit(Span(end, end), text),), f"elif {_question()}: {assignment}")
-
-
-def _last_comment(last: int, indent: int, document: Document) -> int:
-    """Return the line in which a block ends whose last statement ends in a line: the comments below that are indented are its own."""
-    for number in range(last + 1, len(document.line_starts) + 1):
-        line = document.line_text(number)
-        inner = line.lstrip()
-        if inner.startswith("#") and len(line) - len(inner) > indent:
-            last = number
-        elif inner:
-            break
-    return last
