@@ -15,7 +15,6 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
-    Symbol,
     Value,
     weakened,
 )
@@ -71,9 +70,6 @@ def call_function(
         return UNKNOWN
     if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
         return UNKNOWN
-    key = _fingerprint(m, function, positional, keywords, is_open)
-    if key in m.remembered:  # with the same arguments in the same surroundings it does what it did
-        return m.remembered[key][0]
     if not m.is_silent:
         m.analysed.add(id(function.node))
     frame = m.new_frame(function.frame)
@@ -96,7 +92,6 @@ def call_function(
                 result = UNKNOWN
     finally:
         m.frame, m.context = before, outer
-    m.remembered[key] = (result, (function, positional, keywords, m.context))
     return result
 
 
@@ -119,21 +114,6 @@ def _walk_body(m: Walker, body: Sequence[ast.stmt]) -> bool:
             m.store.merge(m.store.undo(), *departed)
         m.departed, m.context = outer, context
     return leaves
-
-
-def _fingerprint(m: Walker, function: Function, positional: Sequence[Value], keywords: dict[str, Value], is_open: bool) -> object:
-    """Return a key under which a call of the program may be remembered: the function, its arguments and what surrounds it."""
-
-    def of(value: Value) -> object:
-        if isinstance(value, Known):
-            return ("known", type(value.value), value.value, value.weak)
-        if isinstance(value, Symbol):
-            return ("symbol", value.name)
-        return "unknown" if value is UNKNOWN else id(value)
-
-    surroundings = tuple(id(manager) for manager in m.context.managers), len(m.context.guards), bool(m.context.loops)
-    given = tuple(of(value) for value in positional), tuple((name, of(value)) for name, value in keywords.items())
-    return id(function), given, is_open, surroundings, bool(m.store.journals), m.is_silent
 
 
 def _bind_parameters(

@@ -132,8 +132,6 @@ class Walker:
     """The ids of function nodes in which a `yield` was met."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
-    remembered: dict[Any, tuple[Value, object]] = field(default_factory=dict)
-    """What calls of the program's functions returned, by function and arguments; and these, so that no id is given to another object."""
     star_modules: list[str] = field(default_factory=list)
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None

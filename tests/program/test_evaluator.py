@@ -59,6 +59,15 @@ GETTER = """def get(cfg, key, default=None):
 """A getter of the program's own that walks the parts of a dotted key."""
 
 KNOWN = {
+    "a method that reads what was changed since it was last called": (
+        "class C:\n  def __init__(self): self.b = 4\n  def get(self): return self.b\nc = C()\nc.get()\nc.b = 64\nprobe(c.get())",
+        64,
+    ),
+    "a function that reads an entry that was changed": ("d = {'b': 4}\ndef get(): return d['b']\nget()\nd['b'] = 64\nprobe(get())", 64),
+    "a setter that is called again": (
+        "class C:\n  def set(self, b): self.b = b\nc = C()\nc.set(4)\nc.set(64)\nc.set(4)\nprobe(c.b)",
+        4,
+    ),
     "one of two pairs that a function returns": (
         "import os\ndef f(n):\n    if n:\n        return None, None\n    if os:\n        return None, None\n    return 3, 4\na, b = f(n)\nprobe(b)",
         {None, 4},
