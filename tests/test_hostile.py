@@ -156,7 +156,6 @@ def own_folders(folder: Path) -> dict[str, str]:
     beside = str(folder.parent / "cache")
     return {
         "MPSLINT_CACHE_DIR": beside,
-        "MPSLINT_CACHE": beside,
         "TMPDIR": str(folder.parent / "temporary"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -4,27 +4,45 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import stat
 import tempfile
-import time
 from collections.abc import Iterator
+from pathlib import Path
+
+from mpslint.core.own_folder import CONTENTS, OwnFolder
 
 PREFIX = "mpslint-"
-YOUNGEST = 60.0
-"""Seconds before a folder without an owner is taken for a leftover: its owner may be about to lock it."""
 
 
 @contextlib.contextmanager
 def scratch_folder(purpose: str = "") -> Iterator[str]:
-    """Yield a new temporary folder, locked as long as it is in use. What others of this user left behind is removed first."""
+    """Yield a new temporary folder, locked as long as it is in use. What others of this user left behind is removed first.
+
+    Raises OSError where no temporary folder can be made.
+    """
     remove_leftovers()
-    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{purpose}", ignore_cleanup_errors=True) as folder, _locked(folder):
-        yield folder
+    own = _own(os.path.basename(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}")))
+    with _locked(own.path):
+        own.make()  # only now: a tag without a lock is that of a folder whose owner is gone
+        contents = own.path / CONTENTS
+        contents.mkdir()
+        try:
+            yield str(contents)
+        finally:
+            with contextlib.suppress(OSError):
+                own.remove()
+
+
+def whole(contents: Path) -> Path:
+    """Return the temporary folder of what `scratch_folder` yielded, with its tag: what goes when this process is killed."""
+    return contents.parent
+
+
+def _own(name: str) -> OwnFolder:
+    return OwnFolder(Path(os.path.abspath(tempfile.gettempdir())), (name,), is_temporary=True)
 
 
 @contextlib.contextmanager
-def _locked(folder: str) -> Iterator[bool]:
+def _locked(folder: Path) -> Iterator[bool]:
     """Hold the lock of a folder, which ends with this process however that ends; yield whether it could be had."""
     try:
         import fcntl
@@ -44,23 +62,10 @@ def _locked(folder: str) -> Iterator[bool]:
 
 
 def remove_leftovers() -> None:
-    """Remove the folders of this user that a killed mpslint left: made here, by nobody held, and not of this minute.
-
-    The folder of temporary files is everyone's, so links and the folders of others are left alone.
-    """
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            if entry.name.startswith(PREFIX) and _is_left(entry):
-                with _locked(entry.path) as is_free:
+    """Remove the temporary folders that a killed mpslint left: those with its tag that nobody holds."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(tempfile.gettempdir()):
+            if name.startswith(PREFIX) and (own := _own(name)).is_ours():
+                with _locked(own.path) as is_free, contextlib.suppress(OSError):
                     if is_free:
-                        shutil.rmtree(entry.path, ignore_errors=True)
-
-
-def _is_left(entry: os.DirEntry[str]) -> bool:
-    try:
-        about = entry.stat(follow_symlinks=False)
-    except OSError:
-        return False
-    return stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid() and time.time() - about.st_mtime > YOUNGEST
+                        own.remove()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
-import tempfile
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +16,7 @@ from mpslint import __version__
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.outside import parse_json, read_text
+from mpslint.core.own_folder import OwnFolder, user_caches
 from mpslint.verify.from_data import cached_commit, cached_data
 from mpslint.verify.job import Job
 from mpslint.verify.record import to_json
@@ -25,41 +26,54 @@ KEPT = 200
 MOST_FILES = 1000
 
 
+_KEPT_FILE = re.compile(r"[0-9a-f]{32}\.json")
+
+
 @dataclass(frozen=True, slots=True)
 class ResultsCache:
     """A folder of results, one file each; the oldest go when there are many."""
 
-    folder: Path
+    folder: OwnFolder | None
+    """None where this user has no folder for caches."""
 
     @classmethod
     def here(cls) -> ResultsCache:
-        """Return the cache of this user: $MPSLINT_CACHE, else the system's cache folder."""
-        named = os.environ.get("MPSLINT_CACHE")
-        return cls(Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mpslint" / "verify")
+        """Return the cache of this user."""
+        try:
+            return cls(OwnFolder(user_caches(), ("mpslint", "results")))
+        except OSError:
+            return cls(None)
 
     def get(self, job: Job) -> Mapping[str, Any] | None:
         """Return the kept result of a job, or None."""
-        try:
-            data: Mapping[str, Any] = parse_json(read_text(self._path(job)))
-        except (ReadError, ValueError):
-            return None
+        data: Mapping[str, Any] | None = self.read(_name(job))
         return data
 
     def put(self, job: Job, data: Mapping[str, Any]) -> None:
         """Keep a result; a folder that cannot be written to is no reason to stop."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self.folder, suffix=".tmp", delete=False, encoding="utf-8") as stream:
-                json.dump(data, stream)
-            os.replace(stream.name, self._path(job))
-            for old in sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
-                old.unlink(missing_ok=True)
-        except OSError:
-            return
+        self.write(_name(job), data)
 
-    def _path(self, job: Job) -> Path:
-        text = "\n".join([to_json(job), __version__, *_versions(), _knowledge(), *_local(job)])
-        return self.folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+    def read(self, name: str) -> Any:
+        """Return what a file of it holds; None where there is none, or none that can be read."""
+        if self.folder is not None and self.folder.is_ours():
+            with contextlib.suppress(ReadError, ValueError):
+                return parse_json(read_text(self.folder.path / name))
+        return None
+
+    def write(self, name: str, data: Any) -> None:
+        """Write a file of it, if that can be."""
+        if self.folder is None:
+            return
+        with contextlib.suppress(OSError):
+            self.folder.write(name, json.dumps(data).encode())
+            kept = [path for path in self.folder.path.iterdir() if _KEPT_FILE.fullmatch(path.name)]
+            self.folder.delete([path.name for path in sorted(kept, key=lambda path: path.stat().st_mtime)[:-KEPT]])
+
+
+def _name(job: Job) -> str:
+    """Return the name of the file that keeps a job's result: its job, and all that the result depends on, in short."""
+    text = "\n".join([to_json(job), __version__, *_versions(), _knowledge(), *_local(job)])
+    return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 
 def _versions() -> list[str]:

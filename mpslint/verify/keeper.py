@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     if arguments[0] == GUARD:
         return guard(int(arguments[1]), int(arguments[2]))
     lifeline, count = int(arguments[0]), int(arguments[1])
-    folders, command = arguments[2 : 2 + count], arguments[2 + count :]
+    folders, command = {name: _identity(name) for name in arguments[2 : 2 + count]}, arguments[2 + count :]
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # a signal to the group reaches the parent too, and the parent decides
     os.set_inheritable(lifeline, False)
@@ -49,8 +49,9 @@ def main(arguments: list[str]) -> int:
     code = process.poll()
     end_all(process)
     if told is None:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        for folder, made in folders.items():
+            if _identity(folder) == made:  # not what was moved to its place since
+                shutil.rmtree(folder, ignore_errors=True)
     if code is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = process.wait(PATIENCE)
@@ -70,6 +71,14 @@ def guard(lifeline: int, command: int) -> int:
     for number in family:
         _send(number, signal.SIGKILL)
     return 0
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
 
 
 def become_subreaper() -> None:

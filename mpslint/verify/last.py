@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mpslint.core.finding import ReadError
-from mpslint.core.outside import parse_json, read_text
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
 
@@ -23,22 +18,14 @@ NAME = "last-verify"
 def keep(reports: Sequence[VerifyReport]) -> None:
     """Keep what the runs of some reports needed, in place of what was kept; a folder that cannot be written to is no reason to stop."""
     rows = [_row(report.subject, run) for report in reports for run in report.runs if any(step.live >= 0 for step in run.steps)]
-    folder = ResultsCache.here().folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".tmp", delete=False, encoding="utf-8") as stream:
-            json.dump(rows, stream)
-        os.replace(stream.name, folder / NAME)
-    except OSError:
-        return
+    ResultsCache.here().write(NAME, rows)
 
 
 def last_runs() -> tuple[RunMemory, ...]:
     """Return what the runs of the last verify needed; empty where none is known."""
     try:
-        rows = parse_json(read_text(ResultsCache.here().folder / NAME))
-        return tuple(_run(row) for row in rows)
-    except (ReadError, ValueError, LookupError, TypeError):
+        return tuple(_run(row) for row in ResultsCache.here().read(NAME) or ())
+    except (ValueError, LookupError, TypeError):
         return ()
 
 

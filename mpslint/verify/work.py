@@ -13,7 +13,7 @@ from typing import Any
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert
-from mpslint.core.scratch import scratch_folder
+from mpslint.core.scratch import scratch_folder, whole
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import SECRET, Room, passed_environment
 from mpslint.verify.job import Job, Lack
@@ -54,7 +54,7 @@ class Lodging:
     confinement: Confinement
     environment: Mapping[str, str] = field(default_factory=dict)
     scratch: Path | None = None
-    """A folder of ours that is removed when this process is killed."""
+    """What `scratch_folder` yielded for it: removed when this process is killed."""
 
 
 def hide_secrets(text: str) -> str:
@@ -104,7 +104,7 @@ def do_jobs(
         if lodging is not None:
             command = lodging.confinement.command(lodging.room, command, scratch, scratch, [asked])
             environment = {**OFFLINE, **lodging.environment}
-        kept = [scratch, *([lodging.scratch] if lodging is not None and lodging.scratch else [])]
+        kept = [whole(one) for one in (scratch, lodging.scratch if lodging is not None else None) if one is not None]
 
         def read() -> None:
             for one in results:

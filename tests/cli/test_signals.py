@@ -75,6 +75,29 @@ def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> N
     assert comes_true(lambda: not any(map(runs, started))), [process for process in started if runs(process)]
 
 
+def test_a_killed_run_is_cleared_away_by_the_next(tmp_path: Path) -> None:
+    """Two at once leave each other's folder alone; a folder of the user with such a name stays."""
+    scratch = tmp_path / "tmp"
+    (scratch / "mpslint-run-mine").mkdir(parents=True)
+    (tmp_path / "train.py").write_text("import time\nprint('started', flush=True)\ntime.sleep(600)\n")
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    line = [sys.executable, "-m", "mpslint", "run"]
+    names = {"mpslint-run-mine"}
+    parents = []
+    for _ in range(2):
+        parents.append(subprocess.Popen([*line, str(tmp_path / "train.py")], env=environment, stdout=subprocess.PIPE))
+        output = parents[-1].stdout
+        assert output is not None
+        assert output.readline()
+    parents[0].kill()
+    for parent, left in zip(parents, (1, 0), strict=True):
+        parent.kill()
+        parent.communicate()
+        subprocess.run([*line, "true"], env=environment, check=True)
+        assert len(set(os.listdir(scratch)) - names) == left
+    assert names <= set(os.listdir(scratch))
+
+
 WHILE_LOADING = """
 import os, signal, sys
 class Loading:

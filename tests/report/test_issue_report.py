@@ -234,7 +234,7 @@ def test_a_full_report(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report is printed or written; the end of the log is in it only when mpslint does not know the text."""
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path))
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     known, unknown = tmp_path / "known.log", tmp_path / "unknown.log"
     known.write_text("loss 0.1\nRuntimeError: Placeholder tensor is empty!\n")
     unknown.write_text("loss 0.1\n\x1b[31mOddError\x1b[0m: token=hf_abcdefghijklmnopqrstuvwx\n")
@@ -268,12 +268,12 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
 
 def test_the_last_verify_is_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Amounts of its runs, first and last step; what was not measured is a question mark. Without one, the part is not there."""
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path))
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     before = CliRunner().invoke(group, ["report", "--no-torch"]).output
     steps = (StepRecord(1, live=1 << 30, peak=2 << 30, driver=-1), StepRecord(2, live=3 << 30, peak=5 << 30, driver=-1))
     keep([VerifyReport("train.py", Mac(), runs=(RunResult("as written", "emulated", steps),))])
     after = CliRunner().invoke(group, ["report", "--no-torch"]).output
-    (tmp_path / NAME).write_text("[1]")
+    (tmp_path / "mpslint" / "results" / NAME).write_text("[1]")
     broken = CliRunner().invoke(group, ["report", "--no-torch"]).output
 
     assert "| train.py, as written | emulated | 2 | 1.00 GiB to 3.00 GiB | ? to ? | 5.00 GiB |" in after

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from mpslint.verify import process, work
+from mpslint.verify.confinement import choice
 from tests.verify import warm
 
 
@@ -23,6 +24,7 @@ def warm_children() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if warm.CAN:
             patch.setattr(work, "run", warm.run)
+            patch.setitem(choice.SYSTEM_TOOLS, "bubblewrap", ())  # a fork has no file system of its own
         yield
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.core.own_folder import OwnFolder
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
 from mpslint.verify.spec import DataSource, Lengths, RunSpec
@@ -37,10 +38,40 @@ def test_a_result_is_forgotten_when_what_it_was_read_from_changes(
         monkeypatch.delenv(name, raising=False)
     data = DataSource("cache", "org/data", "text", tokenizer=str(tmp_path / "model"))
     specs = tuple(RunSpec(model, "causal_lm", Lengths(64), data=data) for model in (str(tmp_path / "model"), "org/name"))
-    job, cache = Job("values", specs=specs), ResultsCache(tmp_path / "cache")
+    job, cache = Job("values", specs=specs), ResultsCache(OwnFolder(tmp_path, ("cache",)))
     write(place(tmp_path), "one")
     cache.put(job, {"answer": 1})
     assert cache.get(job) == {"answer": 1}
 
     write(place(tmp_path), "another")
     assert cache.get(job) is None
+
+
+def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of caches holds files of the user that look like results, and so may the folder of results."""
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("mpslint.verify.cache.KEPT", 2)
+    cache = ResultsCache.here()
+    jobs = [Job("values", memory_sizes=(number,)) for number in range(4)]
+    cache.put(jobs[0], {})
+    theirs = [folder / name for folder in (tmp_path, tmp_path / "mpslint" / "results") for name in ("a.json", "last-verify")]
+    for path in (*theirs, tmp_path / f"{'0' * 32}.json"):
+        write(path, "mine")
+    for job in jobs[1:]:
+        cache.put(job, {})
+
+    assert [cache.get(job) is not None for job in jobs].count(True) == 2
+    assert all(path.read_text() == "mine" for path in theirs)
+
+
+def test_a_folder_of_the_user_is_neither_read_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that a stranger committed, where the cache would lie."""
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
+    cache, job = ResultsCache.here(), Job("values")
+    cache.put(job, {"answer": 1})
+    (tmp_path / "mpslint" / "results" / "CACHEDIR.TAG").unlink()
+    before = sorted(tmp_path.rglob("*"))
+    cache.put(Job("estimate"), {"answer": 2})
+
+    assert cache.get(job) is None
+    assert sorted(tmp_path.rglob("*")) == before

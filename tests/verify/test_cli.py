@@ -34,8 +34,8 @@ OLD = {"torch": "2.13", "transformers": "4.57", "accelerate": "1.10"}
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test a cache of its own."""
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "mpslint" / "results"
 
 
 def spec(folder: Path, **after: Any) -> Path:

@@ -36,7 +36,6 @@ WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e9, 3),), 4)
 @pytest.fixture
 def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A script with a run, and empty caches."""
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path / "results"))
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "caches"))
     path = tmp_path / "train.py"
     path.write_text(TRAIN)

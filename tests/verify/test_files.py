@@ -49,7 +49,7 @@ OLD = ("--torch", "2.13", "--transformers", "4.57", "--accelerate", "1.10", "--m
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep no result of these tests in the user's cache; share them between the tests."""
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path_factory.getbasetemp() / "verify-files"))
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verify-files"))
 
 
 def call(*arguments: object) -> Result:
@@ -73,7 +73,7 @@ def lesson(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     pytest.importorskip("transformers")
     out = tmp_path_factory.mktemp("out")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MPSLINT_CACHE", str(tmp_path_factory.getbasetemp() / "verify-files"))
+        patch.setenv("MPSLINT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verify-files"))
         before = hashlib.sha256((folder / "train.py").read_bytes()).hexdigest()
         result = call("verify", folder / "train.py", *OLD, "--format", "json", "--html", out / "r.html", "--csv", out / "r.csv")
     assert result.exit_code == 1, result.output + result.stderr

@@ -116,7 +116,7 @@ class ImageFolder:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep no result of these tests in the user's cache."""
-    monkeypatch.setenv("MPSLINT_CACHE", str(tmp_path_factory.getbasetemp() / "verify-own"))
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verify-own"))
 
 
 def call(*arguments: object) -> Result:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.finding import ReadError, UsageError
+from mpslint.core.own_folder import OwnFolder
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
 from mpslint.verify.record import from_data, to_data, to_json
@@ -91,7 +92,7 @@ def test_a_changed_data_file_makes_a_cached_result_stale(tmp_path: Path) -> None
     data = tmp_path / "train.jsonl"
     data.write_text('{"text": "a"}\n')
     spec = RunSpec("t5-small", "causal_lm", Lengths(8), data=DataSource("files", str(data), "text"))
-    cache, job = ResultsCache(tmp_path / "cache"), Job("emulate", specs=(spec,))
+    cache, job = ResultsCache(OwnFolder(tmp_path, ("cache",))), Job("emulate", specs=(spec,))
     cache.put(job, {"steps": 1})
     assert cache.get(job) == {"steps": 1}
 
