@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from io import FileIO
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from mpslint.core.finding import ReadError
@@ -78,6 +78,25 @@ def leads_out(path: str | Path, tree: str) -> bool:
     """Return whether a path, once its links are followed, lies outside a folder."""
     inner, outer = os.path.realpath(path), os.path.realpath(tree)
     return inner != outer and not inner.startswith(os.path.join(outer, ""))
+
+
+def link_out(path: str) -> tuple[str, str] | None:
+    """Return the first link in a path that leads out of the repository or folder it lies in, and that folder; None where none does.
+
+    How the current folder was reached doesn't count, nor does a link in a folder that this user can't write to: `/home/me` of a cluster
+    is a link of the system's, which no repository brought along.
+    """
+    found, here = None, os.path.realpath(os.curdir)
+    anchor = PurePath(path).anchor
+    at = anchor or here
+    for part in PurePath(path).parts[bool(anchor) :]:
+        below = os.path.join(at, part)
+        if found is None and os.path.islink(below) and os.access(at, os.W_OK) and leads_out(below, tree := tree_around(at)):
+            found = below, tree
+        at = os.path.realpath(below)
+        if at == here:
+            found = None
+    return found
 
 
 def repository_of(folder: str) -> str | None:

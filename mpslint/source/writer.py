@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 
 from mpslint.core.finding import ReadError
-from mpslint.core.outside import leads_out, read_file, tree_around
+from mpslint.core.outside import leads_out, link_out, read_file
 from mpslint.core.record import record
 from mpslint.source.document import Kind
 from mpslint.source.metadata import OwnerLost, keep_metadata
@@ -47,9 +47,9 @@ def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tre
     extended attributes and access lists are kept. Raises WriteError.
     """
     real = os.path.realpath(path)
-    tree = tree or tree_around(os.path.dirname(path))
-    if leads_out(path, tree):
-        raise WriteError(f"{path}: a link to {real}, outside of {tree}; left as it is (name {real} to change it)")
+    out = link_out(tree or path) or ((path, tree) if tree and leads_out(path, tree) else None)
+    if out is not None:
+        raise WriteError(f"{_led_out(path, *out)}; left as it is (name {real} to change it)")
     about = _unchanged(path, real, before)
     if not about.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(real, os.W_OK):
         raise WriteError(f"{path}: is read-only; left as it is (chmod u+w lets mpslint change it)")
@@ -87,8 +87,9 @@ def write_whole(path: str, data: bytes) -> None:
         _write_to(path, _STREAMS.get(opened[1]) or int(opened[2]), data)
         return
     real = os.path.realpath(path)
-    if _is_led_out(path):
-        raise WriteError(f"{path}: a link to {real}, outside of the folder; not written (name {real} to write there)")
+    out = link_out(path) if os.path.dirname(os.path.abspath(path)) != "/dev" else None  # a device is a link on some systems
+    if out is not None:
+        raise WriteError(f"{_led_out(path, *out)}; not written (name {real} to write there)")
     try:
         if not os.path.exists(real):
             _replace(real, data, None)
@@ -114,12 +115,10 @@ def _write_to(path: str, descriptor: int, data: bytes) -> None:
         raise WriteError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def _is_led_out(path: str) -> bool:
-    folder = os.path.dirname(os.path.abspath(path))
-    if folder == "/dev":  # a device is a link on some systems
-        return False
-    is_below = folder.startswith(os.path.join(os.getcwd(), ""))
-    return leads_out(path, tree_around(folder)) or (is_below and leads_out(folder, os.getcwd()))
+def _led_out(path: str, link: str, tree: str) -> str:
+    """Return in words which link of a path leads out of which folder."""
+    leads = f"a link to {os.path.realpath(link)}, outside of {tree}"
+    return f"{path}: {leads}" if os.path.abspath(path) == os.path.abspath(link) else f"{path}: {link} is {leads}"
 
 
 def _backup(real: str, data: bytes, about: os.stat_result) -> str:

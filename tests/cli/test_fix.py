@@ -209,6 +209,24 @@ def test_standard_input(folder: Path) -> None:
     assert run("-", "--diff", stdin=BAD).output.startswith("--- a/-\n")
 
 
+@pytest.mark.parametrize("named", ["lib/x.py", "lib", "l*/x.py", "l*"])
+def test_nothing_is_written_through_a_linked_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str) -> None:
+    """One line says so, and which file to name; the same for comments that ignore."""
+    for folder in ("tree", "other"):
+        (tmp_path / folder).mkdir()
+    outside = tmp_path / "other" / "x.py"
+    outside.write_text(BAD)
+    (tmp_path / "tree" / "lib").symlink_to("../other")
+    monkeypatch.chdir(tmp_path / "tree")
+    for result in (run(named, "--apply"), CliRunner(**SEPARATELY).invoke(group, ["check", named, "--add-ignore"])):
+        assert result.exit_code == 3
+        assert result.stderr.count("\n") == 1
+        assert f"outside of {tmp_path / 'tree'}; left as it is (name {outside} to change it)" in result.stderr
+
+    assert outside.read_text() == BAD
+    assert run(str(outside), "--apply").exit_code == 0
+
+
 def test_a_link_a_mode_and_a_backup(folder: Path) -> None:
     """The link stays one, the mode is kept."""
     (folder / "bad.py").chmod(0o750)

@@ -197,3 +197,44 @@ def test_a_link_out_of_the_tree_is_not_written_through(tmp_path: Path) -> None:
 
     assert outside.read_bytes() == b"old"
     assert not (tmp_path / "report.json").exists()
+
+
+@pytest.mark.parametrize("named", ["lib/x.py", "lib/../tree/lib/x.py", "../tree/lib/x.py", "ABSOLUTE"])
+@pytest.mark.parametrize("kept_in", [None, "tree", "other"], ids=["no repository", "a repository", "a repository there"])
+def test_a_linked_folder_leads_no_write_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str, kept_in: str | None) -> None:
+    """Whether the file in it was named or the folder, and wherever a repository lies."""
+    for name in ("tree", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / (kept_in or "") / ".git").mkdir()
+    if kept_in is None:
+        (tmp_path / ".git").rmdir()
+    outside = tmp_path / "other" / "x.py"
+    outside.write_bytes(b"old")
+    (tmp_path / "tree" / "lib").symlink_to("../other")
+    monkeypatch.chdir(tmp_path if named == "ABSOLUTE" else tmp_path / "tree")
+    path = str(tmp_path / "tree" / "lib" / "x.py") if named == "ABSOLUTE" else named
+    for tree in ("", os.path.dirname(path)):
+        with pytest.raises(WriteError, match=r"lib is a link to .*other, outside of .*tree; left as it is \(name .*other/x.py"):
+            write_file(path, b"old", b"new", tree=tree)
+    with pytest.raises(WriteError, match="not written"):
+        write_whole(os.path.join(os.path.dirname(path), "report.json"), b"new")
+
+    assert outside.read_bytes() == b"old"
+    assert not (outside.parent / "report.json").exists()
+
+
+def test_links_that_stay_in_the_tree_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a repository, below the folder that was named, and on the way to the current folder."""
+    real, there = tmp_path / "real", tmp_path / "there"
+    (real / "shared").mkdir(parents=True)
+    (real / "code").mkdir()
+    (real / "shared" / "x.py").write_bytes(b"1")
+    (real / "code" / "lib").symlink_to("../shared")
+    there.symlink_to(real)
+    monkeypatch.chdir(real)
+    write_file(str(there / "shared" / "x.py"), b"1", b"2")
+    (real / ".git").mkdir()
+    write_file("code/lib/x.py", b"2", b"3")
+    write_file(os.path.join("code", "lib", "x.py"), b"3", b"4", tree="code/lib")
+
+    assert (real / "shared" / "x.py").read_bytes() == b"4"
