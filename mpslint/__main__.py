@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command line. The version alone is said without it: loading it takes longer than starting Python."""
     if sys.argv[1:] in (["--version"], ["-V"]) and sys.stdout is not None and sys.stderr is not None:
         with contextlib.suppress(OSError):  # which the command line reports
-            print(f"mpslint {__version__}", flush=True)
+            os.write(1, f"mpslint {__version__}{os.linesep}".encode())
             return
     try:
         from mpslint.cli import main as run

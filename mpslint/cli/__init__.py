@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import pkgutil
 import signal
@@ -12,11 +11,10 @@ import sys
 import click
 
 from mpslint import __version__
-from mpslint.cli._say import complain, guard_streams, open_streams
+from mpslint.cli._say import EXIT_UNREADABLE, EXIT_USAGE, complain, end_if_lost, guard_streams, keep_errors, open_streams
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.inert import inert_lines
 
-EXIT_CLEAN, EXIT_USAGE, EXIT_UNREADABLE = 0, 2, 3
 EXIT_INTERRUPTED = 130
 """What shells report for Ctrl-C."""
 OTHER_NAMES = {"lint": "check", "rule": "explain", "format": "fix", "generate-shell-completion": "completion", "help": "--help"}
@@ -86,7 +84,7 @@ def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 def group() -> None:
     """Say what a PyTorch training run will do on an Apple-silicon Mac, before it runs.
 
-    Exit codes: 0 clean, 1 findings (or a failed verdict), 2 usage or configuration, 3 something could not be read.
+    Exit codes: 0 clean, 1 findings (or a failed verdict), 2 usage or configuration, 3 something could not be read or written.
     """
 
 
@@ -121,21 +119,19 @@ def with_names_apart(words: list[str]) -> list[str]:
 def main() -> None:
     """Run the command line and leave with the documented exit code; an expected error is one line, never a traceback."""
     try:
-        open_streams()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # where a letter cannot be shown, its number is
-        guard_streams()
-        end_on_signals()
-        group(with_names_apart(sys.argv[1:]))
+        try:
+            open_streams()
+            sys.stdout, sys.stderr = keep_errors(sys.stdout), keep_errors(sys.stderr)
+            guard_streams()
+            end_on_signals()
+            group(with_names_apart(sys.argv[1:]))
+        finally:
+            end_if_lost()
     except MpslintError as error:
         complain(f"mpslint: {error}")
         sys.exit(EXIT_UNREADABLE if isinstance(error, ReadError) else EXIT_USAGE)
     except OSError as error:
-        if error.filename is not None:
-            complain(f"mpslint: {error.filename}: {error.strerror}")
-            sys.exit(EXIT_UNREADABLE)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write cannot be written either
-        is_lost = isinstance(error, FileNotFoundError)
-        complain(f"mpslint: {'the current folder no longer exists' if is_lost else f'standard output cannot be written: {error.strerror}'}")
+        is_lost = error.filename is None and isinstance(error, FileNotFoundError)
+        where = f"{error.filename}: " if error.filename is not None else ""
+        complain(f"mpslint: {'the current folder no longer exists' if is_lost else f'{where}{error.strerror}'}")
         sys.exit(EXIT_UNREADABLE)

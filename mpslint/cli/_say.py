@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import select
 import stat
 import sys
 import uuid
@@ -15,6 +17,8 @@ import click
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import inert, is_in_actions, without_commands
 
+EXIT_CLEAN, EXIT_USAGE, EXIT_UNREADABLE = 0, 2, 3
+
 
 def say(text: str) -> None:
     """Print one line on standard output, also where a name in it holds a line end."""
@@ -23,8 +27,7 @@ def say(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print one line on standard error; where nothing can be printed, the exit code says it."""
-    with contextlib.suppress(OSError):
-        click.echo(inert(text), err=True)
+    click.echo(inert(text), err=True)
 
 
 def open_streams() -> None:
@@ -43,6 +46,53 @@ def open_streams() -> None:
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w")
         raise ReadError("standard output is closed; send it to a file or to /dev/null")
+
+
+class _Output(io.FileIO):
+    """A standard stream that nobody may be reading, on a disk that may be full: it then takes what is left, and keeps the error.
+
+    So no command has an error of it to handle, and Python, which writes what is buffered as it ends, has none to print.
+    """
+
+    lost: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write some bytes, or nothing from the first error on; return how many were taken."""
+        while self.lost is None:
+            try:
+                done: int | None = super().write(data)
+            except OSError as error:
+                self.lost = error
+            else:
+                if done is not None:
+                    return done
+                select.select([], [self], [])  # a pipe that its other end made one that doesn't wait
+        return memoryview(data).nbytes
+
+
+def keep_errors(stream: TextIO) -> TextIO:
+    """Return a standard stream, with its errors kept until `end_if_lost`; where a letter can't be shown, its number is."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.reconfigure(errors="backslashreplace")
+    raw = getattr(stream.buffer, "raw", stream.buffer)
+    if not isinstance(raw, io.FileIO):  # a console of Windows
+        return stream
+    below = io.BufferedWriter(_Output(raw.fileno(), "wb", closefd=False))
+    return io.TextIOWrapper(below, stream.encoding, stream.errors, line_buffering=stream.line_buffering or stream.write_through)
+
+
+def end_if_lost() -> None:
+    """Write what is buffered, and end where standard output took not all of it: in one line, or silently where its reader went away.
+
+    Raises SystemExit.
+    """
+    sys.stdout.flush()
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    if isinstance(raw, _Output) and raw.lost is not None:
+        if not isinstance(raw.lost, BrokenPipeError):
+            complain(f"mpslint: standard output cannot be written: {raw.lost.strerror}")
+        sys.exit(EXIT_UNREADABLE)
 
 
 def standard_input() -> bytes:

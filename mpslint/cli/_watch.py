@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from mpslint.cli._say import complain
+from mpslint.cli._say import complain, end_if_lost
 from mpslint.core.finding import MpslintError, UsageError
 from mpslint.core.folders import forget_disk
 from mpslint.session.configuration import FILES
@@ -51,4 +51,5 @@ def _check(check: Callable[[], int]) -> None:
         check()
     except MpslintError as error:
         complain(f"mpslint: {error}")
+    end_if_lost()
     complain("Watching for changes; Ctrl-C ends it.")

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mpslint.cli import EXIT_CLEAN, EXIT_UNREADABLE
 from mpslint.cli._options import file_options, options_of, paths_of
 from mpslint.cli._output import show
 from mpslint.cli._progress import progress
-from mpslint.cli._say import complain
+from mpslint.cli._say import EXIT_CLEAN, EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 from mpslint.core.inert import inert
 from mpslint.core.record import record

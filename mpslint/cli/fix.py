@@ -18,12 +18,14 @@ from mpslint.cli._progress import progress
 from mpslint.cli._say import commands_stopped, complain
 from mpslint.core.finding import MpslintError, ReadError, Severity, UsageError
 from mpslint.core.outside import read_file, repository_of
+from mpslint.core.signals import signals_later
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
 from mpslint.session.runs import FilesTogether, graph_of, units_of
 from mpslint.session.session import Options, files_of
 from mpslint.source.files import STANDARD_INPUT, FoundFile
-from mpslint.source.writer import write_file
+from mpslint.source.temporary import remove_leftovers
+from mpslint.source.writer import FileChange, write_files
 
 
 @click.command(short_help="Rewrite to the safe equivalent.")
@@ -66,16 +68,19 @@ def command(
         complain(f"mpslint: no file to fix in {', '.join(paths)}")
         if apply and STANDARD_INPUT in paths:  # whose text replaces that of the editor
             sys.stdout.buffer.write(options.stdin)
+    for folder in {os.path.dirname(os.path.realpath(found.path)) for found in files if apply and found.path != STANDARD_INPUT}:
+        remove_leftovers(folder)
     results: list[Fixed] = []
     problems: list[str] = []
     with progress(len(files), "Fixing") as advance, _said_when_interrupted(apply, results):
         for outcomes in _worked(files, options, unsafe, fit):
             problems += [outcome for _, outcome in outcomes if isinstance(outcome, str)]
             done = [(found, outcome) for found, outcome in outcomes if not isinstance(outcome, str)]
-            if apply and (problem := _written(done, backup)):
-                problems.append(problem)
-            else:
-                results += [fixed for _, fixed in done]
+            with signals_later():  # a file that is written is counted
+                if apply and (problem := _written(done, backup)):
+                    problems.append(problem)
+                else:
+                    results += [fixed for _, fixed in done]
             advance(len(outcomes))
     order = {found.path: index for index, found in enumerate(files)}
     results.sort(key=lambda fixed: order.get(fixed.before.document.path, 0))
@@ -120,21 +125,17 @@ def _worked(files: list[FoundFile], options: Options, unsafe: bool, fit: bool) -
 
 def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
     """Write files that were fixed together, all of them or none; return why none was written, or ''."""
-    written: list[tuple[FoundFile, Fixed]] = []
-    lost = []
-    for found, fixed in done:
-        if not fixed.is_changed or found.path == STANDARD_INPUT:
-            continue
-        try:
-            lost.append((found.path, write_file(found.path, fixed.original, fixed.data, backup, found.top)))
-        except MpslintError as error:
-            for other, before in written:
-                write_file(other.path, before.data, before.original, tree=other.top)
-            others = f"; neither are the {len(written)} other files of its runs" if written else ""
-            return f"{error}{others}"
-        written.append((found, fixed))
-    for path, one in lost:
-        said_lost(path, one)
+    changes = [
+        FileChange(found.path, fixed.original, fixed.data, found.top)
+        for found, fixed in done
+        if fixed.is_changed and found.path != STANDARD_INPUT
+    ]
+    try:
+        written = write_files(changes, backup)
+    except MpslintError as error:
+        return str(error)
+    for change, one in zip(changes, written, strict=True):
+        said_lost(change.path, one)
     return ""
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import click
 
-from mpslint.cli import EXIT_UNREADABLE
 from mpslint.cli._options import WithWords, file_options, options_of, paths_of, words_of
-from mpslint.cli._say import complain
+from mpslint.cli._say import EXIT_UNREADABLE, complain
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import inert_json
 from mpslint.session.runs import check_paths

@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from mpslint.cli import EXIT_UNREADABLE
 from mpslint.cli._options import WithWords, file_options, options_of, words_of
-from mpslint.cli._say import complain
+from mpslint.cli._say import EXIT_UNREADABLE, complain
 from mpslint.core.finding import UsageError
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

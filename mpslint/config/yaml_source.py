@@ -33,6 +33,7 @@ def read_yaml_source(text: str) -> ConfigFile:
     """Return the mappings of a YAML text. Never raises: what cannot be read is said in `problem`."""
     import yaml
 
+    language = "JSON" if text.lstrip()[:1] in ("{", "[") else "YAML"
     if len(text) > LARGEST_CONFIG:
         return ConfigFile((), f"larger than {LARGEST_CONFIG // 1_000_000} MB, so not read as configuration")
     builder = _Builder(text)
@@ -43,9 +44,9 @@ def read_yaml_source(text: str) -> ConfigFile:
                 return ConfigFile((), f"not read as configuration: {problem}", event.start_mark.index)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        return ConfigFile((), f"not valid YAML: {error.problem or error.context}", getattr(mark, "index", 0))
+        return ConfigFile((), f"not valid {language}: {error.problem or error.context}", getattr(mark, "index", 0))
     except yaml.YAMLError as error:
-        return ConfigFile((), f"not valid YAML: {str(error).splitlines()[0]}", getattr(error, "position", 0))
+        return ConfigFile((), f"not valid {language}: {str(error).splitlines()[0]}", getattr(error, "position", 0))
     mappings = tuple(root for root in builder.roots if isinstance(root, ConfigMapping))
     if MERGE in text:
         for mapping in (one for root in mappings for one in nodes_of(root)):

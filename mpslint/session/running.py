@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
+from mpslint.core.signals import SIGNALS, signals_later
 from mpslint.project.run import full_path
 from mpslint.session.runs import FilesTogether, check_unit, graph_of, units_of
 from mpslint.session.session import FileResult, Options, check_file
@@ -36,7 +37,6 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 MOST_NAMED = 3
 """Entries that a line about their runs names."""
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 POLL_SECONDS = 0.25
 """How often whoever waits for other processes is told that time has passed."""
 
@@ -282,7 +282,7 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
     try:
         if not is_copied:
             os.chdir(sys.prefix)
-        with _signals_later():
+        with signals_later():  # what a handler raises while Python calls its own hooks behind a fork is printed and forgotten
             pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here,))
             return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
     except (OSError, ImportError, RuntimeError):
@@ -293,19 +293,6 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
     finally:
         if not is_copied:
             os.chdir(here)
-
-
-@contextlib.contextmanager
-def _signals_later() -> Iterator[None]:
-    """Have signals wait: what a handler raises while Python calls its own hooks behind a fork is printed and forgotten."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(folder: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mpslint.core.finding import ReadError, Severity, UsageError
+from mpslint.core.finding import ReadError, Severity, Span, UsageError
 from mpslint.core.folders import folder_of
 from mpslint.core.knowledge import shipped_words
 from mpslint.core.outside import read_file
@@ -249,7 +249,7 @@ def _checked(found: FoundFile, document: Document, configuration: Configuration,
     target = target_for(document, configuration, options.target, options.observed)
     checked = check(document, target, rules, options.with_plans, found.is_named, is_reached)
     is_unparsed = not (found.is_named or checked.evidence)
-    problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked)
+    problem = _broken_at_a_glance(document) if is_unparsed else syntax_problem(checked, found.is_named)
     if problem:
         return FileResult(found.path, problem=problem)
     threshold = options.severity or configuration.severity
@@ -284,7 +284,7 @@ def prepared_fix(found: FoundFile, options: Options) -> tuple[Document, Target, 
 
 def refuse_unread(found: FoundFile, checked: Checked, data: bytes, options: Options) -> None:
     """Raise ReadError for a script that could not be parsed, where somebody wants to know."""
-    problem = syntax_problem(checked) if _is_worth_reading(found, data, options) else ""
+    problem = syntax_problem(checked, found.is_named) if _is_worth_reading(found, data, options) else ""
     if problem:
         raise ReadError(problem)
 
@@ -296,10 +296,21 @@ def _is_worth_reading(found: FoundFile, data: bytes, options: Options) -> bool:
     return found.is_named or broken or _names_framework(data, configuration, options)
 
 
-def syntax_problem(checked: Checked) -> str:
-    """Return the one line that says why a script could not be read; '' for a notebook, which loses no more than a cell."""
-    is_script = checked.document.kind is Kind.PYTHON and checked.unread
-    return _problem(checked.document, checked.unread[0]) if is_script else ""
+def syntax_problem(checked: Checked, is_named: bool = False) -> str:
+    """Return the one line that says why a script, or a configuration file that was named, could not be read.
+
+    It is '' for a notebook, which loses no more than a cell, and for a template, which isn't YAML before it is filled in.
+    """
+    document, unread = checked.document, checked.unread
+    if document.kind in (Kind.YAML, Kind.JSON) and is_named and not any(one.facts.configs for one in checked.evidence):
+        from mpslint.config.yaml_source import read_yaml_source
+
+        config = read_yaml_source(document.text)
+        is_template = "{{" in document.text or "{%" in document.text
+        unread = (Unread(Span(config.problem_at, config.problem_at), config.problem),) if config.problem and not is_template else ()
+    elif document.kind is not Kind.PYTHON:
+        return ""
+    return _problem(document, unread[0]) if unread else ""
 
 
 def add_ignores_to(found: FoundFile, options: Options, reason: str, wanted: Callable[[Finding], bool] = lambda finding: True) -> Ignored:

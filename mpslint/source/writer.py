@@ -7,8 +7,7 @@ import errno
 import os
 import re
 import stat
-import tempfile
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from mpslint.core.finding import ReadError
 from mpslint.core.outside import leads_out, link_out, read_file
@@ -16,9 +15,8 @@ from mpslint.core.record import record
 from mpslint.source.document import Kind
 from mpslint.source.metadata import OwnerLost, keep_metadata
 from mpslint.source.reader import kind_of
+from mpslint.source.temporary import remove_leftovers, temporary_file
 
-_REFUSES_FSYNC = frozenset([errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP])
-"""What a file system says that has no fsync; anything else means that the bytes may not be there."""
 _MOST_BACKUPS = 1_000
 _STREAMS = {"stdout": 1, "stderr": 2}
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/(\d{1,6})")
@@ -39,27 +37,131 @@ class WrittenFile:
     """What the file system did not take, each in one line: the text is written all the same."""
 
 
-def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> WrittenFile:
-    """Replace a file's bytes by others, if it still holds `before`.
+@record(frozen=True, slots=True)
+class FileChange:
+    """A file whose bytes become others, if it still holds `before`."""
 
-    The new bytes go to a temporary file in the same folder, which then takes the file's place: nobody ever sees half a file. A symbolic
-    link is followed inside of `tree`, the folder that the user named (by default the repository or folder around the link); owner, mode,
-    extended attributes and access lists are kept. Raises WriteError.
+    path: str
+    before: bytes
+    after: bytes
+    tree: str = ""
+    """The folder that the user named; by default links are held to the repository or folder around them."""
+
+
+@record(frozen=True, slots=True)
+class _Staged:
+    """A change that only needs to be put in its place."""
+
+    change: FileChange
+    real: str
+    new: str
+    """The temporary file with the new bytes."""
+    old: str
+    """One with the old bytes, where they may be wanted."""
+    lost: tuple[str, ...]
+
+
+def write_file(path: str, before: bytes, after: bytes, backup: bool = False, tree: str = "") -> WrittenFile:
+    """FileChange one file. Raises WriteError."""
+    return write_files([FileChange(path, before, after, tree)], backup)[0]
+
+
+def write_files(changes: Sequence[FileChange], backup: bool = False) -> list[WrittenFile]:
+    """FileChange files: all of them or none.
+
+    The new bytes go to temporary files in the same folders, which then take the files' places: nobody ever sees half a file. A symbolic
+    link is followed where it stays in its tree; owner, mode, extended attributes and access lists are kept. Raises WriteError.
     """
-    real = os.path.realpath(path)
-    out = link_out(tree or path) or ((path, tree) if tree and leads_out(path, tree) else None)
+    done: list[tuple[_Staged, str]] = []
+    with contextlib.ExitStack() as stack:
+        try:
+            staged = [_staged(change, backup, backup or len(changes) > 1, stack) for change in changes]
+            for one in staged:
+                done.append((one, _put(one, backup)))
+        except BaseException as error:
+            undone = [one.change.path for one, kept in reversed(done) if not _is_undone(one, kept)]
+            if not isinstance(error, WriteError) or len(changes) == 1:
+                raise
+            others = f", and so are the other files of its runs ({len(changes) - 1})"
+            raise WriteError(f"{error}{others if not undone else f', but {undone[0]} is changed'}") from None
+    return [WrittenFile(kept if backup else "", one.lost) for one, kept in done]
+
+
+def _staged(change: FileChange, backup: bool, keeps_old: bool, stack: contextlib.ExitStack) -> _Staged:
+    """Write the new bytes of a file beside it, and the old ones where they may be wanted. Raises WriteError."""
+    path, real = change.path, os.path.realpath(change.path)
+    out = link_out(change.tree or path) or ((path, change.tree) if change.tree and leads_out(path, change.tree) else None)
     if out is not None:
         raise WriteError(f"{_led_out(path, *out)}; left as it is (name {real} to change it)")
-    about = _unchanged(path, real, before)
+    about = _unchanged(path, real, change.before)
     if not about.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(real, os.W_OK):
         raise WriteError(f"{path}: is read-only; left as it is (chmod u+w lets mpslint change it)")
     if about.st_nlink > 1:
         raise WriteError(f"{path}: has {about.st_nlink} hard links, which a rewrite would part; left as it is")
     try:
-        kept = _backup(real, before, about) if backup else ""
-        return WrittenFile(kept, _replace(real, after, about, lambda: _unchanged(path, real, before)))
+        new, lost = _beside(real, change.after, about, stack)
+        old = _beside(real, change.before, about, stack)[0] if keeps_old else ""
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}; left as it is") from None
+    return _Staged(change, real, new, old, lost)
+
+
+def _beside(real: str, data: bytes, about: os.stat_result, stack: contextlib.ExitStack) -> tuple[str, tuple[str, ...]]:
+    """Return a temporary file that could take a file's place, and in words what could not be kept of it. Raises OSError."""
+    path, lost = stack.enter_context(temporary_file(os.path.dirname(real), data))
+    return path, lost + keep_metadata(real, path, about)
+
+
+def _put(one: _Staged, backup: bool) -> str:
+    """Put a change in its place; return where the old bytes are then. Raises WriteError."""
+    _unchanged(one.change.path, one.real, one.change.before)
+    kept = one.old
+    try:
+        kept = _backup(one) if backup else one.old
+        os.replace(one.new, one.real)
+    except BaseException as error:
+        if kept != one.old:
+            with contextlib.suppress(OSError):
+                os.unlink(kept)
+        if not isinstance(error, OSError):
+            raise
+        raise WriteError(f"{one.change.path}: cannot be written: {error.strerror}; left as it is") from None
+    return kept
+
+
+def _is_undone(one: _Staged, kept: str) -> bool:
+    """Put the old bytes back in their place; return whether that could be done."""
+    try:
+        _unchanged(one.change.path, one.real, one.change.after)
+        os.replace(kept, one.real)
+    except (OSError, WriteError):
+        return False
+    return True
+
+
+def _backup(one: _Staged) -> str:
+    """Keep a file's old text beside it, under a name that nothing has yet: what is kept already is older, and worth more."""
+    for number in range(_MOST_BACKUPS):
+        kept = f"{one.real}.orig{number or ''}"
+        try:
+            os.link(one.old, kept)
+        except FileExistsError:
+            continue
+        except OSError:  # a file system without hard links
+            if not _is_free(kept):
+                continue
+            os.rename(one.old, kept)
+        return kept
+    raise OSError(errno.EEXIST, f"{_MOST_BACKUPS} backups of it exist")
+
+
+def _is_free(path: str) -> bool:
+    """Return whether nothing has a name. Raises OSError where that can't be told."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _unchanged(path: str, real: str, before: bytes) -> os.stat_result:
@@ -87,6 +189,7 @@ def write_whole(path: str, data: bytes) -> None:
         _write_to(path, _STREAMS.get(opened[1]) or int(opened[2]), data)
         return
     real = os.path.realpath(path)
+    remove_leftovers(os.path.dirname(real))
     out = link_out(path) if os.path.dirname(os.path.abspath(path)) != "/dev" else None  # a device is a link on some systems
     if out is not None:
         raise WriteError(f"{_led_out(path, *out)}; not written (name {real} to write there)")
@@ -121,51 +224,14 @@ def _led_out(path: str, link: str, tree: str) -> str:
     return f"{path}: {leads}" if os.path.abspath(path) == os.path.abspath(link) else f"{path}: {link} is {leads}"
 
 
-def _backup(real: str, data: bytes, about: os.stat_result) -> str:
-    """Keep a file's old text beside it, under a name that nothing has yet: what is kept already is older, and worth more."""
-    for number in range(_MOST_BACKUPS):
-        kept = f"{real}.orig{number or ''}"
-        try:
-            handle = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), stat.S_IMODE(about.st_mode))
-        except FileExistsError:
-            continue
-        with open(handle, "wb") as stream:
-            stream.write(data)
-        keep_metadata(real, kept, about)
-        return kept
-    raise OSError(errno.EEXIST, f"{_MOST_BACKUPS} backups of it exist")
-
-
-def _replace(real: str, data: bytes, about: os.stat_result | None, is_unchanged: Callable[[], object] = object) -> tuple[str, ...]:
-    """Put data in the place of a file; return what could not be kept of it. `is_unchanged` is called last, and may raise."""
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(real) or ".", prefix=".mpslint-")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            lost = _flushed(stream.fileno())
+def _replace(real: str, data: bytes, about: os.stat_result | None) -> None:
+    """Put data in the place of a file, or where there is none yet. Raises OSError."""
+    with temporary_file(os.path.dirname(real), data) as (temporary, _):
         if about is None:
             os.chmod(temporary, 0o666 & ~_umask())
         else:
-            lost += keep_metadata(real, temporary, about)
-        is_unchanged()
+            keep_metadata(real, temporary, about)
         os.replace(temporary, real)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    return lost
-
-
-def _flushed(handle: int) -> tuple[str, ...]:
-    """Bring a file's bytes to the disk; return in words that its file system has no way to. Raises OSError."""
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in _REFUSES_FSYNC:
-            raise
-        return (f"its file system refuses fsync ({error.strerror}), so a power cut may lose it",)
-    return ()
 
 
 def _umask() -> int:

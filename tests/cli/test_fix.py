@@ -21,6 +21,7 @@ from mpslint.cli import group
 from mpslint.session.fixing import Outcome
 from mpslint.session.runs import FilesTogether
 from mpslint.session.session import Options
+from mpslint.source.temporary import temporary_file
 from tests import LONG, comes_true
 from tests.notebooks import notebook
 from tests.warm_command import mpslint
@@ -225,6 +226,21 @@ def test_nothing_is_written_through_a_linked_folder(tmp_path: Path, monkeypatch:
 
     assert outside.read_text() == BAD
     assert run(str(outside), "--apply").exit_code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process is killed")
+def test_what_a_killed_fix_left_is_removed(folder: Path) -> None:
+    """By the next one that may write there, also where nothing is left to fix in the folder."""
+    (folder / "fine").mkdir()
+    (folder / "fine" / "x.py").write_text("x = 1\n")
+    if not (child := os.fork()):
+        with temporary_file(str(folder / "fine"), b"half"):
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    run(".")
+    assert len(os.listdir(folder / "fine")) == 2
+    run(".", "--apply")
+    assert os.listdir(folder / "fine") == ["x.py"]
 
 
 def test_a_link_a_mode_and_a_backup(folder: Path) -> None:
