@@ -259,7 +259,7 @@ def _matches(excluded: Patterns | None, path: str, base: Path) -> bool:
 def _with_own(ignores: list[_Counted], path: str) -> list[_Counted]:
     """Return the patterns that count in a folder with those of its own .gitignore, which come last; one that cannot be read has none."""
     try:
-        lines = read_text(path, tree=tree_around(os.path.dirname(path)), errors="replace").replace("\r\n", "\n").split("\n")
+        lines = read_text(path, tree=tree_around(os.path.dirname(path)), errors="surrogateescape").replace("\r\n", "\n").split("\n")
     except ReadError:
         return ignores
     own = Patterns(lines)

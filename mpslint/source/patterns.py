@@ -7,15 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from mpslint.core.record import record
-from mpslint.source.globs import regex_of
+from mpslint.source.globs import as_bytes, regex_of
 
-_SPECIAL = re.compile(r"[*?\[\\]")
+_SPECIAL = re.compile(r"[*?\[\]\\]")
 _PLAIN_GLOB = re.compile(r"(?:[^\[\]\\]|\[\w+\])*")
 """Without escapes, and with no other sets than of letters (`*.py[cod]`)."""
-_MEANT = re.compile(r"((?:\\.|[^\\])*?) *", re.DOTALL)
-"""A line without its trailing spaces, but for one behind a backslash."""
-MOST_STARS = 4
-"""Stars in a part of a pattern, and `**` in all of it, from which on it counts for nothing."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -38,10 +34,8 @@ class Patterns:
 
     def __init__(self, lines: Iterable[str]) -> None:
         """Take the lines; comments, empty ones and those without a name count for nothing."""
-        meant = tuple(line for line in lines if line.strip().strip("!/") and not line.startswith("#"))
-        self.lines = tuple(line for line in meant if line.count("*") < MOST_STARS or not _explodes(line))
-        self._too_wild = next((line for line in meant if line not in self.lines), "") if len(meant) > len(self.lines) else ""
-        last = [line.rstrip(" ").removeprefix("!").removesuffix("/").rpartition("/")[2] for line in self.lines]
+        self.lines = tuple(line for line in lines if line.rstrip(" ").removeprefix("!").strip("/") and not line.startswith("#"))
+        last = [as_bytes(line.rstrip(" ").removeprefix("!").removesuffix("/").rpartition("/")[2]) for line in self.lines]
         self._names = frozenset(part for part in last if not _SPECIAL.search(part))
         self._globs = tuple(sorted({part for part in last if _SPECIAL.search(part)}))
 
@@ -50,9 +44,9 @@ class Patterns:
 
         None: no pattern is about it. What they say of the folders above it is not asked.
         """
-        bare = path.removesuffix("/")
+        bare = as_bytes(path.removesuffix("/"))
         name = bare.rpartition("/")[2]
-        return next((one.leaves_out for one in self._read if one.fits(bare, name, bare != path)), None) if self.may_name(name) else None
+        return next((one.leaves_out for one in self._read if one.fits(bare, name, path[-1:] == "/")), None) if self.may_name(name) else None
 
     def leaves_out(self, path: str) -> bool:
         """Return whether the patterns leave out a path, or a folder that it lies in: there no later pattern brings it back."""
@@ -65,7 +59,7 @@ class Patterns:
 
     def wrong(self) -> str:
         """Return the first line that is no pattern; '' where all are."""
-        return self._too_wild or next((line for line in self.lines if _pattern(line) is None), "")
+        return next((line for line in self.lines if _pattern(line) is None), "")
 
     @functools.cached_property
     def _looks(self) -> re.Pattern[str]:
@@ -80,25 +74,27 @@ class Patterns:
 
 def _pattern(line: str) -> _Pattern | None:
     """Return what a line says; None for one that is no pattern."""
-    meant = _MEANT.fullmatch(line)
-    if meant is None:
-        return None
-    text = meant[1].removeprefix("!")
+    meant = line.rstrip(" ")
+    if meant != line and len(meant) % 2 != len(meant.rstrip("\\")) % 2:
+        meant += " "  # behind a backslash
+    text = meant.removeprefix("!")
     glob = text.removesuffix("/")
-    regex = regex_of(glob.removeprefix("/"))
-    return None if regex is None else _Pattern(re.compile(regex, re.DOTALL), meant[1][:1] != "!", glob != text, "/" not in glob)
+    regex = regex_of(as_bytes(glob.removeprefix("/")))
+    return None if regex is None else _Pattern(re.compile(regex, re.DOTALL), text == meant, glob != text, "/" not in glob)
 
 
 def _regex(glob: str) -> str:
-    """Return a regular expression that finds at least the names that the last part of a pattern is about."""
+    """Return a regular expression that finds at least the names that the last part of a pattern is about.
+
+    What stands between two stars is left out, so that no name takes long.
+    """
     if not _PLAIN_GLOB.fullmatch(glob):
         return ""
-    parts = (part if part[:1] == "[" else {"*": ".*", "?": "."}.get(part, re.escape(part)) for part in re.split(r"([*?]|\[\w+\])", glob))
-    return rf"\A{''.join(parts)}\Z"
+    parts = glob.split("*")
+    ends = parts if len(parts) == 1 else (parts[0], parts[-1])
+    return rf"\A{'.*'.join(map(_fixed, ends))}\Z"
 
 
-def _explodes(line: str) -> bool:
-    """Return whether a pattern can take for ever: each star more, but for a last one, multiplies the time by the length of the name."""
-    parts = re.sub(r"(?:\*\*/)+", "**/", line.strip()).split("/")
-    stars = [len(re.findall(r"\*+", part.removesuffix("*"))) for part in parts if part != "**"]
-    return max(stars, default=0) >= MOST_STARS or parts[:-1].count("**") >= MOST_STARS
+def _fixed(glob: str) -> str:
+    """Return the regular expression of what has no star."""
+    return "".join("." if part == "?" else part if part[:1] == "[" else re.escape(part) for part in re.split(r"(\?|\[\w+\])", glob))

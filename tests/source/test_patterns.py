@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -89,8 +90,7 @@ LINES = st.lists(LINE | st.sampled_from(["*", "!*/", "!*.py", "/*", "!/src/", "!
 @given(st.dictionaries(st.sampled_from(["", "a", "a/lib", "src", "src/b"]), LINES, min_size=1, max_size=3))
 def test_git_and_the_walk_agree(tmp_path_factory: pytest.TempPathFactory, ignores: dict[str, list[str]]) -> None:
     """On which scripts of a tree are ignored, whatever the .gitignore files say."""
-    tame = {folder: list(Patterns(lines).lines) for folder, lines in ignores.items()}
-    _agree(tmp_path_factory.mktemp("tree"), tame)
+    _agree(tmp_path_factory.mktemp("tree"), ignores)
 
 
 def test_nothing_is_compiled_where_no_name_may_be_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,12 +134,59 @@ def test_a_folder_that_is_named_is_walked_though_it_is_ignored(tmp_path: Path, m
     assert found("src", ("src/",), force=True) == []
 
 
-@pytest.mark.parametrize("line", ["*a*a*a*a*a*a*a*b", "x/*a*a*a*a*b/y", "**/a/**/a/**/a/**/a/**/b"])
-def test_a_pattern_that_explodes_counts_for_nothing(line: str) -> None:
-    """A stranger's .gitignore and `exclude` meet a stranger's names: each star multiplies the time by the length of a name."""
-    patterns = Patterns([line, "*.log"])
+AT_ODDS = re.compile(r"^!?/?[^*?\[\\]*[^*?\[\\/]\*\*")
+"""git before 2.53 takes the `**` of `a**/b` for folders, as it looks at the pattern from there on only."""
+WILD = ["a", "b", "é", "*", "**", "***", "?", "/", "**/", "/**/", "[ab]", "[!a]", "[^/]", "[a-c-]", "[]b]", "[[:alpha:]]", "[[:no:]]", "[[:]", "[!]]",
+        "[b-a]", "[\\]]", "[a/b]", "\\", "\\*", "\\[", "\\ ", " ", "-", "]", "!", "#", ":"]  # fmt: skip
+LETTERS = st.lists(
+    st.sampled_from(["a", "a", "b", "ab", "é", "-", "]", "[", "*", " ", "c", ":", "!", "#", "\\"]), min_size=1, max_size=5
+).map("".join)
+PATHS = st.lists(st.lists(LETTERS, min_size=1, max_size=4).map("/".join), min_size=8, max_size=8, unique=True)
 
-    assert patterns.lines == ("*.log",)
-    assert patterns.wrong() == line
-    assert patterns.answer("a" * 250) is None
-    assert Patterns(["*foo*bar*", "**/a*b*/**", "**/**/**/**/**/x"]).wrong() == ""
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty repository, in which git is asked about paths that needn't be there."""
+    top = tmp_path_factory.mktemp("repository")
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    return top
+
+
+@settings(max_examples=400)
+@given(lines=st.lists(st.lists(st.sampled_from(WILD), min_size=1, max_size=7).map("".join), min_size=1, max_size=3), paths=PATHS)
+def test_git_says_the_same_of_every_pattern_and_path(repository: Path, lines: list[str], paths: list[str]) -> None:
+    """Runs of stars, `**`, sets, classes and escapes, by bytes; what versions of git disagree on is left out."""
+    meant = [line for line in lines if not AT_ODDS.search(line)]
+    (repository / ".gitignore").write_text("\n".join(meant), encoding="utf-8")
+    asked = subprocess.run(
+        ["git", "check-ignore", "--no-index", "-z", "--stdin"],
+        cwd=repository,
+        input="\0".join(f"./{path}" for path in paths).encode(),
+        capture_output=True,
+        check=False,
+    )
+    assert asked.stderr == b""
+
+    patterns = Patterns(meant)
+    assert {path for path in paths if patterns.leaves_out(path)} == {path.decode()[2:] for path in asked.stdout.split(b"\0") if path}, meant
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "left_out"),
+    [
+        ("*" * 100_000 + "b", "a" * 250, "a" * 250 + "b"),
+        ("*a" * 50 + "*b", "a" * 250, "a" * 250 + "b"),
+        ("*?" * 50 + "*b", "a" * 250, "a" * 250 + "b"),
+        ("x/" + "*a" * 50 + "b/y", "x/" + "a" * 250 + "/y", "x/" + "a" * 250 + "b/y"),
+        ("**/a/" * 50 + "b", "a/" * 120 + "c", "a/" * 120 + "b"),
+        ("**/a*a*/" * 50 + "b", "aaa/" * 120 + "c", "aaa/" * 120 + "b"),
+        ("x" + " " * 100_000 + "y", "x", "x" + " " * 100_000 + "y"),
+    ],
+    ids=["a run", "stars", "marks", "in a part", "folders", "stars in folders", "spaces"],
+)
+def test_a_pattern_with_many_stars_is_matched_and_goes_back_over_nothing(line: str, kept: str, left_out: str) -> None:
+    """A stranger's .gitignore meets a stranger's names: with a star less to go, none of these would end."""
+    patterns = Patterns([line])
+
+    assert patterns.wrong() == ""
+    assert (patterns.answer(kept), patterns.answer(left_out)) == (None, True)
