@@ -105,7 +105,7 @@ class _Check(click.Command):
 @click.option(
     "--fail-on", type=click.Choice(list(FAILING)), default="warning", show_default=True, help="Least severity that makes the exit code 1."
 )
-@click.option("--exit-zero", "fail_on", flag_value="never", help="The same as --fail-on never.")
+@click.option("--exit-zero", is_flag=True, help="The same as --fail-on never.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Report only what this file does not hold.")
 @click.option(
     "--write-baseline", type=click.Path(path_type=Path), help="Write everything that is found into this file, and report nothing."
@@ -145,6 +145,8 @@ def command(**values: Any) -> None:
     Exit codes: 0 nothing wrong (notes don't count), 1 errors or warnings, 2 usage or configuration, 3 a file couldn't be read.
     """
     only_list, is_watched = values.pop("show_files"), values.pop("watch")
+    if values.pop("exit_zero"):
+        values["fail_on"] = "never"
     asked = Asked(**{name: values.pop(name) for name in Asked.__slots__})
     _refuse_contradictions(asked)
     options, paths = options_of(values), paths_of(values)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import Context
 from click.testing import CliRunner, Result
 
 from mpslint.cli import group
@@ -26,6 +27,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def mpslint(*arguments: str) -> Result:
     """Run the command line in this process."""
     return CliRunner().invoke(group, [*arguments])
+
+
+def test_no_two_options_share_a_name() -> None:
+    """Which of the two a shared name takes its value from differs from one click to the next (8.1: the one that wasn't given)."""
+    context = Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        names = [parameter.name for parameter in command.params]
+        assert len(names) == len(set(names)), name
 
 
 @pytest.mark.parametrize(
