@@ -254,6 +254,9 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     if method in m.platform.returns_self and isinstance(receiver, Instance):
         record_call(m, names, method, receiver, arguments, node)
         return receiver
+    if names and names[0] in m.platform.returns_arguments and (given := _given_back(m, names[0], arguments)) is not None:
+        record_call(m, names, method, receiver, arguments, node)
+        return given
     special = environment.call_outside(m, names, arguments, node)
     if special is not None:
         return special
@@ -285,6 +288,15 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
         commands.start_group(m, callee)
     _follow_callbacks(m, arguments)
     return result
+
+
+def _given_back(m: Walker, name: str, arguments: CallArguments) -> Value | None:
+    """Return what a call gives back of its arguments: one by itself, several as a tuple; None where it isn't known which they are."""
+    places = m.platform.returns_arguments[name]
+    given = _values(arguments) if places == "*" else [(arguments.get(*place) if place else None) or UNKNOWN for place in places]
+    if arguments.is_open or not given:
+        return None
+    return given[0] if len(given) == 1 else Items("tuple", dict(enumerate(given)))
 
 
 def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[str, ...]) -> Instance | None:

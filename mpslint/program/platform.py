@@ -86,6 +86,7 @@ class Platform:
     builder_hooks: dict[str, dict[str, Any]]
     bare_decorators: frozenset[str]
     returns_self: frozenset[str]
+    returns_arguments: dict[str, Any]
     parameter_keepers: dict[str, str]
     loader_makers: dict[str, dict[str, str]]
     model_steps: dict[str, list[str]]

@@ -178,8 +178,7 @@ class _Gatherer:
                 setting
                 for loop, iterated, _ in self.facts.loops
                 if loop in loops
-                for part in behind(iterated, self._by_result)
-                if part.pattern.role == "loader"
+                for part in _loaders_behind(iterated, self._by_result)
                 for setting in of_loader(part)
             ]
             yield self._plan("loop", parts, "training loop", loops[0], batches or self._own_batches)
@@ -251,6 +250,13 @@ def behind(value: Value, by_result: Mapping[int, Matched], depth: int = 6) -> It
         if one.call is not None and (found is None or found.pattern.role != "trainer"):
             for argument in (*one.call.arguments, *one.call.keywords.values()):
                 yield from behind(argument.value, by_result, depth - 1)
+
+
+def _loaders_behind(value: Value, by_result: Mapping[int, Matched]) -> list[Matched]:
+    """Return the loaders that a loop runs through; none for a part of what an unknown function makes of several: it may be any of them."""
+    found = [part for part in behind(value, by_result) if part.pattern.role == "loader"]
+    is_part = isinstance(value, Instance) and value.owner is not None and value.call is None
+    return [] if is_part and len(found) > 1 else found
 
 
 def _called(call: Call) -> str:
