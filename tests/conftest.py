@@ -6,9 +6,12 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from mpslint.core.notices import taken
 
 os.environ.pop("GITHUB_ACTIONS", None)
 os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
@@ -29,3 +32,10 @@ settings.load_profile("tests")  # the same examples in every run, on a slow mach
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run what takes longest first, so that no process is left with it at the end: verify's files have few tests, and long ones."""
     items.sort(key=lambda item: "verify" not in item.path.parts)
+
+
+@pytest.fixture(autouse=True)
+def said_by_no_other_test() -> Iterator[None]:
+    """Forget what a test passed over: a process that says it has one command."""
+    yield
+    taken()

@@ -11,7 +11,16 @@ import sys
 import click
 
 from mpslint import __version__
-from mpslint.cli._say import EXIT_UNREADABLE, EXIT_USAGE, complain, end_if_lost, guard_streams, keep_errors, open_streams
+from mpslint.cli._say import (
+    EXIT_UNREADABLE,
+    EXIT_USAGE,
+    complain,
+    complain_of_passed_over,
+    end_if_lost,
+    guard_streams,
+    keep_errors,
+    open_streams,
+)
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.inert import inert_lines
 
@@ -135,3 +144,5 @@ def main() -> None:
         where = f"{error.filename}: " if error.filename is not None else ""
         complain(f"mpslint: {'the current folder no longer exists' if is_lost else f'{where}{error.strerror}'}")
         sys.exit(EXIT_UNREADABLE)
+    finally:
+        complain_of_passed_over()

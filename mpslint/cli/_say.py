@@ -16,7 +16,9 @@ import click
 
 from mpslint.core.finding import ReadError
 from mpslint.core.inert import inert, is_in_actions, without_commands
+from mpslint.core.notices import taken
 
+_COMPLAINTS: list[str] = []
 EXIT_CLEAN, EXIT_USAGE, EXIT_UNREADABLE = 0, 2, 3
 
 
@@ -27,7 +29,19 @@ def say(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print one line on standard error; where nothing can be printed, the exit code says it."""
+    _COMPLAINTS.append(text)
     click.echo(inert(text), err=True)
+
+
+def complain_of_passed_over() -> None:
+    """Print a line for whatever was passed over on the way, unless another one is about it."""
+    passed = {about: line for about, line in taken().items() if line}
+    said = [text.removeprefix("mpslint: ") for text in _COMPLAINTS]
+    for about, line in passed.items():
+        others = [*said, *(other for other in passed.values() if other != line)]
+        if about not in said and not any(other.startswith((f"{about}:", f"{line.partition(': ')[0]}:")) for other in others):
+            complain(f"mpslint: {line}")
+    _COMPLAINTS.clear()
 
 
 def open_streams() -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from mpslint.cli._say import complain, end_if_lost
+from mpslint.cli._say import complain, complain_of_passed_over, end_if_lost
 from mpslint.core.finding import MpslintError, UsageError
 from mpslint.core.folders import forget_disk
 from mpslint.session.configuration import FILES
@@ -51,5 +51,6 @@ def _check(check: Callable[[], int]) -> None:
         check()
     except MpslintError as error:
         complain(f"mpslint: {error}")
+    complain_of_passed_over()
     end_if_lost()
     complain("Watching for changes; Ctrl-C ends it.")

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from mpslint.core.finding import ReadError
+from mpslint.core.notices import notice
 
 LARGEST_FILE = 100_000_000
 """Bytes of a file that is checked; a larger one is not read."""
@@ -26,11 +27,13 @@ def read_file(path: str | Path, most: int = LARGEST_FILE, tree: str | None = Non
 
     Never waits, whatever lies at the path. Raises ReadError with the one line to show.
     """
-    if tree is not None and leads_out(path, tree):
-        raise ReadError(f"{path}: a link out of {tree}, so not read")
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened: opening a device may do something
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):  # before it is opened: opening a device may do something
+            _note(path, mode)
             raise ReadError(f"{path}: not a regular file; what comes from a pipe is read as standard input (-)")
+        if tree is not None and leads_out(path, tree):
+            raise ReadError(f"{path}: a link out of {tree}, so not read")
         with open(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb", buffering=0) as stream:
             about = os.fstat(stream.fileno())
             if not stat.S_ISREG(about.st_mode):
@@ -41,6 +44,25 @@ def read_file(path: str | Path, most: int = LARGEST_FILE, tree: str | None = Non
     if data is None:
         raise ReadError(f"{path}: larger than {most // 1_000_000} MB, so not read")
     return data
+
+
+def is_file(path: str | Path, is_known: bool = False) -> bool:
+    """Return whether a regular file lies at a path; a pipe, device or socket there is noted, and a folder by a name known for a file."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    if not stat.S_ISREG(mode) and (is_known or not stat.S_ISDIR(mode)):
+        _note(path, mode)
+    return stat.S_ISREG(mode)
+
+
+def _note(path: str | Path, mode: int) -> None:
+    """Have it said what lies in a file's place."""
+    kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "folder" if stat.S_ISDIR(mode) else "device"
+    absolute = os.path.abspath(path)
+    shown = os.path.relpath(path) if absolute.startswith(os.path.join(os.getcwd(), "")) else absolute
+    notice(absolute, f"{shown}: a {kind}, not a file, so passed over")
 
 
 def _read(stream: FileIO, size: int, most: int) -> bytes | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from mpslint.core.finding import MpslintError
 from mpslint.core.knowledge import read_yaml
-from mpslint.core.outside import parse_json, read_text
+from mpslint.core.outside import is_file, parse_json, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def find_accelerate_config(environ: Mapping[str, str], home: Path) -> Accelerate
     folder = Path(environ.get("HF_HOME") or cache / "huggingface").expanduser() / "accelerate"
     for name in ("default_config.yaml", "default_config.json"):
         path = folder / name
-        if os.path.isfile(path):  # as accelerate asks: a folder that nobody may look into holds none
+        if is_file(path):  # as accelerate asks: a folder that nobody may look into holds none
             return _read(path)
     return None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.config.groups import DEBUGGER_FILE
 from mpslint.core.folders import absolute, folder_of, names_in, remembered
+from mpslint.core.outside import is_file
 from mpslint.project.launch import is_launcher
 from mpslint.project.resolve import folders_above, project_folder
 from mpslint.source.files import SKIPPED_FOLDERS
@@ -48,7 +49,7 @@ def _launchers_in(folder: str) -> Iterator[str]:
         if not name.endswith((".json", ".yaml", ".yml")) and is_launcher(name, kind_of(name)):
             yield name
     yield from notebooks_in(folder)
-    if os.path.dirname(DEBUGGER) in names_in(folder) and os.path.isfile(os.path.join(folder, DEBUGGER)):
+    if os.path.dirname(DEBUGGER) in names_in(folder) and is_file(os.path.join(folder, DEBUGGER)):
         yield DEBUGGER
 
 
@@ -74,5 +75,5 @@ def _walked(top: str) -> Iterator[str]:
             if entry.is_dir(follow_symlinks=False):
                 if not (entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or entry.name.endswith(".egg-info")):
                     waiting.append(entry.path)
-            elif entry.name.endswith(ENDINGS) and entry.is_file(follow_symlinks=False):
+            elif entry.name.endswith(ENDINGS) and not entry.is_symlink() and (entry.is_file() or is_file(entry.path)):
                 yield entry.path

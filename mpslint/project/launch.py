@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.config.groups import DEBUGGER_FILE, WORKFLOWS, Group, groups_in
 from mpslint.core.folders import absolute, folder_of
+from mpslint.core.outside import is_file
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
@@ -157,7 +158,7 @@ def _file(word: str, path: str, folder: str) -> str | None:
     if folder and not os.path.isabs(word):
         found = os.path.normpath(os.path.join(folder, word))
         inside = os.path.join(project_folder(os.path.normpath(absolute(folder_of(path)))), "")
-        return found if found.startswith(inside) and os.path.isfile(found) else None
+        return found if found.startswith(inside) and is_file(found) else None
     found_file = find_file(word, path, path)
     if found_file is not None or not os.path.isabs(word):
         return found_file

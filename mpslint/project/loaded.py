@@ -12,6 +12,7 @@ from mpslint.config.sections import ENDINGS as SECTIONED
 from mpslint.config.sections import read_sections
 from mpslint.config.yaml_source import read_yaml_source
 from mpslint.core.folders import absolute, folder_of, names_in
+from mpslint.core.outside import is_file
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.facts.values import Known
@@ -122,10 +123,10 @@ def find_file(path: str, importer: str, script: str) -> str | None:
     outermost = project_folder(own)
     inside = os.path.join(outermost, "")
     if os.path.isabs(path):
-        return path if path.startswith(inside) and os.path.isfile(path) else None
+        return path if path.startswith(inside) and is_file(path) else None
     for folder in dict.fromkeys([own, os.path.dirname(importer), *folders_above(own, outermost)]):
         found = os.path.normpath(os.path.join(folder, path))
-        if found.startswith(inside) and os.path.isfile(found):
+        if found.startswith(inside) and is_file(found):
             return found
     return None
 

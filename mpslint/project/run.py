@@ -11,6 +11,7 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.folders import absolute, folder_of
+from mpslint.core.outside import is_file
 from mpslint.core.record import record
 from mpslint.facts.facts import Command, Given
 from mpslint.facts.values import Known
@@ -175,7 +176,7 @@ class Project:
 
     def text(self, path: str) -> str | None:
         """Return the text of a configuration file; None for one that cannot be read, or holds data."""
-        document = self.document(path) if os.path.isfile(path) else None
+        document = self.document(path) if is_file(path) else None
         return document.text if document is not None and len(document.text) <= LARGEST else None
 
     def launches(self, path: str) -> tuple[Launch, ...]:

@@ -13,6 +13,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from mpslint.core.folders import forget_disk
+from mpslint.core.notices import taken
 from mpslint.project.run import full_path
 from mpslint.server.client import Abilities, abilities_of
 from mpslint.server.diagnostics import diagnostics_of
@@ -45,6 +46,8 @@ class Desk:
         self.shown: dict[str, set[str]] = {}
         """For each file or notebook the texts that have diagnostics."""
         self.complaints: dict[str, str] = {}
+        self.logged: set[str] = set()
+        """What was passed over, which is said once."""
         self.around = Surroundings(options)
         """Asked by the worker only."""
 
@@ -138,6 +141,9 @@ class Desk:
         self._complain(uri, judged.complaint)
         if judged.problem:
             self.log(f"{judged.snapshot.path}: {judged.problem}")
+        for line in {line for line in taken().values() if line} - self.logged:
+            self.logged.add(line)
+            self.log(line)
         found = diagnostics_of(judged, self.abilities.shows_related)
         parts = {part.uri: part.version for part in judged.snapshot.parts}
         before = self.shown.get(uri, set())

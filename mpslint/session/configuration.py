@@ -11,7 +11,7 @@ from typing import Any
 from mpslint.core.finding import ReadError, Severity, UsageError
 from mpslint.core.folders import absolute, names_in, remembered
 from mpslint.core.knowledge import own_files, parse_toml
-from mpslint.core.outside import leads_out, read_text, tree_around
+from mpslint.core.outside import is_file, leads_out, read_text, tree_around
 from mpslint.core.record import record
 
 SHARED_FILE = "pyproject.toml"
@@ -90,7 +90,7 @@ def _resolved(folder: str) -> str:
 def _nearest(folder: str) -> Configuration:
     names = names_in(folder)
     for name in FILES:
-        if name in names and _is_there(path := os.path.join(folder, name), name):
+        if name in names and (path := os.path.join(folder, name)) and (is_file(path, is_known=True) or _is_meant(path, name)):
             tree = tree_around(folder)
             if name == SHARED_FILE and leads_out(path, tree):
                 continue  # it need not be meant for mpslint, so it is no reason to stop
@@ -103,9 +103,9 @@ def _nearest(folder: str) -> Configuration:
     return Configuration() if above == folder else _nearest(above)
 
 
-def _is_there(path: str, name: str) -> bool:
-    """Return whether a configuration lies there; a link that leads nowhere is one that cannot be read, if it is meant for mpslint alone."""
-    return not os.path.isdir(path) and (os.path.exists(path) or (name != SHARED_FILE and os.path.islink(path)))
+def _is_meant(path: str, name: str) -> bool:
+    """Return whether what is no file has a name that is mpslint's alone: a pipe, a link that leads nowhere."""
+    return name != SHARED_FILE and not os.path.isdir(path) and os.path.lexists(path)
 
 
 def _refuse_rules_outside(configuration: Configuration, tree: str) -> None:

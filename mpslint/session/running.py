@@ -7,7 +7,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from mpslint.core.collection import collect_if_due
 from mpslint.core.finding import MpslintError
 from mpslint.core.inert import inert
+from mpslint.core.notices import forget, notice, taken
 from mpslint.core.signals import SIGNALS, signals_later
 from mpslint.project.run import full_path
 from mpslint.session.runs import FilesTogether, check_unit, graph_of, units_of
@@ -239,7 +240,9 @@ def _in_parallel(
     try:
         while pending:
             done, pending = wait(pending, POLL_SECONDS, FIRST_COMPLETED)
-            results = [pair for future in done for pair in future.result()]
+            results = [pair for future in done for pair in future.result()[0]]
+            for about, line in [pair for future in done for pair in future.result()[1].items()]:
+                notice(about, line) if line else forget(about)
             advance(len(results))
             for index, result in results:
                 del left[index]
@@ -321,5 +324,6 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
-def _check_chunk(chunk: Chunk, options: Options, take: View) -> list[tuple[int, FileView]]:
-    return list(_one_by_one(chunk, options, take))
+def _check_chunk(chunk: Chunk, options: Options, take: View) -> tuple[list[tuple[int, FileView]], Mapping[str, str]]:
+    """Return the results of a chunk, and what was passed over for them."""
+    return list(_one_by_one(chunk, options, take)), taken()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import ReadError, Severity, Span, UsageError
 from mpslint.core.folders import folder_of
 from mpslint.core.knowledge import shipped_words
+from mpslint.core.notices import forget, notice
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.program.parse import parse_program
@@ -95,11 +96,27 @@ def configuration_for(path: str, options: Options) -> Configuration:
 
 
 def configuration_around(path: str, options: Options) -> Configuration:
-    """Return the configuration that holds for a path which nobody asked about: the defaults where that is wrong, which is not said."""
+    """Return the configuration that holds for a path which nobody asked about: the defaults where that is wrong, which is noted."""
     try:
-        return configuration_for(path, options)
-    except UsageError:
+        found = configuration_for(path, options)
+        if found.written:
+            _refuse_wrong(found)
+    except UsageError as error:
+        notice(str(error), f"{error} (a configuration that nobody asked about: the files there are judged by the defaults)")
         return Configuration()
+    return found
+
+
+def _refuse_wrong(configuration: Configuration) -> None:
+    """Raise UsageError for a configuration with a rule, a folder of rules, a pattern or a version that doesn't exist."""
+    from mpslint.session.targeting import target_for
+
+    try:
+        rules_for("", configuration, Options())
+        target_for(Document(STANDARD_INPUT, Kind.PYTHON, ""), configuration, {})
+        is_excluded(os.curdir, configuration.exclude, configuration.folder)
+    except UsageError as error:
+        raise UsageError(f"{configuration.path}: {str(error).removeprefix(f'{configuration.path}: ')}") from None
 
 
 def configuration_in(folder: str, options: Options) -> Configuration:
@@ -176,6 +193,7 @@ def check_file(found: FoundFile, options: Options, is_reached: bool = False, doc
             return _unread_only(found, data, configuration, options)
         return _checked(found, document or open_document(found, data, options), configuration, options, is_reached)
     except ReadError as error:
+        forget(os.path.abspath(found.path))
         return FileResult(found.path, problem=str(error))
     except RecursionError:
         return FileResult(found.path, problem=f"{found.path}: too deeply nested to be checked")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.folders import remembered
-from mpslint.core.outside import leads_out, read_text, tree_around
+from mpslint.core.outside import is_file, leads_out, read_text, tree_around
 from mpslint.core.own_folder import TAG as CACHE_TAG
 from mpslint.core.own_folder import is_own_tag
 from mpslint.core.record import record
@@ -168,12 +168,14 @@ def _walk(top: str, excluded: Patterns | None, base: Path, respect_gitignore: bo
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
+                        if entry.name in (_GITIGNORE, CACHE_TAG):
+                            is_file(entry.path, is_known=True)
                     elif (kind := kind_of(entry.name)) is not None and not entry.name.startswith(_APPLE_DOUBLE) and _is_file(entry, tree):
                         files.append((entry.name, kind, entry))
                     elif entry.name == _GITIGNORE and respect_gitignore:
                         ignores = _with_own(ignores, entry.path)
                     elif entry.name == CACHE_TAG:
-                        is_cache = is_own_tag(entry.path)
+                        is_cache = is_file(entry.path) and is_own_tag(entry.path)
         except OSError as error:
             problems.append(FoundFile(os.path.normpath(prefix or os.curdir), f"cannot be read: {error.strerror}"))
             continue
@@ -200,7 +202,7 @@ def _below(prefix: str, name: str) -> str:
 def _is_file(entry: os.DirEntry[str], tree: str) -> bool:
     """Return whether something is a file, or a link to one inside of `tree`: what a stranger's link shows would be shown in a report."""
     try:
-        return entry.is_file() and not (entry.is_symlink() and leads_out(entry.path, tree))
+        return (entry.is_file() or is_file(entry.path)) and not (entry.is_symlink() and leads_out(entry.path, tree))
     except OSError:  # a link to itself
         return False
 

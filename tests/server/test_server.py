@@ -361,3 +361,21 @@ def test_the_server_is_asked_for_without_pygls(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "mpslint: server needs pygls: install it with pip install 'mpslint[lsp]'\n"
+
+
+def test_a_wrong_configuration_beside_is_logged_once(tmp_path: Path) -> None:
+    """Of a folder with a script that may import the file which is open: that is checked, by its own configuration."""
+    for name in ("right", "wrong"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "wrong" / "train_all.py").write_text("import torch, train\n")
+    (tmp_path / "wrong" / "pyproject.toml").write_text('[tool.mpslint]\nignore = ["E501"]\n')
+    path = tmp_path / "right" / "train.py"
+    path.write_text(FP16)
+    with Editor(tmp_path) as editor:
+        assert only(editor.open(path.as_uri(), FP16), "MPS101")
+        editor.change(path.as_uri(), f"{FP16}\n")
+        editor.published(path.as_uri())
+
+    said = [one["params"]["message"] for one in editor.said if one.get("method") in ("window/logMessage", "window/showMessage")]
+    assert ["E501" in one and "judged by the defaults" in one for one in said] == [True]

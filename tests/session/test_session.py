@@ -73,3 +73,45 @@ def test_a_template_or_an_empty_file_is_no_broken_one(tmp_path: Path, name: str,
     (tmp_path / "data" / "cut.json").write_text("{")
 
     assert mpslint(["check", name, "data"], tmp_path, os.environ).returncode == 0
+
+
+WRONG = {
+    "an unknown rule": '[tool.mpslint]\nignore = ["E501"]\n',
+    "an unknown key": "[tool.mpslint]\nline-length = 100\n",
+    "no version": '[tool.mpslint.target]\ntorch = "newest"\n',
+    "no folder of rules": '[tool.mpslint]\nrules = ["none"]\n',
+    "a link out": '[tool.mpslint]\nrules = ["/etc"]\n',
+    "no pattern": '[tool.mpslint]\nexclude = ["a*b*c*d*e"]\n',
+    "no TOML": "x = [",
+}
+"""Configurations that cannot be obeyed."""
+
+
+@pytest.fixture
+def beside(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A project of two folders, one of which has a configuration that is wrong, and a script that may import that of the other."""
+    for name in ("right", "wrong"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "right" / "train.py").write_text("from transformers import TrainingArguments\nargs = TrainingArguments('out', fp16=True)\n")
+    (tmp_path / "wrong" / "train_all.py").write_text("import torch, train\ntorch.ones(1).to('mps').double()\n")
+    (tmp_path / "wrong" / "pyproject.toml").write_text(request.param)
+    return tmp_path
+
+
+@pytest.mark.parametrize("beside", WRONG.values(), ids=WRONG, indirect=True)
+@pytest.mark.parametrize("command", ["check", "fix", "plan", "check -j 2"])
+def test_a_wrong_configuration_that_nobody_asked_about_stops_nothing(beside: Path, command: str) -> None:
+    """Of what is imported or started around the files that were named: one line, and the defaults; it stops what was asked about."""
+    environment = {**os.environ, "MPSLINT_CACHE_DIR": str(beside / "cache")}
+    done = mpslint([*command.split(), "right/train.py"], beside, environment)
+    assert done.returncode == (0 if command == "plan" else 1)
+    assert b"right/train.py" in done.stdout
+    assert done.stderr.count(b"\n") == 1
+    assert b"wrong/pyproject.toml: " in done.stderr
+    assert b"judged by the defaults" in done.stderr
+
+    for paths in (["wrong"], ["."], ["right/train.py", "wrong/train_all.py"]):
+        done = mpslint([*command.split(), *paths], beside, environment)
+        assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+        assert b"judged by the defaults" not in done.stderr
