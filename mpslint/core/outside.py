@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path, PurePath
 from typing import Any
@@ -119,6 +120,18 @@ def link_out(path: str) -> tuple[str, str] | None:
         if at == here:
             found = None
     return found
+
+
+def open_beneath(folder: int, parts: Sequence[str]) -> int:
+    """Return a descriptor of a folder below an open one, reached without a link whatever changes meanwhile. Raises OSError. POSIX only."""
+    handle = os.dup(folder)
+    for part in parts:
+        try:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+        finally:
+            os.close(handle)
+        handle = inner
+    return handle
 
 
 def repository_of(folder: str) -> str | None:

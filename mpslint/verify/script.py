@@ -16,8 +16,9 @@ from mpslint.core.inert import inert
 from mpslint.core.knowledge import platform_data
 from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement import tools
+from mpslint.verify.confinement.beside import Beside, look_beside
 from mpslint.verify.confinement.choice import confinement
-from mpslint.verify.confinement.room import Room, environment_in, named_by, visible_children
+from mpslint.verify.confinement.room import Room, environment_in, named_by
 from mpslint.verify.job import Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import ChildLimits
@@ -27,7 +28,7 @@ from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.values import alone
 from mpslint.verify.verdict import check_run, decide
 from mpslint.verify.work import Answer, Lodging, Progress, do_job
-from mpslint.verify.workplace import Workplace, beside, make_copy, rewrite
+from mpslint.verify.workplace import Workplace, beside, make_copy, project_of
 
 ATTEMPTS = 4
 """How often a script is started, each time from a folder that has what it lacked in the last."""
@@ -137,9 +138,8 @@ def _attempt(
 ) -> tuple[Workplace, Answer]:
     """Run a script, elsewhere in its project where it lacks what lies there; return where it ran and what came of it."""
     for number in range(ATTEMPTS):
-        room = _room(place.root, scratch / f"{device}{number or ''}", device, options)
-        copied = make_copy(place, room.folder / "copy")
-        rewrite(place, room.folder / "copy", options.rewritten)
+        room = _room(place, scratch / f"{device}{number or ''}", device, options)
+        copied = make_copy(place, room.folder / "copy", options.rewritten)
         answer = _run(place, copied, room, device, options, progress)
         other = place.suited(answer.lack) if answer.lack is not None else None
         if other is None:
@@ -148,11 +148,11 @@ def _attempt(
     return place, _explained(answer, place, room, options)
 
 
-def _room(root: Path, folder: Path, device: Device, options: ScriptOptions) -> Room:
+def _room(place: Workplace, folder: Path, device: Device, options: ScriptOptions) -> Room:
     """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
-    folders = [] if root.resolve() == Path.home().resolve() else visible_children(root)
+    found = Beside() if place.root.resolve() == Path.home().resolve() else look_beside(place.root, project_of(place.script))
     devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if _is_on_cuda(device, options) else []
-    room = Room(folder, (*folders, *named_by(options.arguments), *options.readable), tuple(devices))
+    room = Room(folder, (*named_by(options.arguments), *options.readable), found, tuple(devices))
     room.build()
     return room
 

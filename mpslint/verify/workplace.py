@@ -7,14 +7,17 @@ is meant to be started.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import stat
 import tempfile
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from mpslint.core.outside import open_beneath
 from mpslint.target.pins import project_root
 from mpslint.verify.confinement.room import is_too_much
 from mpslint.verify.job import Lack
@@ -132,9 +135,15 @@ def _bound(script: Path) -> Path:
 
     The home folder, the system's and those that everything lies in are no projects.
     """
-    here, root = Path(os.path.abspath(Path.cwd())), project_root(str(script.parent))
-    wide = [one for one in (here, root) if one is not None and script.is_relative_to(one) and not _is_shared(one)]
-    return min([script.parent, *wide], key=lambda one: len(one.parts))
+    here = Path(os.path.abspath(Path.cwd()))
+    wide = [here] if script.is_relative_to(here) and not _is_shared(here) else []
+    return min([project_of(script), *wide], key=lambda one: len(one.parts))
+
+
+def project_of(script: Path) -> Path:
+    """Return the folder of a script's project, its own where nothing looks like one."""
+    root = project_root(str(script.parent))
+    return root if root is not None and not _is_shared(root) else script.parent
 
 
 def _is_shared(folder: Path) -> bool:
@@ -145,54 +154,80 @@ def _common(*folders: Path) -> Path:
     return Path(os.path.commonpath(folders))
 
 
-def make_copy(place: Workplace, copy: Path) -> Path:
+def make_copy(place: Workplace, copy: Path, rewritten: Mapping[Path, bytes] | None = None) -> Path:
     """Copy what is run, and what lies beside it as far as that is small; return the copy of the script.
 
-    Large files, links and folders with too many files are linked, and cannot be written.
+    Large files, links and folders with too many files are linked, and cannot be written. `rewritten` says what files of the run hold in
+    the copy instead of what they hold on disk. No link is followed, whatever changes meanwhile: a stranger may have made it.
     """
+    root = place.root.resolve()
+    changed = {path.resolve().relative_to(root): data for path, data in (rewritten or {}).items() if path.resolve().is_relative_to(root)}
+    needed = [place.script.relative_to(place.root), *changed]
     copy.mkdir(parents=True)
-    total = count = 0
-    waiting = deque([place.root])
-    while waiting:
-        folder = waiting.popleft()
-        entries = [one for one in _entries(folder) if not copy.is_relative_to(one)]  # the scratch folder may lie in the project
-        count += len(entries)
-        target = place.copied(folder, copy)
-        if count > MOST_FILES and not place.script.is_relative_to(folder):
-            count -= len(entries)
-            target.symlink_to(folder.resolve(), target_is_directory=True)
-            continue
-        target.mkdir(exist_ok=True)
-        for entry in entries:
-            if entry.is_dir() and not entry.is_symlink():
-                waiting.append(entry)
-                continue
-            size = entry.stat().st_size if entry.is_file() else 0
-            total += size
-            if entry.is_symlink() or size > LARGEST_FILE or total > LARGEST_COPY:
-                (target / entry.name).symlink_to(entry.resolve())
-            elif entry.is_file():
-                shutil.copyfile(entry, target / entry.name)
+    opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _copy_tree(opened, root, copy, needed)
+    finally:
+        os.close(opened)
+    for inner, data in changed.items():
+        (copy / inner).parent.mkdir(parents=True, exist_ok=True)
+        (copy / inner).unlink(missing_ok=True)
+        (copy / inner).write_bytes(data)
     copied = place.copied(place.script, copy)
-    if not copied.is_file():
+    if copied.is_symlink() or not copied.exists():  # large, hidden or a link: whoever named it grants it
+        copied.unlink(missing_ok=True)
+        copied.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(place.script, copied)
     return copied
 
 
-def _entries(folder: Path) -> Sequence[Path]:
-    """Return what lies in a folder, hidden and generated things and dangling links left out."""
-    try:
-        found = sorted(folder.iterdir())
-    except OSError:
-        return ()
-    return [one for one in found if not one.name.startswith(".") and one.name not in LEFT_OUT and one.exists()]
+def _copy_tree(opened: int, root: Path, copy: Path, needed: Sequence[PurePath]) -> None:
+    """Copy what lies in an open folder; the folders in which something `needed` lies are copied, however large they are."""
+    total = count = 0
+    waiting = deque([PurePath()])
+    while waiting:
+        inner = waiting.popleft()
+        try:
+            handle = open_beneath(opened, inner.parts)
+        except OSError:  # no folder any more, or one that can't be read
+            continue
+        try:
+            with os.scandir(handle) as found:
+                entries = sorted((one for one in found if _is_taken(one, root / inner, copy)), key=lambda one: one.name)
+            count += len(entries)
+            if count > MOST_FILES and not any(one.is_relative_to(inner) for one in needed):
+                count -= len(entries)
+                (copy / inner).symlink_to(root / inner, target_is_directory=True)
+                continue
+            (copy / inner).mkdir(exist_ok=True)
+            for entry in entries:
+                target = copy / inner / entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(inner / entry.name)
+                    continue
+                size = entry.stat(follow_symlinks=False).st_size
+                total += size
+                if entry.is_symlink() or size > LARGEST_FILE or total > LARGEST_COPY:
+                    target.symlink_to(os.path.realpath(root / inner / entry.name))
+                else:
+                    _copy_file(entry.name, handle, target)
+        finally:
+            os.close(handle)
 
 
-def rewrite(place: Workplace, copy: Path, rewritten: Mapping[Path, bytes]) -> None:
-    """Write what is rewritten of the files below the root into its copy; other files stay as they are."""
-    root = place.root.resolve()
-    for path, data in rewritten.items():
-        if path.resolve().is_relative_to(root):
-            target = copy / path.resolve().relative_to(root)
-            target.unlink(missing_ok=True)
-            target.write_bytes(data)
+def _copy_file(name: str, folder: int, target: Path) -> None:
+    """Copy a file of an open folder; what can't be read, or is no file any more, is left out."""
+    with contextlib.suppress(OSError):
+        source = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        with open(source, "rb") as reading:
+            if stat.S_ISREG(os.fstat(source).st_mode):
+                with open(target, "xb") as writing:
+                    shutil.copyfileobj(reading, writing)
+
+
+def _is_taken(entry: os.DirEntry[str], folder: Path, copy: Path) -> bool:
+    """Return whether an entry of a folder is for the copy: hidden and generated things, dangling links, pipes and sockets are not."""
+    path = folder / entry.name
+    if entry.name.startswith(".") or entry.name in LEFT_OUT or copy.is_relative_to(path):  # temporary folders may lie in the project
+        return False
+    return path.exists() if entry.is_symlink() else entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)

@@ -2,11 +2,14 @@
 
 An escape may use: OUTSIDE, a folder of its own with `file` and `folder/`, which was not granted; GRANTED, the same, granted for reading;
 TCP and UDP, ports that listen; STREAM, DATAGRAM and ABSTRACT, sockets of a service; VICTIM, a process; HOME, the user's home; SECRET, what
-stands in what must not be read. It reached something when it sets `got` to what it must not have (of READS: when SECRET is in it), or when
+stands in what must not be read; BESIDE and COPY, the folder of the script, with the links that tests/verify/links.py made in it, and its copy.
+It reached something when it sets `got` to what it must not have (of READS: when SECRET is in it), or when
 something outside has changed.
 """
 
 from __future__ import annotations
+
+from tests.verify.links import PATHS_OUT
 
 PRELUDE = """
 import ctypes, ctypes.util, errno, json, mmap, os, signal, socket, sqlite3, struct, subprocess, sys, time
@@ -116,6 +119,36 @@ READS = {
     "read other memory": "b = ctypes.create_string_buffer(8); call(310, VICTIM, ctypes.byref(b), 1, ctypes.byref(b), 1, 0); got = SECRET",
     "open by handle": "h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0), 136); call(303, -100, b'/', h, ctypes.byref(ctypes.c_int()), 0);"
     " got = SECRET",
+}
+
+READS |= {
+    f"read through {link}": (
+        "got = ''\n"
+        "for place in (BESIDE, COPY):\n"
+        "    try:\n"
+        f"        got += open(f'{{place}}/{path}').read()\n"
+        "    except OSError:\n"
+        "        pass\n"
+    )
+    for link, path in PATHS_OUT.items()
+}
+READS |= {
+    "list a folder through a link beside the script": (
+        "for place in (BESIDE, COPY):\n    try:\n        got = 'file' in os.listdir(f'{place}/folder') and SECRET\n    except OSError:\n        pass\n"
+    ),
+    "read through a link to a folder made as it runs": "os.symlink(OUTSIDE, 'to-folder'); got = open('to-folder/file').read()",
+    "read through a link to the root made as it runs": "os.symlink('/', 'to-root'); got = open(f'to-root{OUTSIDE}/file').read()",
+    "read through a chain of links made as it runs": (
+        "os.symlink('second', 'first'); os.symlink(f'{OUTSIDE}/file', 'second'); got = open('first').read()"
+    ),
+    "read through a relative link made as it runs": "os.symlink(os.path.relpath(f'{OUTSIDE}/file'), 'relative'); got = open('relative').read()",
+    "read through a link of the copy that it replaces": (
+        "os.unlink(f'{COPY}/inside'); os.symlink(f'{OUTSIDE}/file', f'{COPY}/inside'); got = open(f'{COPY}/inside').read()"
+    ),
+    "replace a folder that may be read by a link": (
+        "os.rename(f'{BESIDE}/sub', f'{BESIDE}/gone'); os.symlink(OUTSIDE, f'{BESIDE}/sub'); got = open(f'{BESIDE}/sub/file').read()"
+    ),
+    "read up from a folder that may be read": "d = os.open(f'{BESIDE}/sub', os.O_RDONLY); got = os.fdopen(os.open('../.env', 0, dir_fd=d)).read()",
 }
 
 PROCESSES = {

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import pty
+import re
 import shutil
 import socket
 import subprocess
@@ -20,9 +21,13 @@ from typing import Any
 import pytest
 
 from mpslint.verify.confinement import choice
+from mpslint.verify.confinement.beside import look_beside
 from mpslint.verify.confinement.choice import Confinement
 from mpslint.verify.confinement.room import Room, environment_in
+from mpslint.verify.confinement.tools import sandbox_exec
 from mpslint.verify.process import ChildLimits, run
+from mpslint.verify.workplace import beside, make_copy
+from tests.verify import links
 from tests.verify.escapes import ESCAPES, PRELUDE, RUNNER
 
 pytestmark = pytest.mark.skipif(
@@ -67,7 +72,9 @@ def outcomes(means: Confinement) -> dict[str, Outcome]:
 
 def tried_in(means: Confinement, place: Path) -> dict[str, Outcome]:
     """Try every escape below a folder; return what became of each."""
-    scratch, room = place / "scratch", Room(place / "room", (place / "granted",))
+    project, folder = links.build(place, SECRET)
+    room = Room(place / "room", (place / "granted",), look_beside(folder, project))
+    scratch, copy = place / "scratch", make_copy(beside(folder / "train.py"), room.folder / "copy").parent
     scratch.mkdir()
     made = {
         name: (folder_of_files(place / "outside", number), folder_of_files(place / "granted", number))
@@ -77,6 +84,9 @@ def tried_in(means: Confinement, place: Path) -> dict[str, Outcome]:
         names.update(
             SHARED_NETWORK=means.tool not in ("bubblewrap", "unshare"),
             SHARED_FILES=means.tool != "bubblewrap",
+            BESIDE=str(folder),
+            COPY=str(copy),
+            OTHER=str(place / "other"),
         )  # fmt: skip
         asked = scratch / "asked.json"
         asked.write_text(json.dumps({"prelude": PRELUDE, "escapes": {
@@ -181,3 +191,79 @@ def test_no_escape_reaches_anything(outcomes: dict[str, Outcome], name: str) -> 
     assert not outcome.changed
     assert SECRET not in got
     assert name.startswith("reads:") or not got, outcome.said
+
+
+def read_in(means: Confinement, place: Path, room: Room, paths: list[str]) -> dict[str, str]:
+    """Return what a confined command reads at some paths; empty where it does not start."""
+    scratch = place / "scratch"
+    scratch.mkdir(exist_ok=True)
+    code = (
+        "import json, sys\n"
+        "def read(path):\n"
+        "    try:\n        return open(path).read()\n"
+        "    except OSError:\n        return ''\n"
+        "print('READ ' + json.dumps({path: read(path) for path in sys.argv[1:]}))\n"
+    )
+    command = means.command(room, [sys.executable, "-I", "-c", code, *paths], room.folder, scratch)
+    ended = run(command, scratch, environment_in(room), ChildLimits(seconds=300))
+    return next((dict(json.loads(line[5:])) for line in ended.output.splitlines() if line.startswith("READ ")), {})
+
+
+@pytest.fixture
+def outside_of_temporary() -> Iterator[Path]:
+    """Yield a folder below the home: bubblewrap puts a `/tmp` of its own there."""
+    with tempfile.TemporaryDirectory(prefix=TAG, dir=Path.home()) as place:
+        yield Path(place)
+
+
+def test_what_stays_in_the_project_is_read(means: Confinement, outside_of_temporary: Path) -> None:
+    """By the path of the link, and by that of the copy; a hard link is the file itself, wherever its other name lies."""
+    project, folder = links.build(outside_of_temporary, SECRET)
+    os.link(outside_of_temporary / "other/file", folder / "hard")
+    room = Room(outside_of_temporary / "room", (), look_beside(folder, project))
+    copy = make_copy(beside(folder / "train.py"), room.folder / "copy").parent
+    paths = [str(start / path) for start in (folder, copy) for path in links.PATHS_IN]
+    got = read_in(means, outside_of_temporary, room, [*paths, str(folder / "hard")])
+
+    assert got == {**dict.fromkeys(paths, "open"), str(folder / "hard"): SECRET}
+
+
+@pytest.mark.parametrize("replaced", ["plain", "sub", "../data", "."])
+def test_a_link_in_the_place_of_what_was_looked_at_is_not_granted(means: Confinement, outside_of_temporary: Path, replaced: str) -> None:
+    """Somebody replaces an entry, the target of a link, or the whole folder, between the look and the grant."""
+    project, folder = links.build(outside_of_temporary, SECRET)
+    other = outside_of_temporary / "other"
+    for name in ("plain", "x.csv", "sub"):
+        (other / name).write_text(SECRET)
+    room = Room(outside_of_temporary / "room", (), look_beside(folder, project))
+    place = Path(os.path.normpath(folder / replaced))
+    place.rename(outside_of_temporary / "gone")
+    place.symlink_to(other / "file" if replaced == "plain" else other)
+    got = read_in(
+        means, outside_of_temporary, room, [str(folder / path) for path in ("plain", "sub/file", "sub/plain", "data/x.csv", "shared")]
+    )
+
+    assert SECRET not in got.values()
+
+
+def test_the_profile_of_macos_grants_the_same(outside_of_temporary: Path) -> None:
+    """It names what lies beside the script as it is, since macOS judges by resolved path, and no target of a link that leads out."""
+    project, folder = links.build(outside_of_temporary, SECRET)
+    room = Room(outside_of_temporary / "room", (), look_beside(folder, project))
+    (folder / "sub").rename(outside_of_temporary / "gone")
+    (folder / "sub").symlink_to(outside_of_temporary / "other")
+    _, _, profile = sandbox_exec("sandbox-exec", room, [])
+    named = {path for path in re.findall(r'subpath "([^"]+)"', profile) if Path(path).is_relative_to(outside_of_temporary)}
+    place = outside_of_temporary
+
+    own = {str(folder / name) for name in ("train.py", "plain", "sub")}
+    assert named == {*own, str(project / "data"), str(project / "data/x.csv"), str(place / "room")}
+
+
+def test_the_documentation_counts_the_escapes() -> None:
+    """All of them, and by kind."""
+    said = (Path(__file__).parents[2] / "docs/verify.md").read_text(encoding="utf-8")
+    counts = {kind: sum(name.startswith(f"{kind}:") for name in ESCAPES) for kind in ("network", "writes", "reads", "processes")}
+    by_kind = "{network} over the network, {writes} that write, {reads} that read, {processes} to other processes".format(**counts)
+
+    assert f"{len(ESCAPES)} escapes reach nothing: {by_kind}" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,69 @@ def test_folders_with_many_files_are_linked_whole(tmp_path: Path, monkeypatch: p
     assert len(list((copied.parent / "images/cat").iterdir())) == 40
     assert (copied.parent / "images/cat").is_symlink()
     assert not (copied.parent / "small").is_symlink()
+
+
+def test_what_is_rewritten_is_so_in_the_copy_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder of many files too, which would be linked: the file of the user was deleted through the link."""
+    files = {"train.py": "", "nets/model.py": "old", **{f"nets/{number}.png": "" for number in range(40)}, "linked/x.py": "old"}
+    root = project(tmp_path, files)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "y.py").write_text("old")
+    (root / "away").symlink_to(tmp_path / "elsewhere")
+    (root / "again").symlink_to("linked")
+    monkeypatch.setattr(workplace, "MOST_FILES", 20)
+    changed = ("nets/model.py", "away/y.py", "again/x.py")
+    copied = make_copy(beside(root / "train.py"), tmp_path / "copy", {root / name: b"new" for name in changed})
+
+    assert (copied.parent / "nets/model.py").read_text() == "new"
+    assert (copied.parent / "linked/x.py").read_text() == "new"
+    assert [(root / name).read_text() for name in changed] == ["old"] * 3
+
+
+def test_a_script_that_is_a_link_is_copied(tmp_path: Path) -> None:
+    """Whoever named it grants it, wherever it leads."""
+    root = project(tmp_path, {"other.py": ""})
+    (tmp_path / "elsewhere.py").write_text("work")
+    (root / "train.py").symlink_to(tmp_path / "elsewhere.py")
+    copied = make_copy(beside(root / "train.py"), tmp_path / "copy")
+
+    assert not copied.is_symlink()
+    assert copied.read_text() == "work"
+
+
+def test_a_folder_that_becomes_a_link_is_not_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody replaces it between the look and the copy."""
+    root = project(tmp_path, {"train.py": "", "sub/inner/x.py": ""})
+    (tmp_path / "secrets" / "inner").mkdir(parents=True)
+    (tmp_path / "secrets" / "inner" / "key").write_text("secret")
+    is_taken = workplace._is_taken
+
+    def replacing(entry: os.DirEntry[str], folder: Path, copy: Path) -> bool:
+        taken = is_taken(entry, folder, copy)
+        if entry.name == "sub" and entry.is_dir(follow_symlinks=False):
+            (root / "sub").rename(tmp_path / "gone")
+            (root / "sub").symlink_to(tmp_path / "secrets")
+        return taken
+
+    monkeypatch.setattr(workplace, "_is_taken", replacing)
+    copied = make_copy(beside(root / "train.py"), tmp_path / "copy")
+
+    assert not list(copied.parent.rglob("key"))
+
+
+def test_data_behind_a_link_are_granted_by_name(tmp_path: Path) -> None:
+    """A data set on another disk is common; so is the link of a stranger to a key."""
+    pytest.importorskip("torch")
+    root = project(tmp_path, {"train.py": "open('data/x.csv').read()\n" + LOOP})
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (disk / "x.csv").write_text("1")
+    (root / "data").symlink_to(disk)
+    refused = verify_script(root / "train.py", ScriptOptions(backend="emulated"))
+    granted = verify_script(root / "train.py", ScriptOptions(backend="emulated", readable=(disk,)))
+
+    assert refused.problem == f"the code reads {disk / 'x.csv'}, which it may not: --allow-read {disk / 'x.csv'} allows it"
+    assert granted.status == "pass", granted.problem
 
 
 def test_links_of_the_user_lead_where_they_led(tmp_path: Path) -> None:

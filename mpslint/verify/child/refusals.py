@@ -29,6 +29,8 @@ def refusal(error: BaseException, line: str, sandbox: str, *, has_trained: bool)
         return ReadError(str(error))
     if isinstance(error, ImportError):
         return _import(error, at)
+    if isinstance(error, (FileNotFoundError, PermissionError)) and (target := _led_out(error, sandbox)):
+        return ReadError(f"the code reads {target}, where a link of its folder leads; it may not{at}")
     if isinstance(error, FileNotFoundError) and not has_trained:
         name = next(_named(error), "")
         shown = repr(_inside(name, sandbox)) if name else f"a file: {error}"
@@ -60,7 +62,14 @@ def _import(error: ImportError, at: str) -> ReadError:
     return ReadError(f"an import fails with the versions installed here: {error}{at}")
 
 
-def _named(error: FileNotFoundError) -> Iterator[str]:
+def _led_out(error: OSError, sandbox: str) -> str:
+    """Return where a link of the copy leads that an exception is about; empty where it is about none that leads out."""
+    copy = os.path.join(os.path.realpath(sandbox), "")
+    named = ((os.path.abspath(name), os.path.realpath(name)) for name in _named(error) if sandbox)
+    return next((real for path, real in named if path.startswith(copy) and not real.startswith(copy)), "")
+
+
+def _named(error: OSError) -> Iterator[str]:
     """Yield the path that an exception is about: its own, else one in its text."""
     if isinstance(error.filename, (str, bytes)):
         yield os.fsdecode(error.filename)

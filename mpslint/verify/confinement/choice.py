@@ -73,7 +73,8 @@ class Confinement:
         holds_signals = self.landlock < enter.SCOPES_FROM_ABI and self.tool not in ("bubblewrap", "unshare")
         calls = seccomp.program(guards_files=bool(self.landlock), holds_signals=holds_signals) if self.is_filtered else b""
         limits = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": room.disk}
-        return {"limits": limits, "landlock": granted if self.landlock else None, "filter": calls.hex()}
+        beside = room.beside.entries
+        return {"limits": limits, "landlock": granted if self.landlock else None, "beside": beside, "filter": calls.hex()}
 
 
 @lru_cache(maxsize=1)

@@ -57,12 +57,25 @@ def confine(bounds: Mapping[str, Any]) -> None:
     _checked(library.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "PR_SET_PDEATHSIG")
     _checked(library.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "PR_SET_NO_NEW_PRIVS")
     if bounds["landlock"]:
-        restrict_files(library, bounds["landlock"])
+        restrict_files(library, bounds["landlock"], bounds["beside"])
+    else:
+        compare(bounds["beside"])
     if bounds["filter"]:
         filter_calls(library, bytes.fromhex(bounds["filter"]))
 
 
-def restrict_files(library: Any, granted: Mapping[str, Any]) -> None:
+def compare(beside: Mapping[str, list[int]]) -> None:
+    """Look whether what was mounted is what was to be. Raises OSError where something has taken its place."""
+    for path, identity in beside.items():
+        try:
+            about = os.lstat(path)
+        except OSError:
+            continue
+        if [about.st_dev, about.st_ino] != identity:
+            raise OSError(f"{path} was replaced meanwhile; start verify again")
+
+
+def restrict_files(library: Any, granted: Mapping[str, Any], beside: Mapping[str, list[int]]) -> None:
     """Grant the named paths and nothing else, no TCP, and no signals to processes outside. Raises OSError."""
     version = granted["abi"]
     handled = FILES_UP_TO_ABI.get(version, (1 << 16) - 1)
@@ -82,18 +95,23 @@ def restrict_files(library: Any, granted: Mapping[str, Any]) -> None:
     ):
         for path in paths:
             _grant(library, rules, path, access)
+    for path, identity in beside.items():
+        _grant(library, rules, path, reading, identity)
     _checked(library.syscall(RESTRICT_SELF, rules, 0), "landlock_restrict_self")
     os.close(rules)
 
 
-def _grant(library: Any, rules: int, path: str, access: int) -> None:
-    """Grant access to a file, or to a folder and all below it; a path that is not there needs no grant."""
+def _grant(library: Any, rules: int, path: str, access: int, identity: list[int] | None = None) -> None:
+    """Grant access to a file, or to a folder and all below it; a path that is not there, or not what it was, gets no grant."""
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        place = os.open(path, os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if identity else 0))
     except OSError:
         return
     try:
-        allowed = access if stat.S_ISDIR(os.fstat(place).st_mode) else access & OF_FILES
+        about = os.fstat(place)
+        if identity and [about.st_dev, about.st_ino] != identity:
+            return
+        allowed = access if stat.S_ISDIR(about.st_mode) else access & OF_FILES
         rule = struct.pack("=Qi", allowed, place)
         _checked(library.syscall(ADD_RULE, rules, RULE_PATH_BENEATH, rule, 0), f"landlock_add_rule {path}")
     finally:

@@ -7,11 +7,12 @@ import re
 import site
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import mpslint
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.confinement.beside import Beside
 
 SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|ACCESS_KEY|PRIVATE|AUTH|_URL$|_DSN$", re.IGNORECASE)
 NAME_OF_USER = "user"
@@ -25,6 +26,8 @@ class Room:
     """The only folder that it may change; its home and its temporary files are there too."""
     readable: tuple[Path, ...] = ()
     """What it may read beside Python, its packages and the system's libraries."""
+    beside: Beside = field(default_factory=Beside)
+    """What it may read of the project, links of which are not followed."""
     devices: tuple[Path, ...] = ()
     disk: int = 2 * 2**30
     """Bytes of the largest file that it may write."""
@@ -83,14 +86,6 @@ def named_by(arguments: Sequence[str]) -> Iterator[Path]:
             path = Path(os.path.expanduser(text))
             if text and path.is_absolute() and path.exists() and not is_too_much(path):
                 yield path
-
-
-def visible_children(folder: Path) -> list[Path]:
-    """Return what lies in a script's own folder, without hidden entries (.git, .env), which may hold secrets."""
-    try:
-        return sorted(path for path in folder.resolve().iterdir() if not path.name.startswith(".") and not path.is_socket())
-    except OSError:
-        return []
 
 
 def passed_environment(more: Sequence[str] = (), *, is_ours: bool) -> dict[str, str]:

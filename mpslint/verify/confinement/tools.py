@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mpslint.core.knowledge import platform_data
@@ -17,7 +17,7 @@ ROOT_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 
 
 def readable(room: Room) -> list[Path]:
-    """Return everything that a command in a room may read."""
+    """Return everything that a command in a room may read, but for what lies beside its script."""
     system = [Path(path) for path in platform_data("confinement")["readable"]["linux"]]
     return [path for path in (*system, *python_folders(), *downloads().values(), *room.readable) if path.exists()]
 
@@ -34,6 +34,11 @@ def bubblewrap(tool: str, room: Room, files: Sequence[Path], folder: Path) -> li
             line += ["--symlink", os.readlink(path), str(path)]
         else:
             line += ["--ro-bind", str(path), str(path)]
+    for place in room.beside.entries:  # enter.py compares what was mounted with what was to be
+        line += ["--ro-bind-try", place, place]
+    for link, target in room.beside.links.items():
+        if not any(Path(link).is_relative_to(path) for path in readable(room)):  # else it is there
+            line += ["--symlink", target, link]
     for path in files:
         line += ["--ro-bind", str(path), str(path)]
     for path in room.devices:
@@ -61,6 +66,8 @@ def _profile(room: Room, files: Sequence[Path]) -> Iterator[str]:
     yield f"(deny file-read-data {_subpaths(map(Path, private))})"
     granted = [*python_folders(), *downloads().values(), *room.readable, room.folder, *files]
     yield f"(allow file-read* {_subpaths(granted)})"
+    if room.beside.entries:  # not resolved once more: a link in the place of one would be followed
+        yield f"(allow file-read* {_filters(room.beside.entries)})"
     yield "(deny signal (target others))"
     yield "(deny process-info* (target others))"
     yield "(allow process-info* (target self))"
@@ -74,6 +81,9 @@ def _profile(room: Room, files: Sequence[Path]) -> Iterator[str]:
 
 def _subpaths(paths: Iterator[Path] | Sequence[Path]) -> str:
     """Return filters for folders and files, as they resolve: macOS judges by resolved path."""
-    resolved = sorted({str(path.resolve()) for path in paths})
-    escaped = (path.replace("\\", "\\\\").replace('"', '\\"') for path in resolved)
+    return _filters(sorted({str(path.resolve()) for path in paths}))
+
+
+def _filters(paths: Iterable[str]) -> str:
+    escaped = (path.replace("\\", "\\\\").replace('"', '\\"') for path in paths)
     return " ".join(f'(subpath "{path}")' for path in escaped)
