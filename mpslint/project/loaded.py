@@ -16,7 +16,7 @@ from mpslint.core.outside import is_file
 from mpslint.core.record import record
 from mpslint.facts.entries import ConfigMapping, ConfigNode, ConfigScalar, ConfigSequence
 from mpslint.facts.values import Known
-from mpslint.project.resolve import folders_above, project_folder
+from mpslint.project.resolve import folders_above, is_inside, project_folder
 
 ENDINGS = (".yaml", ".yml", ".json", *SECTIONED)
 LARGEST = 200_000
@@ -91,8 +91,10 @@ def named_by(template: PathTemplate, importer: str, script: str) -> tuple[str, .
     """Return the files that have such a name, by their paths in the folder that is written; none where there are many."""
     folder, beginning, end = template.folder, template.beginning, template.end
     own = os.path.normpath(absolute(folder_of(script)))
-    for base in dict.fromkeys([own, os.path.dirname(importer), *folders_above(own, project_folder(own))]):
-        names = names_in(os.path.normpath(os.path.join(base, folder)))
+    outermost = project_folder(own)
+    for base in dict.fromkeys([own, os.path.dirname(importer), *folders_above(own, outermost)]):
+        place = os.path.normpath(os.path.join(base, folder))
+        names = names_in(place) if is_inside(place, outermost) else ()
         found = sorted(name for name in names if name.startswith(beginning) and name.endswith(end) and len(name) > len(beginning + end))
         if found:
             return tuple(folder + name for name in found) if len(found) <= MOST_NAMED else ()
@@ -121,12 +123,11 @@ def find_file(path: str, importer: str, script: str) -> str | None:
     """Return the file of the project that a path means, which a file of a run writes: beside either, or from a folder above the script."""
     own = os.path.normpath(absolute(folder_of(script)))
     outermost = project_folder(own)
-    inside = os.path.join(outermost, "")
     if os.path.isabs(path):
-        return path if path.startswith(inside) and is_file(path) else None
+        return path if is_inside(os.path.normpath(path), outermost) and is_file(path) else None
     for folder in dict.fromkeys([own, os.path.dirname(importer), *folders_above(own, outermost)]):
         found = os.path.normpath(os.path.join(folder, path))
-        if found.startswith(inside) and is_file(found):
+        if is_inside(found, outermost) and is_file(found):
             return found
     return None
 

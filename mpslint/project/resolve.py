@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mpslint.core.folders import absolute, folder_of, names_in, remembered
+from mpslint.core.outside import repository_of
 from mpslint.core.record import record
 
 DEEPEST = 8
@@ -28,7 +29,7 @@ class Located:
 @remembered(maxsize=4096)
 def project_folder(folder: str) -> str:
     """Return the outermost folder that a script's imports may come from: the repository's, else the last that looks like one."""
-    found, here = folder, folder
+    found, here = "", folder
     for _ in range(DEEPEST):
         names = names_in(here)
         if ".git" in names or ".hg" in names:
@@ -40,9 +41,40 @@ def project_folder(folder: str) -> str:
             break
         here = above
     working = os.getcwd()
-    if found == folder and folder.startswith(os.path.join(working, "")):
-        return working
-    return found
+    return found or (working if is_inside(folder, working) else folder)
+
+
+@remembered(maxsize=4096)
+def checkout_of(folder: str) -> str:
+    """Return the folder beyond which nothing is read that a file in `folder` names: its repository, else its project or whole package."""
+    repository = repository_of(folder)
+    if repository is not None:
+        return repository
+    package = folder
+    while "__init__.py" in names_in(package) and os.path.dirname(package) != package:
+        package = os.path.dirname(package)
+    return min(project_folder(folder), package, key=len)
+
+
+def checkouts_of(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders, none in another and without links, in which the files lie that the runs of some files may read."""
+    folders = {os.path.realpath(checkout_of(folder)) for folder in {os.path.dirname(path) for path in paths}}
+    outermost: list[str] = []
+    for folder in sorted(folders):  # a folder comes before those in it
+        if not any(is_inside(folder, one) for one in outermost):
+            outermost.append(folder)
+    return tuple(outermost)
+
+
+def is_out_of(checkouts: Iterable[str], path: str) -> bool:
+    """Return whether a path leads out of all of some checkouts, by what is written or by a link."""
+    real = os.path.realpath(path)
+    return not any(is_inside(real, one) for one in checkouts)
+
+
+def is_inside(path: str, outermost: str) -> bool:
+    """Return whether a path lies in a folder, by what is written."""
+    return path == outermost or path.startswith(os.path.join(outermost, ""))
 
 
 def folders_above(folder: str, outermost: str) -> Iterator[str]:
@@ -65,7 +97,7 @@ def search_folders(script: str, written: Sequence[str] = ()) -> tuple[str, ...]:
     outermost = project_folder(own)
     above = list(folders_above(own, outermost))
     added = [os.path.normpath(os.path.join(base, path)) for path in written for base in above if not os.path.isabs(path)]
-    inside = [path for path in added if path == outermost or path.startswith(os.path.join(outermost, ""))]
+    inside = [path for path in added if is_inside(path, outermost)]
     sources = [os.path.join(folder, name) for folder in above for name in SOURCES if name in names_in(folder)]
     return tuple(dict.fromkeys([own, *inside, *above, *sources]))
 
@@ -85,9 +117,11 @@ def locate(module: str, folders: Sequence[str], known: frozenset[str] = frozense
 
 def locate_relative(module: str, level: int, importer: str) -> Located | None:
     """Return where a relative import leads, seen from the file that writes it."""
-    folder = os.path.normpath(absolute(folder_of(importer)))
+    own = folder = os.path.normpath(absolute(folder_of(importer)))
     for _ in range(level - 1):
         folder = os.path.dirname(folder)
+    if not is_inside(folder, checkout_of(own)):
+        return None
     return _below(folder, module) if module else _package(folder)
 
 

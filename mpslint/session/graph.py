@@ -18,7 +18,7 @@ from mpslint.project.importers import launchers_of, sources_around
 from mpslint.project.imports import has_main_guard, imports_of, search_paths_of
 from mpslint.project.launch import MORE_WORDS, Entry, command_line, is_launcher, launches_in, may_launch
 from mpslint.project.loaded import ENDINGS, composed_in, named_by, paths_in, templates_in
-from mpslint.project.resolve import folders_above, project_folder, search_folders
+from mpslint.project.resolve import folders_above, is_out_of, project_folder, search_folders
 from mpslint.project.run import Project, full_path
 from mpslint.project.supposed import MOST_CONFIGS, config_flag, configs_for, named_options
 from mpslint.session.session import Options, names_framework_in, read_bytes
@@ -46,6 +46,8 @@ class Graph:
 
     options: Options
     project: Project
+    checkouts: Sequence[str]
+    """The folders that nothing may lead out of."""
     texts: Mapping[str, bytes] = field(default_factory=dict)
     """Texts that count for what lies on the disk, by absolute path."""
     guarded: set[str] = field(default_factory=set)
@@ -106,7 +108,7 @@ class Graph:
         if path in self.texts:
             return self.texts[path]
         try:
-            return read_file(path, LARGEST_PROJECT_FILE)
+            return b"" if is_out_of(self.checkouts, path) else read_file(path, LARGEST_PROJECT_FILE)
         except ReadError:
             return b""
 

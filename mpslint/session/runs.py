@@ -15,6 +15,7 @@ from mpslint.core.finding import Finding, ReadError, Related, Span
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
+from mpslint.project.resolve import checkouts_of, is_out_of
 from mpslint.project.run import Project, Run, full_path, run_of
 from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, leaves_alone, left_to_reader, with_runs
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
@@ -67,7 +68,8 @@ def graph_of(files: Sequence[FoundFile], options: Options, texts: Mapping[str, b
 
     `texts`, by absolute path, count for what lies on the disk.
     """
-    graph = Graph(options, Project(functools.partial(_unlisted, options)), texts)
+    checkouts = checkouts_of(full_path(found.path) for found in files)
+    graph = Graph(options, Project(functools.partial(_unlisted, options, checkouts)), checkouts, texts)
     for found in files:
         graph.add(found)
     graph.add_around(files)
@@ -95,10 +97,13 @@ def _unit(graph: Graph, members: tuple[tuple[int, FoundFile], ...]) -> FilesToge
     return FilesTogether(members, graph.entries_around(paths.values()), around, graph.left_out)
 
 
-def _unlisted(options: Options, path: str) -> Document | None:
-    """Return the Document of a file that a run reads, though nobody asked for it to be checked; None for one that cannot be read."""
+def _unlisted(options: Options, checkouts: Sequence[str], path: str) -> Document | None:
+    """Return the Document of a file that a run reads, though nobody asked for it to be checked.
+
+    None for one that cannot be read, and for one that another file names by `..` or through a link out of all checkouts.
+    """
     found = FoundFile(path, is_named=False)
-    if is_unwritten(path):
+    if is_unwritten(path) or is_out_of(checkouts, path):
         return None
     try:
         data = read_file(path, LARGEST_PROJECT_FILE)
@@ -177,6 +182,11 @@ class Runs:
         """The files of the runs, each read once as long as it doesn't change."""
         return Project(self._read)
 
+    @functools.cached_property
+    def checkouts(self) -> tuple[str, ...]:
+        """The folders in which the files lie that the runs read."""
+        return checkouts_of(self.opened)
+
     def judge(self, changed: Mapping[str, Document] = MappingProxyType({})) -> None:
         """Judge the runs; `changed` are Documents, by absolute path, that count for what lies on the disk."""
         for path in {*changed, *self.changed}:
@@ -214,6 +224,8 @@ class Runs:
             entry = next(one for one in self.unit.entries if one.launch == path)
             return read(COMMAND_LINE_FILE, command_line(entry.script, entry.words)[1].encode("utf-8", "surrogateescape"), Kind.SHELL)
         found = self.opened.get(path) or FoundFile(self._shown(path), is_named=False)
+        if path not in self.opened and is_out_of(self.checkouts, path):
+            return None
         try:
             data = read_bytes(found, self.options)
             document = read(found.path, data, Kind.YAML) if path.endswith(SECTIONED) else open_document(found, data, self.options)

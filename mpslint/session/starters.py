@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from mpslint.core.finding import ReadError
 from mpslint.core.folders import names_in, remembered
-from mpslint.core.outside import read_file, tree_around
+from mpslint.core.outside import read_file, repository_of, tree_around
 from mpslint.project.importers import notebooks_in
 from mpslint.project.launch import launches_in
 from mpslint.source.document import Document
@@ -113,9 +113,9 @@ def stamp_of_starters(folder: str) -> str:
 
 
 def _notebooks_around(folder: str) -> Iterator[str]:
-    """Yield the notebooks in a folder with scripts, and in the one above it."""
+    """Yield the notebooks in a folder with scripts, and in the one above it, which no repository's own folder has."""
     if any(name.endswith(".py") for name in names_in(folder)):
-        for place in dict.fromkeys((folder, os.path.dirname(folder))):
+        for place in dict.fromkeys((folder, folder if repository_of(folder) == folder else os.path.dirname(folder))):
             yield from (os.path.join(place, name) for name in notebooks_in(place))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import platform_data
-from mpslint.core.outside import LARGEST_SETTINGS, is_file, read_file, tree_around
+from mpslint.core.outside import LARGEST_SETTINGS, is_file, read_file, repository_of, tree_around
 from mpslint.core.versions import parse_version
 from mpslint.target import commands, locks, manifests
 from mpslint.target.packages import canonical, is_known
@@ -178,7 +178,8 @@ def _lines(path: Path, root: Path, python: str, seen: set[Path], is_constraint: 
     if not is_file(path, is_known=True):
         return
     path = path.resolve()
-    around = (root.parent if _is_part(root) else root).resolve()
+    part = root.parent if _is_part(root) and not _is_part(root.parent) else root
+    around = Path(repository_of(os.path.abspath(root)) or part).resolve()
     if path in seen or len(seen) > _MOST_INCLUDES or not path.is_relative_to(around):
         return
     seen.add(path)
