@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mpslint.config.shell import ShellFacts, follow, of_one_line, of_system
+from mpslint.config.make_variables import Assigned, MakeVariables
+from mpslint.config.shell import ShellFacts, follow, of_one_line
 from mpslint.config.shell_branches import all_of, any_of, opposite
 from mpslint.config.shell_comments import shell_comments
-from mpslint.config.shell_words import UNSET, Shell, Variable
+from mpslint.config.shell_words import Shell
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.facts import EnvironmentWrite
@@ -22,10 +23,8 @@ from mpslint.facts.values import UNKNOWN, Known, Value
 
 _NAME = r"[A-Za-z_]\w*"
 _REFERENCE = re.compile(rf"\$\$\(|\$\$|\$\(({_NAME})\)|\$[A-Za-z_]")
-_QUOTED = re.compile(r"'[^'\"\n]*\$\{[^'\"\n]*'")
-_ASSIGNMENT = re.compile(
-    rf"[ ]*(export[ \t]+)?(?:override[ \t]+)?({_NAME})[ \t]*(::?|\?|\+|!)?=[ \t]*([^#]*?)[ \t]*(?:#.*)?\r?\n?", re.DOTALL
-)
+_QUOTED = re.compile(r"'[^'\"\n]*'")
+_ASSIGNMENT = re.compile(rf"[ ]*(export[ \t]+)?(?:override[ \t]+)?({_NAME})[ \t]*(::?|\?|\+|!)?=[ \t]*([^#]*)(?:#.*)?", re.DOTALL)
 _OF_TARGET = re.compile(rf"[^\s:#=][^:#=]*:[ \t]*(?:export[ \t]+)?({_NAME})[ \t]*[:?+]?=")
 _EXPORT = re.compile(rf"[ ]*export[ \t]+({_NAME}(?:[ \t]+{_NAME})*)[ \t]*\r?\n?")
 _DEFINED = re.compile(rf"[ ]*define[ \t]+({_NAME})")
@@ -36,24 +35,19 @@ _COMPARED = re.compile(r"\((.*),([^,]*)\)|([\"'])(.*?)\3[ \t]+([\"'])(.*?)\5", r
 
 
 @record(frozen=True, slots=True)
-class _Assigned:
-    """A variable that a Makefile gives a value."""
-
-    name: str
-    raw: str
-    start: int
-    sign: str
-    depth: int
-    is_exported: bool
-
-
-@record(frozen=True, slots=True)
 class _Condition:
     """A part of an `ifeq`, up to the next `else`."""
 
     holds: bool | None
     was_read: bool | None = False
     """Whether a part before is read."""
+    around: bool | None = True
+    """Whether what stands around all parts is read."""
+
+    @property
+    def is_read(self) -> bool | None:
+        """Whether what stands in this part is read."""
+        return all_of((self.around, self.holds))
 
 
 def read_makefile(text: str, offset: int = 0) -> ShellFacts:
@@ -71,16 +65,17 @@ def recipes_in(text: str, offset: int = 0) -> tuple[list[EnvironmentWrite], list
     converted = _as_shell(text)
     shell = Shell(converted, offset)
     shell.uses = Counter(re.findall(rf"\$\{{({_NAME})\}}", converted))
-    recipes, assigned, named = _parts(converted, shell)
-    shell.variables = _variables(shell, assigned)
+    recipes, assigned, named, variables = _parts(converted, shell)
     exported = []
     for one in assigned:
         if one.is_exported or one.name in named:
-            known = shell.variables[one.name].text
+            known = variables.named_in(one.name)[one.name].text
             value: Value = UNKNOWN if known is None else Known(known, weak=one.sign == "?")
             start, end = offset + one.start, offset + one.start + len(one.raw)
             exported.append(EnvironmentWrite(one.name, value, start, end, start, end, style="dotenv"))
-    lines = (Shell(converted[start:end], offset + start, dict(shell.variables), uses=shell.uses) for start, end in recipes)
+    lines = [replace(shell, text=converted[start:end], offset=offset + start) for start, end in recipes]
+    for line in lines:
+        line.variables = variables.named_in(line.text)
     return exported, [of_one_line(follow(line)) for line in lines]
 
 
@@ -103,37 +98,38 @@ def _as_shell(text: str) -> str:
             return f"${{{match[1]}}}"
         return "\x00$(" if match[0] == "$$(" else "$?"  # what the shell puts in there is not known
 
-    return _QUOTED.sub(lambda match: match[0].replace("'", '"'), _REFERENCE.sub(written, text))
+    return _QUOTED.sub(lambda match: match[0].replace("'", '"') if "${" in match[0] else match[0], _REFERENCE.sub(written, text))
 
 
-def _parts(text: str, shell: Shell) -> tuple[list[tuple[int, int]], list[_Assigned], set[str]]:
-    """Return the lines of recipes, without the marks before them, what is assigned, and what is exported by its name.
+def _parts(text: str, shell: Shell) -> tuple[list[tuple[int, int]], list[Assigned], set[str], MakeVariables]:
+    """Return the lines of recipes, without the marks before them, what is assigned, what is exported by its name, and the variables.
 
     What a Mac doesn't read for a condition (`ifeq ($(shell uname),Linux)`) is left out.
     """
     recipes: list[tuple[int, int]] = []
-    assigned: list[_Assigned] = []
+    assigned: list[Assigned] = []
     exported: set[str] = set()
     open_conditions: list[_Condition] = []
+    variables = MakeVariables(shell)
     is_definition = False
     for start, end in _logical_lines(text):
         line = text[start:end]
         word = re.split(r"[\s(]", line.lstrip(" "), maxsplit=1)[0]
-        is_read = all_of(one.holds for one in open_conditions)
-        depth = sum(one.holds is None for one in open_conditions)
+        is_read = open_conditions[-1].is_read if open_conditions else True
+        known = len(assigned)
         if is_definition:
             is_definition = line.split()[:1] != ["endef"]
         elif (match := _DEFINED.match(line)) is not None:
-            assigned.append(_Assigned(match[1], "$?", start, "", depth, False))
+            assigned += [Assigned(match[1], "$?", start, is_certain=is_read is True)] if is_read is not False else []
             is_definition = True
         elif word in _OPENS:
-            open_conditions.append(_Condition(_holds(line, shell, assigned)))
+            open_conditions.append(_Condition(_holds(line, shell, variables), around=is_read))
         elif word == _ELSE and open_conditions:
             last = open_conditions.pop()
             was_read = any_of((last.was_read, last.holds))
             rest = line.split(_ELSE, 1)[1].strip()
-            holds = _holds(rest, shell, assigned) if rest else True
-            open_conditions.append(_Condition(all_of((opposite(was_read), holds)), was_read))
+            holds = _holds(rest, shell, variables) if rest else True
+            open_conditions.append(_Condition(all_of((opposite(was_read), holds)), was_read, last.around))
         elif word == _CLOSES:
             del open_conditions[-1:]
         elif is_read is False:
@@ -141,23 +137,25 @@ def _parts(text: str, shell: Shell) -> tuple[list[tuple[int, int]], list[_Assign
         elif (marks := _MARKS.match(line)) is not None:
             recipes.append((start + marks.end(), end))
         elif (match := _ASSIGNMENT.fullmatch(line)) is not None:
-            raw = "$?" if match[3] == "!" else match[4]
-            assigned.append(_Assigned(match[2], raw, start + match.start(4), match[3] or "", depth, bool(match[1])))
+            raw = "$?" if match[3] == "!" else match[4].rstrip()
+            assigned.append(Assigned(match[2], raw, start + match.start(4), match[3] or "", is_read is True, bool(match[1])))
         elif (match := _OF_TARGET.match(line)) is not None:
-            assigned.append(_Assigned(match[1], "$?", start, "", 0, False))
+            assigned.append(Assigned(match[1], "$?", start))
         elif (match := _EXPORT.fullmatch(line)) is not None:
             exported.update(match[1].split())
-    return recipes, assigned, exported
+        for one in assigned[known:]:
+            variables.assign(one)
+    return recipes, assigned, exported, variables
 
 
-def _holds(condition: str, shell: Shell, assigned: list[_Assigned]) -> bool | None:
+def _holds(condition: str, shell: Shell, variables: MakeVariables) -> bool | None:
     """Return whether a condition holds on a Mac; None where that isn't certain."""
     word, _, rest = condition.replace("(", " (", 1).strip().partition(" ")
-    shell.variables = {**of_system(), **_variables(shell, assigned)}
     match = _COMPARED.match(rest.strip())
     if match is None or word not in ("ifeq", "ifneq"):
         return None
     sides = (match[1], match[2]) if match[1] is not None else (match[4], match[6])
+    shell.variables = variables.named_in(rest)
     (left, left_weak), (right, right_weak) = (shell.value(side.strip()) for side in sides)
     return None if left is None or right is None or left_weak or right_weak else (left == right) is (word == "ifeq")
 
@@ -171,21 +169,3 @@ def _logical_lines(text: str) -> Iterator[tuple[int, int]]:
             start = match.end()
     if start < len(text):
         yield start, len(text)
-
-
-def _variables(shell: Shell, assigned: list[_Assigned]) -> dict[str, Variable]:
-    """Return the variables as recipes find them: with what comes after them, as make looks a variable up when it is used."""
-    found: dict[str, Variable] = {}
-    for _ in range(2):
-        before, found = found, {}
-        for one in assigned:
-            shell.variables = {**before, **found}
-            value = shell.unquoted(one.raw, one.start, is_weak=one.sign == "?" or bool(one.depth))
-            old = found.get(one.name)
-            if one.sign == "+" and old is not None:
-                text = f"{old.text} {value.text}" if old.text is not None and value.text is not None else None
-                value = Variable(text, (*old.words, *value.words), old.weak or value.weak)
-            elif one.sign == "?" and old is not None:
-                value = old
-            found[one.name] = UNSET if one.depth and old is not None and one.sign != "?" else value.bounded()
-    return {name: one if len(one.words) != 1 or one.text is None else replace(one, words=()) for name, one in found.items()}

@@ -9,7 +9,7 @@ from dataclasses import field
 from types import MappingProxyType
 
 from mpslint.config.shell_branches import PREFIXES, Branches
-from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Shell, Variable, Word
+from mpslint.config.shell_words import ASSIGNMENT, CONTINUED, Allowance, Shell, Variable, Word
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
@@ -58,8 +58,12 @@ def read_shell(text: str, offset: int = 0, style: str = "shell", names: Mapping[
     `style` says what its variables reach: `shell` (the rest of a script), `lost` (a notebook's `!` line, whose shell ends with it).
     `names` are variables that it takes from Python.
     """
-    facts = follow(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
-    if re.search(platform_data("elsewhere")["queue"], text, re.MULTILINE):
+    return _read(Shell(text, offset, dict(names), takes_braces=bool(names)), style)
+
+
+def _read(shell: Shell, style: str) -> ShellFacts:
+    facts = follow(shell, style)
+    if re.search(platform_data("elsewhere")["queue"], shell.text, re.MULTILINE):
         facts.commands.clear()
     return facts
 
@@ -129,12 +133,15 @@ def read_magic(text: str, offset: int) -> ShellFacts:
 
 def read_snippets(snippets: Sequence[Snippet], names: Callable[[Snippet], Mapping[str, Variable]] = lambda snippet: {}) -> ShellFacts:
     """Return what the shell lines and environment magics of a notebook do; `names` are the variables of Python that a line takes."""
-    facts = ShellFacts()
+    facts, allowance = ShellFacts(), Allowance()
     for snippet in snippets:
         if snippet.kind is SnippetKind.ENV:
             facts.environment += read_magic(snippet.text, snippet.span.start).environment
         elif snippet.kind is SnippetKind.SHELL:
-            found = of_one_line(read_shell(snippet.text, snippet.span.start, names=names(snippet)))
+            given = names(snippet)
+            found = of_one_line(
+                _read(Shell(snippet.text, snippet.span.start, dict(given), takes_braces=bool(given), allowance=allowance), "shell")
+            )
             facts.commands += found.commands
             facts.environment += found.environment
     return facts

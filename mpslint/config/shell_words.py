@@ -33,6 +33,9 @@ CONTINUED = re.compile(r"(?:[ \t]|\\\r?\n)*")
 LONGEST_TEXT = 10_000
 MOST_WORDS = 500
 """Of a variable; beyond that it is not known."""
+MOST_PUT_IN = 2_000_000
+ROOM_OF_WORD = 30
+"""Characters that count for a word of a variable."""
 _BRACED = re.compile(rf"(?<!\$)\{{({_NAME})\}}")
 """How the `!` lines of a notebook write a variable of Python, beside `$NAME`."""
 _PRINTED = re.compile(r"\x00?\$\((?:shell )?([^()`]*)\)|`([^`]*)`")
@@ -82,6 +85,18 @@ UNSET = Variable(None)
 
 
 @record(slots=True)
+class Allowance:
+    """How many characters of variables may still be put into a text; a stranger's may hold a long one thousands of times."""
+
+    left: int = MOST_PUT_IN
+
+    def holds(self, characters: int) -> bool:
+        """Take so much of it, and return whether there was as much."""
+        self.left -= characters
+        return self.left >= 0
+
+
+@record(slots=True)
 class Shell:
     """One shell text while it is read."""
 
@@ -97,6 +112,7 @@ class Shell:
     uses: Counter[str] | None = None
     takes_braces: bool = False
     """Whether `{NAME}` stands for a variable, too."""
+    allowance: Allowance = field(default_factory=Allowance)
 
     def commands(self) -> Iterator[list[Word]]:
         """Yield the words of each command; what a command assigns must be noted (`assign`) before the next one is asked for."""
@@ -166,7 +182,11 @@ class Shell:
         written, raw = raw, self._with_dollars(raw)
         whole = _WHOLE.fullmatch(raw.removeprefix('"').removesuffix('"') if "[@]" in raw else raw)
         variable = self.variables.get(whole.group(1) or whole.group(2)) if whole is not None else None
-        if variable is not None and (variable.words or variable.text == "" or "[" in raw):
+        if (
+            variable is not None
+            and (variable.words or variable.text == "" or "[" in raw)
+            and self.allowance.holds(ROOM_OF_WORD * len(variable.words))
+        ):
             return [replace(word, place=place, weak=word.weak or variable.weak) for word in variable.words]
         return [replace(self.word(raw, start, place), raw=written)]
 
@@ -213,7 +233,7 @@ class Shell:
             found, is_weak = variable.text, variable.weak
             if found is None and default is not None and (bare or braced) not in self.variables and depth:
                 found, is_weak = self._substituted(default, depth - 1)[0], True
-            if found is None:
+            if found is None or not self.allowance.holds(len(found)):
                 return None, False
             pieces += [text[position : match.start()], found]
             position, weak = match.end(), weak or is_weak

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from mpslint.config.makefile import read_makefile
+from mpslint.config.shell_words import Shell
 from mpslint.facts.values import Known
 
 
@@ -69,3 +76,61 @@ def test_variables_that_hold_each_other_twice_are_bounded() -> None:
     facts = read_makefile("\n".join(lines))
 
     assert [command.words[:2] for command in facts.commands] == [("python", "train.py")]
+
+
+_SIDES = ["$(A)", "$(B)", "$(C)", "a", "b", ""]
+_ASSIGNED = ["A{}a", "A{}b", "A{}$(B)", "A{}$(C)$(B)", "B{}a", "B{}b", "B{}$(C)", "B{}$(C)$(C)", "C{}a", "C{}b"]
+_STATEMENTS = st.one_of(
+    st.builds(str.format, st.sampled_from(_ASSIGNED), st.sampled_from([" = ", "=", ":=", " ?= ", "+="])),
+    st.builds("{} ({},{})".format, st.sampled_from(["ifeq", "ifneq"]), st.sampled_from(_SIDES), st.sampled_from(_SIDES)),
+    st.sampled_from(["else", "endif", "endif", "ifdef A"]),
+)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is the oracle")
+@settings(max_examples=300)
+@given(st.lists(_STATEMENTS, min_size=2, max_size=12))
+def test_what_is_certain_is_what_make_puts_in(lines: list[str]) -> None:
+    """However variables hold each other, are given anew, and depend on conditions."""
+    depth = 0
+    kept: list[str] = []
+    for line in lines:
+        opens, closes = line.startswith("if"), line == "endif"
+        if (closes or line == "else") and (not depth or (line == "else" and "else" in kept[-depth:])):
+            continue
+        depth += opens - closes
+        kept.append(line)
+    text = "\n".join([*kept, *["endif"] * depth, "t:", "\t@echo --a=$(A) --b=$(B) --c=$(C)", ""])
+    made = subprocess.run(
+        ["make", "-f", "-", "t"], input=text, capture_output=True, text=True, env={"PATH": os.environ["PATH"]}, check=False
+    )
+    assume(made.returncode == 0)
+    real = dict(word.split("=", 1) for word in made.stdout.strip("-\n").split(" --"))
+
+    (command,) = read_makefile(text).commands
+    for name, flag in command.flags.items():
+        if isinstance(flag.value, Known) and not flag.value.weak and flag.value.value is not True:
+            assert flag.value.value == real[name], (name, text, made.stdout)
+
+
+def test_conditions_read_no_variable_twice_that_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty variables that triple and 3,000 conditions were read 3,000 times over: more than a minute for 34 KB."""
+    read: list[str] = []
+    original = Shell.unquoted
+    monkeypatch.setattr(Shell, "unquoted", lambda shell, raw, *rest, **named: read.append(raw) or original(shell, raw, *rest, **named))
+    tripled = "".join(f"A{n + 1}=$(A{n})$(A{n})$(A{n})\n" for n in range(60))
+
+    read_makefile("A0=a\n" + tripled + "ifeq ($(A60),b)\nendif\n" * 3000)
+    assert len(read) == 61
+
+    read.clear()
+    read_makefile("A0=a\n" + tripled + "".join(f"A0={n}\nifeq ($(A60),b)\nendif\n" for n in range(1000)))
+    assert len(read) < 40 * 1061
+
+
+def test_what_variables_put_into_recipes_is_bounded() -> None:
+    """A variable of 400 words that a line holds thousands of times stands there no more often than the text allows."""
+    (command,) = read_makefile("A=" + "a " * 400 + "\nt:\n\tpython x.py " + "$(A) " * 20_000 + "\n").commands
+
+    assert command.words[:2] == ("python", "x.py")
+    assert len(command.words) < 100_000
