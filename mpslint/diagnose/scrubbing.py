@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from typing import Any
 
 from mpslint.core.knowledge import platform_data
+from mpslint.diagnose.whereabouts import WHO_AND_WHERE, Scrubber
 
 _SHORT_NAME = 6
 """A name shorter than this, such as `al`, is taken out only where a path or an assignment holds it alone."""
 
 _LONG_RUN = re.compile(r"[^\s]{600,}|[^\S\n]{600,}")
 """A run of characters that no log of a training needs: it is counted, so that no pattern has to go over it again and again."""
-
-_Scrubber = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 
 def scrub(text: str, names: tuple[str, ...] = (), home: str = "") -> str:
@@ -37,12 +37,12 @@ def scrub(text: str, names: tuple[str, ...] = (), home: str = "") -> str:
 
 
 @functools.lru_cache(maxsize=1)
-def _scrubbers() -> tuple[_Scrubber, ...]:
+def _scrubbers() -> tuple[Scrubber, ...]:
     known = platform_data("secrets")
-    return (*_by_form(known), *_by_name("|".join(known["names"])), *_WHO_AND_WHERE)
+    return (*_by_form(known), *_by_name(known), *_by_program(known["programs"]), *_of_persons(known), *WHO_AND_WHERE)
 
 
-def _by_form(known: dict[str, dict[str, list[str]]]) -> tuple[_Scrubber, ...]:
+def _by_form(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     """Return what takes out secrets that show by how they look."""
     prefixes = sorted((re.escape(prefix) for group in known["prefixes"].values() for prefix in group), key=len, reverse=True)
     addresses = "|".join(known["addresses"])
@@ -57,6 +57,7 @@ def _by_form(known: dict[str, dict[str, list[str]]]) -> tuple[_Scrubber, ...]:
         ),
         (re.compile(r"\b(ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-\S{1,30}) AAAA[A-Za-z0-9+/=]{20,}(?: \S+)?"), r"\1 <key>"),
         (re.compile(rf"(?i)(?:https?://)?(?:{addresses})[^\s\"'<>]*"), "<secret address>"),
+        (re.compile(rf"(?<![\w.~-])(?:{'|'.join(known['forms'].values())})(?![\w-])"), "<token>"),
         (
             re.compile(rf"(?<![\w-])(?:{'|'.join(prefixes)})(?:(?=[A-Za-z0-9_.~+/=-]*[0-9A-Z])[A-Za-z0-9_.~+/=-]{{12,}}|[a-z_-]{{20,}})"),
             "<token>",
@@ -70,19 +71,36 @@ def _by_form(known: dict[str, dict[str, list[str]]]) -> tuple[_Scrubber, ...]:
             re.compile(r"(?i)(\b(?:curl|wget)\b[^\n]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?)(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"),
             r"\1<user>",
         ),
-        (re.compile(r"(?i)(\bmachine\s+\S+\s+login\s+)\S+(\s+password\s+)\S+"), r"\1<user>\2<token>"),
+        (
+            re.compile(
+                r"(?i)(\b(?:machine\s+\S+|default)(?=\s+(?:login|password|account)\s))(?:\s+(?:login|password|account)\s+(?!<)\S+)+"
+            ),
+            r"\1 <user>",
+        ),
         (re.compile(r"(?i)([a-z][a-z0-9+.-]{1,20}://)[^\s/@:]{0,100}(?::[^\s/@]{0,200})?@"), r"\1<user>@"),
-        (re.compile(r"(?i)(https?://[^\s?\"'<>]+\?)(?!<query>)[^\s\"'<>]*=[^\s\"'<>]*"), r"\1<query>"),
+        (
+            re.compile(
+                r"(?i)(https?://[^\s?\"'<>]+\?)(?!<query>)(?!(?:(?:"
+                + _OPEN_QUERY
+                + r")(?:&|&amp;|(?=[\s\"'<>)\]#]|$)))+(?:[\s\"'<>)\]#]|$))[^\s\"'<>]*=[^\s\"'<>]*"
+            ),
+            r"\1<query>",
+        ),
         (re.compile(_KEPT_HASHES + r"|(?<![\w/-])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![\w-])"), _unless_kept),
-        (re.compile(_MIXED), "<token>"),
+        (re.compile(_MIXED), _unless_words),
     )
 
 
+_OPEN_QUERY = r"(?:download|library|tab|q|page|per_page|limit|offset|ref|revision|rev|v|version|format|lang|branch|path)=[\w.%+-]{0,24}"
+"""A part of an address that opens nothing."""
 _KEPT_HASHES = (
-    r"(?P<kept>(?i:commit|revision|rev|sha\d{0,3}|md5|hash|digest|checksum|snapshots?|blobs?|tree|git|HEAD|build)"
-    r"[ \w]{0,12}[\s:=/@\"'(]{1,4}[0-9a-f]{32,64})"
+    r"(?P<kept>(?i:commit|revision|rev|sha\d{0,3}|md5|hash|digest|checksum|snapshots?|blobs?|tree|git|HEAD|build|etag|run|fingerprint|uuid"
+    r"|checked out|from|parent|object|merge|version)"
+    r"[ \w]{0,12}[\s:=/@\"'(]{1,4}[0-9a-f]{32,64}"
+    r"|@[0-9a-f]{40}(?![0-9a-f])|\b(?:MD5|SHA\d+) ?\([^)\n]{1,200}\) ?= ?[0-9a-f]{32,64}"
+    r"|(?m:^)[ \t]*[0-9a-f]{32,64}(?:  | \*|\t)(?=\S)|[0-9a-f]{40}\.{2,3}[0-9a-f]{40})"
 )
-"""A hash that says what it is of: a version, not a key."""
+"""A hash that says what it is of: a version or a file, not a key."""
 _MIXED = (
     r"(?<![\w/.+<-])(?!_Z|0x)(?=(?:[A-Za-z+]*\d){3})(?=(?:[A-Za-z\d+]*?[A-Z]){3})(?=(?:[A-Za-z\d+]*?[a-z]){3})"
     r"[A-Za-z0-9+]{32,}(?:/[A-Za-z0-9+]+)*={0,2}(?![\w/.(:-])"
@@ -90,21 +108,58 @@ _MIXED = (
 """A long run of letters and digits that is no word: not a mangled symbol of C++ and no part of a path."""
 
 
+_CHANGES = re.compile(r"(?<=[a-z])(?=[A-Z\d])|(?<=[A-Z])(?=[a-z\d])|(?<=\d)(?=[A-Za-z])")
+_OF_WORDS = 0.42
+"""The share of places at which letters, capitals and digits change, up to which a run is made of words; of what is drawn it's 0.62."""
+
+
 def _unless_kept(match: re.Match[str]) -> str:
     return match["kept"] or "<token>"
 
 
-def _by_name(names: str) -> tuple[_Scrubber, ...]:
+def _unless_words(match: re.Match[str]) -> str:
+    return match[0] if len(_CHANGES.findall(match[0])) < _OF_WORDS * len(match[0]) else "<token>"
+
+
+def _by_name(known: dict[str, Any]) -> tuple[Scrubber, ...]:
     """Return what takes out secrets that show by the name in front of them; a pad_token or max_new_tokens is none."""
-    name = rf"[\w-]{{0,40}}(?:{names})(?:[_-][\w-]{{0,20}})?"
-    given = r"(?!<|(?:None|True|False|null|true|false)\b)(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"',;}&\\][^\s\"',;}&]{2,300})"
-    words = r"(?=[^\s]*[\d\W_])[^\s\"',;}]{4,200}|\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'"
+    parts, wholes = "|".join(known["names"]), "|".join(known["whole_names"])
+    name = rf"(?<![\w-])(?:[\w-]{{0,40}}(?:{parts})(?:[_-][\w-]{{0,20}})?|(?:{wholes}))"
+    option = (
+        rf"--?(?:(?:[a-z0-9]+[-_]){{0,3}}(?:{parts})|(?:{wholes}|{'|'.join(known['option_names'])}))(?:[-_](?!file|path|env|name|type)\w+)?"
+    )
+    code = rf"(?:[a-z_]+\.)*(?:{parts}|{wholes})(?![^\s,)])|[a-z_.]+\([a-z_\"', ]*\)"
+    nothing = rf"(?!<|(?:None|True|False|null|true|false)\b|{code})"
+    schemes = r"(?:token|bot|api-?key|bearer|basic)\s+(?=[^\s<])"
+    given = nothing + r"(?:\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"',;}&\\][^\s\"',;}&]{2,300})"
     return (
-        (re.compile(rf"(?i)((?<![\w-]){name}\\?[\"']?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}){given}"), _value_hidden),
+        (re.compile(rf"(?i)({name}\\?[\"']?\]?\s{{0,3}}(?:=>|:=|[=:])\s{{0,3}}(?:{schemes})?){given}"), _value_hidden),
+        (re.compile(rf"(?i)((?:\bsetx?|\bsetenv)\s(?:-\w+\s)?{name}\s+){given}"), _value_hidden),
         (re.compile(rf"(?i)(\\?[\"']{name}\\?[\"']\s*,\s*){given}"), _value_hidden),
-        (re.compile(rf"(?i)((?:^|\s)--?(?:{names}|pass|passwd)(?:-\w+)?[ =]+)(?!<)(?:{words}|\S{{3,200}})", re.MULTILINE), r"\1<token>"),
-        (re.compile(r"(\b[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|PW|SECRET|TOKEN|AUTH)[\"']?\s{0,2}[=:]\s{0,2})" + given), _value_hidden),
-        (re.compile(r"(?i)(\\?[\"']key\\?[\"']\s*:\s*\\?[\"'])(?!<)[A-Za-z0-9+/=_-]{16,}"), r"\1<token>"),
+        (re.compile(rf"(?i)((?:^|(?<=[\s\"'\[,])){option}(?:[ =]|\\?[\"'],?\s{{0,3}})\s{{0,3}}){given}", re.MULTILINE), _value_hidden),
+        (re.compile(r"(\b[A-Z][A-Z0-9_]*_(?:KEY|PASS|PWD|PW|SECRET|TOKEN|AUTH|PAT)[\"']?\]?\s{0,2}[=:]\s{0,2})" + given), _value_hidden),
+        (re.compile(r"(?i)((?:\\?[\"']key\\?[\"']\s*:\s*\\?[\"']|(?<!\S)--key[ =]))(?!<)[A-Za-z0-9+/=_-]{16,}"), r"\1<token>"),
+    )
+
+
+def _by_program(programs: dict[str, str]) -> Iterator[Scrubber]:
+    """Yield what takes out the passwords that some programs take behind a short option."""
+    for program, option in programs.items():
+        yield re.compile(rf"(\b(?:{program})\b(?:[^\n]{{0,300}}?\s)?\s?{option})(?![<\s])(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)"), r"\1<token>"
+
+
+def _of_persons(known: dict[str, Any]) -> tuple[Scrubber, ...]:
+    """Return what takes out who or where somebody is, by the name in front of it."""
+    variables, keys, starts = ("|".join(known[name]) for name in ("variables", "keys", "lines"))
+    value = r"(?!<)(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s\"',;]+)"
+    return (
+        (re.compile(rf"((?<![\w-])(?:{variables})=){value}"), r"\1<name>"),
+        (re.compile(rf"(?i)((?<![\w-])(?:user|username|logname|hostname)=){value}"), r"\1<name>"),
+        (re.compile(rf"(?i)(\\?([\"'])(?:{keys})\\?\2\s{{0,3}}[:=]\s{{0,3}}\\?([\"']))(?!<)[^\"'\n\\]{{1,200}}"), r"\1<name>"),
+        (re.compile(rf"(?m)^([ \t]*(?:{starts})[ \t]*:[ \t]+)(?!<).+$"), r"\1<name>"),
+        (re.compile(rf"(?i)(\b(?:{'|'.join(known['phrases'])})\s+)(?!<)\S+"), r"\1<name>"),
+        (re.compile(r"\b((?:uid|gid|groups)=\d+\()[^)\n]+"), r"\1<name>"),
+        (re.compile(r"(?<=torchinductor_)(?!<)[^/\s\"']+"), "<name>"),
     )
 
 
@@ -113,27 +168,3 @@ def _value_hidden(match: re.Match[str]) -> str:
     value = match[0][len(match[1]) :]
     quote = value[0] if value[0] in "\"'" else ""
     return f"{match[1]}{quote}<token>{quote}"
-
-
-_HOMES = r"(?:/(?:[\w.-]+/){0,3}home\d*|/Users|/var/folders/home)/(?!Shared\b|runner\b)"
-_WHO_AND_WHERE: tuple[_Scrubber, ...] = (
-    (re.compile(rf"{_HOMES}(?:[^/\n:\"'`<>|]{{1,64}}(?=/)|[^/\s:\"'`<>|]{{1,64}})"), "~"),
-    (
-        re.compile(r"(?i)(?:\b[A-Z]:|/[a-z])[\\/]{1,2}Users[\\/]{1,2}(?!Public\b)(?:[^\\/\n:\"'<>|]{1,64}(?=[\\/])|[^\\/\s:\"'<>|]{1,64})"),
-        "~",
-    ),
-    (re.compile(r"(?<![\w\\:])\\\\{1,3}[\w.-]{1,64}(?=\\)"), r"\\\\<host>"),
-    (re.compile(r"/private/var/folders/[\w+]{2}/[\w+]{10,64}|/var/folders/[\w+]{2}/[\w+]{10,64}"), "<temporary>"),
-    (re.compile(r"/(?:Volumes|media/[^/\s]+)/(?!<volume>)[^/\n:\"']{1,64}"), "/Volumes/<volume>"),
-    (re.compile(r"(?im)^((?:From|To|Cc|Author|Committer|Signed-off-by|Co-authored-by):\s*)[^<\n]*<[^>\n]*>"), r"\1<mail>"),
-    (re.compile(r"[\w.+%-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"), "<mail>"),
-    (re.compile(r"(?<![\w.])[\w.-]{1,32}@[\w-]{1,64}(?=[\s:]|$)", re.MULTILINE), "<user>@<host>"),
-    (
-        re.compile(r"(?i)(?<![\w.-])(?:[\w-]+\.)*(?:[a-z0-9]+-[\w-]+\.local|[\w-]+\.(?:internal|intranet|corp|lan|localdomain))(?![\w-])"),
-        "<host>",
-    ),
-    (re.compile(r"(?<![\w.])(?!127\.0\.0\.1\b|0\.0\.0\.0\b)(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"), "<address>"),
-    (re.compile(r"(?i)(?<![\w:.])(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}(?![\w:])"), "<address>"),
-    (re.compile(r"(?i)(?<![\w:.])(?=[0-9a-f:]*\d)(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6}(?:%\w+)?(?![\w:])"), "<address>"),
-    (re.compile(r"(?i)(?<![\w:-])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])"), "<address>"),
-)
