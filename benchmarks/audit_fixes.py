@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import builtins
 import random
 import sys
 from collections import Counter
@@ -24,6 +23,7 @@ from unittest import mock
 from mpslint.core.finding import Severity
 from mpslint.engine import check
 from mpslint.program import evaluator
+from mpslint.program.names import unbound
 from mpslint.program.parse import parse_program
 from mpslint.program.platform import with_cuda
 from mpslint.rewrite.apply import FixError, fix
@@ -92,16 +92,10 @@ def broken(before: Document, after: Document, target: Target) -> Iterator[tuple[
                 yield "changes with CUDA", f"{settings_of(before, target)} -> {settings_of(after, target)}"
 
 
-def unbound_names(document: Document) -> set[str]:
-    """Return the names that a program reads and nowhere binds."""
-    nodes = [node for statement in parse_program(document, document.python).body for node in ast.walk(statement)]
-    bound = set(vars(builtins)) | {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    bound |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
-    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    bound |= {node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name}
-    imports = [alias for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names]
-    bound |= {(alias.asname or alias.name).partition(".")[0] for alias in imports}
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)} - bound
+def unbound_names(document: Document) -> frozenset[str]:
+    """Return the names that a program reads where nothing has bound them."""
+    body = parse_program(document, document.python).body
+    return unbound(body, {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)})
 
 
 def settings_of(document: Document, target: Target) -> list[tuple[str, list[tuple[str, Any]]]]:

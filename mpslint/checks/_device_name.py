@@ -12,7 +12,7 @@ from mpslint.core.record import record
 from mpslint.program.walk import first_line
 from mpslint.rule.judge import Match, Peers
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import import_edits, is_read_once, last_variable
+from mpslint.settings.importing import import_edits, is_read_once, last_variable
 from mpslint.source.document import Kind
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

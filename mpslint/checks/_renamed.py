@@ -10,7 +10,8 @@ from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import add_argument, import_edits
+from mpslint.settings.importing import import_edits
+from mpslint.settings.spell import add_argument
 from mpslint.settings.spelling import WrittenSetting
 
 Successor = Callable[[str, ast.ImportFrom], str | None]

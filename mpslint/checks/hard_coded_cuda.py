@@ -22,7 +22,6 @@ from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import import_edits
 from mpslint.settings.spelling import WrittenSetting, quote_of
 from mpslint.source.words import quoted
 
@@ -258,8 +257,7 @@ def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
     shown = f".{new}" if is_method else new
     if named is not None and named.edits:
         return WrittenSetting((Edit(match.span, new), *named.edits), f"{shown}, with {named.name} = {choice}")
-    imports = () if named is not None else import_edits(evidence, "torch", match.span)
-    return WrittenSetting((Edit(match.span, new), *imports), shown)
+    return WrittenSetting((Edit(match.span, new),), shown)
 
 
 def _moved_before(match: Match, new: str, evidence: Evidence) -> Span | None:

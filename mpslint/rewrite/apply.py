@@ -10,6 +10,7 @@ from dataclasses import replace
 from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
+from mpslint.rewrite.damage import damage, not_made
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
@@ -57,7 +58,7 @@ def fix(
     """Apply every fix to a Document: the safe ones, then, on request, the unsafe ones for what is left. Return what that gave.
 
     `within` adds to what a check of the Document gives what the runs around it say of it.
-    Raises FixError, naming the rule, when a fix makes code that does not parse or when fixes keep changing the file.
+    A fix that would break the code is not made. Raises FixError, naming the rule, when fixes keep changing the file.
     """
     path = document.path
 
@@ -70,7 +71,7 @@ def fix(
 def fix_together(documents: Mapping[str, Document], judge: Judge, wanted: Callable[[str, Finding], bool], unsafe: bool) -> dict[str, Fixed]:
     """Apply every fix to the files of a run, as one change: no file gets worse by the fix of another. Return what that gave, by path.
 
-    A fix that would cause an error, in whatever file, is not made. Raises FixError as `fix` does; then no file is changed.
+    A fix that would cause an error, in whatever file, or break the code isn't made. Raises FixError as `fix` does; then no file changes.
     """
     allowed = (Safety.SAFE, Safety.UNSAFE) if unsafe else (Safety.SAFE,)
     state = before = judge(documents)
@@ -91,7 +92,7 @@ def fix_together(documents: Mapping[str, Document], judge: Judge, wanted: Callab
         following, made = _made(chosen, texts, state, judge, allowed, refused)
         rounds += made is chosen  # where some are not made, there are as many rounds as rules at most
         for path, findings in made.items():
-            data[path] = _bytes(texts[path], tuple(edit for finding in findings for edit in _edits(finding)))
+            data[path] = _bytes(texts[path], _all_edits(findings))
             texts[path] = following[path].document
             applied[path] += findings
         state = following
@@ -109,8 +110,12 @@ def _made(
 ) -> tuple[Mapping[str, Checked], dict[str, list[Finding]]]:
     """Return what files give after fixes, and which of these: all, or, where they cause errors, rule by rule and file by file those that
     cause none."""
-    following = _after(chosen, texts, state, judge)
-    cause = _caused(state, following, texts, allowed)
+    changed = {
+        path: read(texts[path].path, _bytes(texts[path], _all_edits(findings)), texts[path].kind) for path, findings in chosen.items()
+    }
+    cause = _broken(chosen, texts, changed)
+    following = state if cause else judge({**texts, **changed})
+    cause = cause or _caused(state, following, texts, allowed)
     if not cause:
         return following, chosen
     rules = sorted({finding.rule for findings in chosen.values() for finding in findings})
@@ -131,18 +136,10 @@ def _made(
     return state, {}
 
 
-def _after(
-    chosen: Mapping[str, list[Finding]], texts: Mapping[str, Document], state: Mapping[str, Checked], judge: Judge
-) -> Mapping[str, Checked]:
-    """Return what files give with some fixes made. Raises FixError where one does not parse any more."""
-    changed = dict(texts)
-    for path, findings in chosen.items():
-        data = _bytes(texts[path], tuple(edit for finding in findings for edit in _edits(finding)))
-        changed[path] = read(texts[path].path, data, texts[path].kind)
-    following = judge(changed)
-    for path, findings in chosen.items():
-        _refuse_damage(state[path], following[path], findings)
-    return following
+def _broken(chosen: Mapping[str, list[Finding]], texts: Mapping[str, Document], changed: Mapping[str, Document]) -> str:
+    """Return what fixes break in the files that they change; '' for nothing."""
+    found = ((path, damage(texts[path], changed[path], (edit.text for edit in _all_edits(chosen[path])))) for path in chosen)
+    return next((f"{what} in {path}" for path, what in found if what), "")
 
 
 def _caused(before: Mapping[str, Checked], after: Mapping[str, Checked], fixed: Collection[str], allowed: Sequence[Safety]) -> str:
@@ -168,13 +165,17 @@ def _told(checked: Checked, path: str, refused: Mapping[tuple[str, str], str]) -
     findings = []
     for one in checked.findings:
         cause = refused.get((path, one.rule), "")
-        fix = Fix(Safety.MANUAL, f"{one.fix.summary} (not made: it would cause {cause})") if one.fix is not None and cause else one.fix
+        fix = Fix(Safety.MANUAL, not_made(one.fix.summary, cause)) if one.fix is not None and cause else one.fix
         findings.append(replace(one, fix=fix))
     return replace(checked, findings=tuple(findings))
 
 
 def _edits(finding: Finding) -> tuple[Edit, ...]:
     return finding.fix.edits if finding.fix is not None else ()
+
+
+def _all_edits(findings: Sequence[Finding]) -> tuple[Edit, ...]:
+    return tuple(edit for finding in findings for edit in _edits(finding))
 
 
 def _choose(findings: Sequence[Finding], safety: Safety) -> list[Finding]:
@@ -204,10 +205,3 @@ def _bytes(document: Document, edits: tuple[Edit, ...]) -> bytes:
     if document.write_back is None:
         raise FixError(f"{document.path}: cannot be written back")
     return document.write_back(tuple(sorted(edits, key=lambda edit: edit.span)))
-
-
-def _refuse_damage(before: Checked, after: Checked, chosen: Sequence[Finding]) -> None:
-    """Raise when fixes made something unreadable that was readable."""
-    if len(after.unread) > len(before.unread):
-        names = ", ".join(sorted({finding.rule for finding in chosen}))
-        raise FixError(f"{before.document.path}: a fix of {names} would write code that does not parse; the file is left unchanged")

@@ -11,7 +11,7 @@ from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Context
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spell import is_read_once
+from mpslint.settings.importing import is_read_once
 
 DRIVER = "CUDA_"
 """Variables that the driver reads when it starts."""

@@ -14,6 +14,7 @@ from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
+from mpslint.rewrite.damage import damage_of, not_made
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
 from mpslint.rewrite.order import asked_too_early
@@ -21,7 +22,7 @@ from mpslint.rule.judge import Match, conditions_hold
 from mpslint.rule.rule import FixRecipe, Rule
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
-from mpslint.settings.spell import add_argument, additions, alternative, import_edits, remove_argument, write_setting
+from mpslint.settings.spell import add_argument, additions, alternative, remove_argument, write_setting
 from mpslint.settings.spell_config import remove_entry, write_entry
 from mpslint.settings.spell_shell import remove_flag
 from mpslint.settings.spelling import WrittenSetting
@@ -64,6 +65,8 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
 def _judged(recipe: FixRecipe, written: WrittenSetting, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
+    if broken := damage_of(written.edits, evidence.document):
+        return Fix(Safety.MANUAL, not_made(summary, broken))
     if _loses_comment(written.edits, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     if written.reason:
@@ -124,14 +127,11 @@ def _written(recipe: FixRecipe, match: Match, evidence: Evidence) -> WrittenSett
     if added is None:
         return None
     edits = (*(edit for part in parts for edit in part.edits), *added)
-    if edits:
-        place = match.span if any(edit.span in match.span for edit in edits) else edits[0].span
-        edits = (*edits, *(edit for name in recipe.imports for edit in import_edits(evidence.around(place), name, place)))
     if _overlap(edits):
         return None
     reason = next((part.reason for part in parts if part.reason), "")
     shown = ", ".join(dict.fromkeys(part.shown for part in parts if part.shown))
-    return with_bound_names(WrittenSetting(edits, shown, reason=reason), evidence)
+    return with_bound_names(WrittenSetting(edits, shown, reason=reason), evidence, recipe.imports)
 
 
 def wanted_value(value: Any, match: Match) -> Any:

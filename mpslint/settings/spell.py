@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from mpslint.config.yaml_edit import scalar_text
 from mpslint.core.finding import Edit, MissingLibraryError, Span
-from mpslint.core.knowledge import platform_data
-from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Call, Known, is_weak
 from mpslint.program.plain_calls import with_plain_argument, without_plain_argument
-from mpslint.program.walk import first_line
 from mpslint.settings.arguments import exists
 from mpslint.settings.dialect import ANYTHING, Spelling, Table
 from mpslint.settings.evidence import Evidence
@@ -23,8 +19,6 @@ from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import UNSPELLABLE, Addition, ConfigAddition, FlagAddition, WrittenSetting, render, spelling_of
 from mpslint.settings.translate import bound_arguments
 from mpslint.settings.vocabulary import load_vocabulary
-
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def write_setting(evidence: Evidence, plan: TrainingPlan, call: Call | None, name: str, value: Any) -> WrittenSetting | None:
@@ -93,7 +87,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
         return None
     if text == "False" and _asks_the_machine(evidence, setting):
         text = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
-        return WrittenSetting((Edit(span, text), *import_edits(evidence, "torch", span)), f"{setting.spelling}={text}")
+        return WrittenSetting((Edit(span, text),), f"{setting.spelling}={text}")
     narrower = _only_with_cuda(evidence, setting, text)
     if narrower is not None:
         return narrower
@@ -107,7 +101,7 @@ def _replace_value(evidence: Evidence, setting: Setting, text: str) -> WrittenSe
         return None
     if setting.style == "python":
         text = for_mac_only(setting.name, old, text, evidence)
-    return WrittenSetting((Edit(span, text), *_imports_of(text, evidence, span)), f"{setting.spelling}={text}{where}")
+    return WrittenSetting((Edit(span, text),), f"{setting.spelling}={text}{where}")
 
 
 def for_mac_only(name: str, old: str, new: str, evidence: Evidence) -> str:
@@ -129,11 +123,6 @@ def alternative(text: str) -> str:
     return f"({text})" if isinstance(tree, (ast.IfExp, ast.Lambda, ast.NamedExpr)) or "\n" in text else text
 
 
-def _imports_of(text: str, evidence: Evidence, place: Span) -> list[Edit]:
-    """Return the edits that import `sys` for an expression that asks for the platform."""
-    return import_edits(evidence, "sys", place) if "sys.platform" in text else []
-
-
 def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> WrittenSetting | None:
     """Return the edit after which `x if test else text` is x only where there is CUDA, so that nothing changes there."""
     node = setting.argument.node if setting.argument is not None else None
@@ -143,7 +132,7 @@ def _only_with_cuda(evidence: Evidence, setting: Setting, text: str) -> WrittenS
         return None
     span = evidence.span_of(node.test)
     test = f"torch.cuda.is_available() and {_operand(evidence.document.text[span.start : span.end])}"
-    return WrittenSetting((Edit(span, test), *import_edits(evidence, "torch", span)), f"{setting.spelling}=... if {test} else {text}")
+    return WrittenSetting((Edit(span, test),), f"{setting.spelling}=... if {test} else {text}")
 
 
 def _asks_the_machine(evidence: Evidence, setting: Setting) -> bool:
@@ -207,9 +196,7 @@ def _add(evidence: Evidence, setting: Setting, name: str, value: Any, besides: s
     default = spelling_of(spelling, setting.constant) if not setting.is_written and setting.is_known else UNSPELLABLE
     if default is not UNSPELLABLE and spelling.reads != "dtype":
         text = for_mac_only(name, render(default, evidence.text), text, evidence)
-    place = evidence.span_of(call.node)
-    added = (Addition(call, parameter, text, _neighbour(evidence, call, name)),)
-    return WrittenSetting(tuple(_imports_of(text, evidence, place)), f"{parameter}={text}", added)
+    return WrittenSetting((), f"{parameter}={text}", (Addition(call, parameter, text, _neighbour(evidence, call, name)),))
 
 
 def _neighbour(evidence: Evidence, call: Call, name: str) -> str:
@@ -311,62 +298,6 @@ def remove_argument(evidence: Evidence, call: Call, node: ast.AST) -> WrittenSet
     new = without_argument(old, index)
     removed = " ".join(evidence.text_of(node).split())
     return None if new is None else WrittenSetting((narrowed(span, old, new),), f"without {removed}")
-
-
-def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:
-    """Return the edit that adds `import module` above the file's imports; none where the name is bound at a place already.
-
-    A package that reads variables only once is imported below those that the file sets for it.
-    """
-    if _is_imported(evidence, module, place):
-        return []
-    first = evidence.document.part_at(place.start).span.start
-    is_unordered = evidence.document.is_unordered  # then there is one place for an import, whoever needs it
-    above = [one for one in evidence.parsed.body if is_unordered or first <= evidence.span_of(one).start <= place.start]
-    if not above:
-        return []
-    written = None if is_unordered else last_variable(evidence, above, module)
-    below = [] if written is None else above[above.index(written) + 1 :][:1]
-    imports = [s for s in above if isinstance(s, (ast.Import, ast.ImportFrom)) and getattr(s, "module", "") != "__future__"]
-    statement = (below or imports or above[: 1 if is_unordered else None][-1:])[0]
-    start = evidence.document.line_starts[(first_line(statement) or 1) - 1]
-    newline = evidence.document.newline_at(start)
-    before = re.match(r"[ \t]*(?:>>>[ \t]+)?", evidence.document.text[start : evidence.span_of(statement).start])
-    prefix = before.group() if before is not None else ""
-    gap = newline if below and not prefix and not isinstance(statement, (ast.Import, ast.ImportFrom)) else ""
-    return [Edit(Span(start, start), f"{prefix}import {module}{newline}{gap}")]
-
-
-def last_variable(evidence: Evidence, statements: Sequence[ast.stmt], module: str) -> ast.stmt | None:
-    """Return the last of some statements of a module that sets a variable which a package reads only once."""
-    starts = [write.start for write in evidence.facts.environment if is_read_once(write, module)]
-    spans = ((statement, evidence.span_of(statement)) for statement in reversed(statements) if not isinstance(statement, _DEFINITIONS))
-    return next((statement for statement, span in spans if any(span.start <= start < span.end for start in starts)), None)
-
-
-def is_read_once(write: EnvironmentWrite, module: str) -> bool:
-    """Return whether the program sets a variable for itself that a package reads only once."""
-    return write.style in ("python", "magic") and write.name.startswith(tuple(platform_data("environment")["read_once"].get(module, ())))
-
-
-def is_skipped(node: ast.AST) -> bool:
-    """Return whether what stands under a test doesn't run where a module is imported: `if TYPE_CHECKING`, `if __name__ == "__main__"`."""
-    return isinstance(node, ast.If) and any(word in ast.unparse(node.test) for word in ("TYPE_CHECKING", "__name__"))
-
-
-def _is_imported(evidence: Evidence, module: str, place: Span) -> bool:
-    """Return whether `import module` runs before a place is reached, by where it stands."""
-    scopes = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    first = evidence.document.part_at(place.start).span.start
-    for node in evidence.nodes_beside(module):
-        if not (isinstance(node, ast.Import) and any(a.name.split(".")[0] == module and a.asname in (None, module) for a in node.names)):
-            continue
-        inside: ast.AST | None = node
-        while inside is not None and not isinstance(inside, scopes) and not is_skipped(inside):
-            inside = evidence.parents.get(inside)
-        if (inside is None or place in evidence.span_of(inside)) and first <= evidence.span_of(node).start < place.start:
-            return True
-    return False
 
 
 def narrowed(span: Span, old: str, new: str) -> Edit:
