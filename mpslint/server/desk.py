@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from lsprotocol import types
@@ -20,6 +19,7 @@ from mpslint.server.diagnostics import diagnostics_of
 from mpslint.server.judging import Judged, judge_snapshot
 from mpslint.server.open_texts import snapshot_of
 from mpslint.server.surroundings import Surroundings
+from mpslint.server.worker import Worker
 from mpslint.session.running import mistake_in
 from mpslint.session.session import Options
 
@@ -36,7 +36,7 @@ class Desk:
 
     def __init__(self, server: LanguageServer, options: Options) -> None:
         self.server, self.options = server, options
-        self.worker = ThreadPoolExecutor(1, "mpslint")
+        self.worker = Worker()
         self.turns: dict[str, int] = {}
         """The turn of each file or notebook that is open: another one after each change, and when it is opened again."""
         self.next_turn = itertools.count(1)

@@ -63,10 +63,7 @@ def serve(options: Options, complain: Callable[[str], object]) -> bool:
     _register_answers(server, desk)
     stdout, sys.stdout = sys.stdout, sys.stderr  # what anything prints by mistake is no message
     source = Input(sys.stdin.buffer, complain)
-    try:
-        server.start_io(cast(BinaryIO, source), stdout.buffer)
-    finally:
-        desk.worker.shutdown(wait=False, cancel_futures=True)
+    server.start_io(cast(BinaryIO, source), stdout.buffer)
     if source.problem is not None:
         raise ReadError(source.problem)
     return server.has_ended
