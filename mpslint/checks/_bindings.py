@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from mpslint.program.flow import SCOPES
+from mpslint.program.loops import SCOPES
 from mpslint.program.walk import children
 
 

@@ -11,7 +11,8 @@ from mpslint.checks._bindings import at_once, bound
 from mpslint.checks._loaders import with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Bound, Frame, Function, Instance, Value, alternatives_of
-from mpslint.program.flow import SCOPES, asks_for_main
+from mpslint.program.flow import asks_for_main
+from mpslint.program.loops import SCOPES
 from mpslint.program.walk import children, walk
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of

@@ -11,7 +11,7 @@ from mpslint.checks._bindings import at_once, bound
 from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Related
 from mpslint.facts.facts import Choice
-from mpslint.program.flow import SCOPES
+from mpslint.program.loops import SCOPES
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import children, walk
 from mpslint.rule.check import Gate

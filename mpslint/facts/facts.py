@@ -166,6 +166,25 @@ class Window:
     length: Value
 
 
+SEEN = (
+    "calls",
+    "attributes",
+    "environment",
+    "imports",
+    "handlers",
+    "choices",
+    "unbound",
+    "divisions",
+    "accumulations",
+    "loops",
+    "iterated",
+    "windows",
+    "commands",
+    "configs",
+)
+"""The parts of Facts that a walk adds to."""
+
+
 @record(slots=True)
 class Facts:
     """Everything that was seen, in the order in which it was reached."""
@@ -193,6 +212,15 @@ class Facts:
     """How many expressions and statements were walked."""
     frames: list[Frame] = field(default_factory=list)
     objects: list[Instance] = field(default_factory=list)
+
+    def marks(self) -> list[int]:
+        """Return how much was seen so far, for `back_to`."""
+        return [len(getattr(self, name)) for name in SEEN]
+
+    def back_to(self, marks: list[int]) -> None:
+        """Forget what was seen since: it is about to be walked anew, with less known."""
+        for name, known in zip(SEEN, marks, strict=True):
+            del getattr(self, name)[known:]
 
     def release(self) -> None:
         """Untie what was walked, once nothing is asked any more: it refers to itself in circles, which are costly to find and give back."""

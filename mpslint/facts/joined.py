@@ -43,10 +43,9 @@ def join(a: Value, b: Value) -> Value:
     """Return what is known when a value is either `a` or `b`."""
     if same(a, b):
         return a if not (isinstance(b, Known) and b.weak) else b
-    if isinstance(a, Unknown):
-        return a
-    if isinstance(b, Unknown):
-        return b
+    if isinstance(a, Unknown) or isinstance(b, Unknown):
+        unknown = a if isinstance(a, Unknown) else b
+        return Unknown(unknown.reason) if isinstance(unknown, Unknown) and unknown.answer is not None else unknown
     alternatives: list[Value] = []
     for value in (*alternatives_of(a), *alternatives_of(b)):
         if not any(same(value, other) for other in alternatives):
@@ -68,6 +67,8 @@ def truth(value: Value) -> bool | None:
     """Return whether a value counts as true, or None when that is not known."""
     if isinstance(value, Known):
         return bool(value.value)
+    if isinstance(value, Unknown):
+        return value.answer
     if isinstance(value, OneOf):
         answers = {truth(alternative) for alternative in value.values}
         return answers.pop() if len(answers) == 1 else None

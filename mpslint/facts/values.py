@@ -11,6 +11,8 @@ from mpslint.core.record import record
 
 MOST_ALTERNATIVES = 4
 """A value that could be more things than these is Unknown."""
+BEHIND = 1 << 20
+"""From this key on a list has what stands in it somewhere, behind items that are not known: `[*others(), 1]`."""
 MOST_CLASSES = 200
 """Classes above a class that are looked at: real programs have a few, and each look takes as long as there are."""
 
@@ -39,6 +41,10 @@ class Unknown:
     """Anything; `reason` says why, for people (`command line`, `another file`, `loop`)."""
 
     reason: str = ""
+    answer: bool | None = None
+    """Whether it counts as true, where at least that is known."""
+    source: str = ""
+    """The platform question that decides that."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -62,6 +68,8 @@ class DictEntry:
 
     value: Value
     node: ast.AST | None = None
+    is_sure: bool = True
+    """False where it may not be there."""
 
 
 @record(eq=False, slots=True)
@@ -72,6 +80,8 @@ class Items:
     slots: Slots
     origin: ast.AST | None = None
     open: bool = False
+    sources: tuple[tuple[Value, Slots], ...] = ()
+    """What an iterator goes through, each with the content that it had."""
 
     def values(self) -> list[Value]:
         """The values, in order."""
@@ -102,6 +112,8 @@ class Instance:
     """The object that it is an attribute of."""
     fallback: str = ""
     """Why an attribute that is not in `slots` is Unknown (`command line`)."""
+    proxied: Instance | None = None
+    """The object that `super()` stands for."""
 
     def written_slots(self) -> Slots:
         """Return the slots that the program wrote, those that only remember an attribute that was read left out."""
@@ -134,8 +146,12 @@ class Frame:
     slots: Names
     parent: Frame | None = None
     declared_global: set[str] = field(default_factory=set)
+    declared_nonlocal: set[str] = field(default_factory=set)
     home: Module | None = None
     """For the frame of a module: the module, unless it is the file that is started."""
+    is_comprehension: bool = False
+    own_names: frozenset[str] = frozenset()
+    """The names that a function assigns somewhere."""
 
 
 @record(eq=False, slots=True)
@@ -148,6 +164,12 @@ class Function:
     defaults: tuple[Value, ...] = ()
     keyword_defaults: tuple[Value | None, ...] = ()
     cls: Class | None = None
+    setter: Function | None = None
+    """What writes the property that it reads."""
+
+    def with_setter(self, setter: Function) -> Function:
+        """Return the property, written by another function."""
+        return Function(self.node, self.frame, self.decorators, self.defaults, self.keyword_defaults, self.cls, setter)
 
     @property
     def name(self) -> str:
@@ -229,7 +251,14 @@ Value: TypeAlias = Known | Unknown | OneOf | Symbol | Items | Mapping | Instance
 
 UNKNOWN = Unknown()
 LOOP = Unknown("loop")
+MAYBE = Unknown("another path")
+"""What an attribute is that only some paths set."""
 COMMAND_LINE = Unknown("command line")
+
+
+def settled(value: Value) -> Value:
+    """Return a value as it is kept under a name: of an iterator nothing is known once something else may happen before it is used."""
+    return Items("iterator", {}, value.origin, True) if isinstance(value, Items) and value.kind == "iterator" else value
 
 
 def origin_of(value: Value) -> ast.AST | None:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
-from mpslint.facts.joined import without_none
+from mpslint.facts.joined import join_all, without_none
 from mpslint.facts.values import (
+    MAYBE,
     UNKNOWN,
     Class,
     DictEntry,
+    Function,
     Instance,
     Items,
     Known,
     Mapping,
     Module,
+    OneOf,
     Symbol,
     Value,
     alternatives_of,
+    is_weak,
+    settled,
 )
-from mpslint.program import environment, lists
-from mpslint.program.attributes import get_item
+from mpslint.program import dicts, environment, lists
+from mpslint.program.attributes import get_item, is_property, is_whole_class
+from mpslint.program.exits import Raised, may_raise
+from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import combine, note_division
 
@@ -42,7 +51,7 @@ def _note_sum(m: Walker, node: ast.Assign, target: ast.expr, value: ast.BinOp) -
     name = ast.unparse(target)
     for same, added in ((value.left, value.right), (value.right, value.left)):
         if same.__class__ is target.__class__ and isinstance(added, (ast.Name, ast.Attribute)) and ast.unparse(same) == name:
-            m.facts.accumulations.append(Accumulation(node, target, m.value(added), added, m.context))
+            m.facts.accumulations.append(Accumulation(node, target, m.looked_at(added), added, m.context))
 
 
 def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
@@ -64,24 +73,82 @@ def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, stat
         assign(m, target.value, UNKNOWN, value_node, statement)
     elif isinstance(target, (ast.Tuple, ast.List)):
         nodes = value_node.elts if isinstance(value_node, (ast.Tuple, ast.List)) else ()
-        value = without_none(value)
-        is_known = all(isinstance(one, (Items, Instance)) for one in alternatives_of(value))
-        for index, element in enumerate(target.elts):
-            part = get_item(m, value, Known(index)) if is_known else UNKNOWN
-            assign(m, element, part, nodes[index] if index < len(nodes) else value_node, statement)
+        for index, (element, part) in enumerate(zip(target.elts, unpacked(m, target.elts, value), strict=True)):
+            inner = element.value if isinstance(element, ast.Starred) else element
+            assign(m, inner, part, nodes[index] if index < len(nodes) else value_node, statement)
+
+
+def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value]:
+    """Return what each of the targets `a, *b, c` is given of a value."""
+    star = next((index for index, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
+    try:
+        values = iterated(value) if isinstance(value, (Items, Mapping, Known)) and not is_weak(value) else None
+    except Raised:
+        if m.is_in_try:
+            raise
+        values = None
+    if values is not None:
+        if len(values) < len(targets) - (star is not None) or (star is None and len(values) > len(targets)):
+            raise Raised("ValueError")
+        if star is None:
+            return values
+        behind = len(targets) - star - 1
+        middle = values[star : len(values) - behind]
+        return [*values[:star], Items("list", dict(enumerate(middle))), *values[len(values) - behind :]]
+    may_raise(m)
+    value = without_none(value)
+    if isinstance(value, OneOf) and all(isinstance(one, (Items, Instance)) for one in value.values):
+        each = [_parts(m, targets, one, star) for one in value.values]
+        return [join_all(list(parts)) for parts in zip(*each, strict=True)]
+    return _parts(m, targets, value, star)
+
+
+def _parts(m: Walker, targets: Sequence[ast.expr], value: Value, star: int | None) -> list[Value]:
+    """Return what is known of each part of a value of which not all is known."""
+    is_ordered = isinstance(value, Instance) or (
+        isinstance(value, Items) and value.kind != "set" and (value.kind != "iterator" or not value.open)
+    )
+    known = len(targets) if star is None else star
+    parts: list[Value] = [get_item(m, value, Known(index)) if is_ordered and index < known else UNKNOWN for index in range(len(targets))]
+    return [settled(part) for part in parts]
 
 
 def _assign_attribute(m: Walker, target: ast.Attribute, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver = m.value(target.value)
-    for owner in alternatives_of(receiver):
-        if target.attr == "__dict__" and isinstance(owner, Instance):
-            _become(m, owner, value)
-        elif isinstance(owner, (Instance, Class, Module)):
-            m.store.write(owner.slots, target.attr, value)
-        elif isinstance(owner, Symbol) and f"{owner.name}.{target.attr}" == COMMAND_WORDS:
-            m.store.write(m.module.slots, COMMAND_WORDS, value)
+    write_attribute(m, receiver, target.attr, value, value_node)
     if not m.is_silent:
         m.facts.attributes.append(AttributeWrite(statement, target.value, target.attr, receiver, value, value_node, m.context))
+
+
+def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: ast.expr) -> None:
+    """Write an attribute; where one of several objects is meant, each may have kept what it had."""
+    owners = alternatives_of(receiver)
+    value = settled(value)
+    if not isinstance(receiver, (Instance, Class, Module)):
+        may_raise(m)
+    for owner in owners:
+        if len(owners) == 1:
+            _write_to(m, owner, name, value, node)
+        else:
+            m.store.begin()
+            _write_to(m, owner, name, value, node)
+            m.store.merge(m.store.undo(), {})
+
+
+def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) -> None:
+    if name == "__dict__" and isinstance(owner, Instance):
+        _become(m, owner, value)
+    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
+        if own.setter is not None:
+            m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
+        else:
+            raise Raised("AttributeError")
+    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup("__setattr__"), Function):
+        m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
+    elif isinstance(owner, (Instance, Class, Module)):
+        m.store.write(owner.slots, name, value)
+    elif isinstance(owner, Symbol) and f"{owner.name}.{name}" == COMMAND_WORDS:
+        m.store.write(m.module.slots, COMMAND_WORDS, value)
 
 
 def _become(m: Walker, owner: Instance, value: Value) -> None:
@@ -92,28 +159,53 @@ def _become(m: Walker, owner: Instance, value: Value) -> None:
 
 def _assign_item(m: Walker, target: ast.Subscript, value: Value, value_node: ast.expr, statement: ast.stmt) -> None:
     receiver, index = m.value(target.value), m.value(target.slice)
+    _write_item(m, receiver, index, target.slice, value, value_node, statement)
+
+
+def _write_item(
+    m: Walker, receiver: Value, index: Value, target: ast.expr, value: Value, value_node: ast.expr, statement: ast.stmt
+) -> None:
+    """Carry out `receiver[index] = value`; where one of several is meant, each may have kept what it had."""
+    if isinstance(receiver, OneOf):
+        for one in receiver.values:
+            m.store.begin()
+            with contextlib.suppress(Raised):
+                _write_item(m, one, index, target, value, value_node, statement)
+            m.store.merge(m.store.undo(), {})
+        may_raise(m)
+        return
+    is_slice = isinstance(target, ast.Slice)
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
     ):
         environment.write(m, index, value, statement, value_node, "python" if isinstance(receiver, Symbol) else "child")
     elif isinstance(receiver, Mapping):
         if isinstance(index, Known) and index.value.__hash__ is not None:
-            m.write_entry(receiver, index.value, DictEntry(value, value_node))
+            m.write_entry(receiver, index.value, DictEntry(settled(value), value_node))
         else:
-            receiver.is_open = True
-    elif isinstance(receiver, Items):
-        lists.set_items(m, receiver, index, target.slice, value)
+            may_raise(m)
+            dicts.forget_entries(m, receiver)
+    elif isinstance(receiver, Items) and receiver.kind == "list":
+        lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
-        lists.set_words(m, target.slice, index, value)
+        lists.set_words(m, target, index, value)
     elif isinstance(receiver, Instance):
+        may_raise(m)
+        if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function) and not is_slice:
+            m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
+            return
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
         m.store.write(receiver.slots, key, value)
+    elif isinstance(receiver, (Items, Known)):
+        raise Raised("TypeError")
+    else:
+        may_raise(m)
 
 
 def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     """Carry out `name += value`, and record what accumulates."""
-    load = ast.copy_location(_as_load(node.target), node.target)
-    old, new = m.value(load), m.value(node.value)
+    place, old = _target(m, node.target)
+    new = m.value(node.value)
     if isinstance(node.op, ast.Add) and not m.is_silent:
         m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
@@ -125,33 +217,107 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
         lists.add_words(m, new)
         return False
     note_division(m, node, node.op, old, new)
-    assign(m, node.target, combine(old, node.op, new, node), node.value, node)
+    made = _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
+    if isinstance(node.target, ast.Name):
+        m.bind(node.target.id, made)
+    elif isinstance(node.target, ast.Attribute):
+        write_attribute(m, place[0], node.target.attr, made, node.value)
+        if not m.is_silent:
+            target = node.target
+            m.facts.attributes.append(AttributeWrite(node, target.value, target.attr, place[0], made, node.value, m.context))
+    elif isinstance(node.target, ast.Subscript):
+        _write_item(m, place[0], place[1], node.target.slice, made, node.value, node)
     return False
 
 
-def _as_load(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.Name(target.id, ast.Load())
+def _target(m: Walker, target: ast.expr) -> tuple[tuple[Value, ...], Value]:
+    """Return the parts of what is assigned to, each evaluated once, and what is there."""
     if isinstance(target, ast.Attribute):
-        return ast.Attribute(target.value, target.attr, ast.Load())
-    assert isinstance(target, ast.Subscript)
-    return ast.Subscript(target.value, target.slice, ast.Load())
+        owner = m.value(target.value)
+        return (owner,), m.attribute(owner, target.attr, target)
+    if isinstance(target, ast.Subscript):
+        receiver, index = m.value(target.value), m.value(target.slice)
+        is_part = isinstance(index, Items) and index.kind == "slice"
+        return (receiver, index), UNKNOWN if is_part else get_item(m, receiver, index)
+    assert isinstance(target, ast.Name)
+    return (), m.value(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+
+
+def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | None:
+    """Return a list, set or dict that an augmented assignment changes, changed; None for what it makes anew."""
+    if isinstance(old, OneOf) and any(isinstance(one, (Items, Mapping)) for one in old.values):
+        made = []
+        for one in old.values:
+            m.store.begin()
+            with contextlib.suppress(Raised):
+                made.append(_in_place(m, one, op, new) or combine(one, op, new, ast.Pass()))
+            m.store.merge(m.store.undo(), {})
+        may_raise(m)
+        return join_all(made)
+    if isinstance(old, Items) and old.kind == "list" and isinstance(op, ast.Add):
+        lists.extend(m, old, new)
+        return old
+    if isinstance(old, Items) and old.kind != "tuple":
+        may_raise(m)
+        m.store.change(old, {}, True)
+        return old
+    if isinstance(old, Mapping) and isinstance(op, ast.BitOr):
+        if isinstance(new, Mapping):
+            united = combine(old, op, new, ast.Pass())
+            assert isinstance(united, Mapping)
+            m.store.change(old, united.slots, united.is_open)
+        else:
+            may_raise(m)
+            dicts.forget_entries(m, old)
+        return old
+    return None
 
 
 def delete_statement(m: Walker, node: ast.Delete) -> bool:
     """Carry out `del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):
-            m.store.delete(m.frame.slots, target.id)
+            m.store.delete(m.home_of(target.id).slots, target.id)
         elif isinstance(target, ast.Attribute):
-            if isinstance(owner := m.value(target.value), Instance):
-                m.store.delete(owner.slots, target.attr)
+            delete_attribute(m, m.value(target.value), target.attr)
         elif isinstance(target, ast.Subscript):
             receiver, index = m.value(target.value), m.value(target.slice)
-            if isinstance(receiver, Mapping) and isinstance(index, Known):
-                m.store.delete(receiver.slots, index.value)
-            elif isinstance(receiver, Items):
-                lists.delete_items(m, receiver, index, target.slice)
-            elif isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT and isinstance(index, Known):
-                m.store.delete(m.module.slots, ("environment", index.value))
+            for one in alternatives_of(receiver):
+                if one is receiver:
+                    _delete_item(m, one, index, target.slice)
+                else:
+                    m.store.begin()
+                    with contextlib.suppress(Raised):
+                        _delete_item(m, one, index, target.slice)
+                    m.store.merge(m.store.undo(), {})
+                    may_raise(m)
     return False
+
+
+def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
+    """Carry out `del receiver.name`."""
+    if isinstance(receiver, OneOf):
+        for one in receiver.values:
+            m.store.begin()
+            with contextlib.suppress(Raised):
+                delete_attribute(m, one, name)
+            m.store.merge(m.store.undo(), {})
+    if isinstance(receiver, (Instance, Class)):
+        if name not in receiver.slots and isinstance(receiver, Instance) and receiver.cls is not None and is_whole_class(receiver.cls):
+            raise Raised("AttributeError")
+        if receiver.slots.get(name) is MAYBE:
+            may_raise(m)
+        m.store.delete(receiver.slots, name)
+    else:
+        may_raise(m)
+
+
+def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> None:
+    if isinstance(receiver, Mapping):
+        dicts.remove_entry(m, receiver, index)
+    elif isinstance(receiver, Items):
+        lists.delete_items(m, receiver, index, target)
+    elif isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT and isinstance(index, Known):
+        m.store.delete(m.module.slots, ("environment", index.value))
+    else:
+        may_raise(m)

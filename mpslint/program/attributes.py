@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
@@ -22,10 +23,12 @@ from mpslint.facts.values import (
     Value,
 )
 from mpslint.program import bags, flags, tracked
+from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 
+NUMBERS = (type(None), bool, int, float, complex)
 OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
 """What Python itself puts into the namespace of a class."""
 
@@ -50,10 +53,21 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
     if isinstance(base, Known) and isinstance(base.value, str) and base.source in m.platform.devices and name == "type":
         return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
     if isinstance(base, (Known, Items, Mapping)):
+        if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS and not hasattr(base.value, name):
+            raise Raised("AttributeError")
         return Bound(base, name)
     if isinstance(base, OneOf):
-        return join_all([get_attribute(m, value, name, node) for value in base.values])
-    return base if isinstance(base, Unknown) else UNKNOWN
+        return _of_each(m, base.values, lambda one: get_attribute(m, one, name, node))
+    return Unknown(base.reason) if isinstance(base, Unknown) and base.reason else UNKNOWN
+
+
+def is_whole_class(cls: Class) -> bool:
+    """Return whether an object of a class has no attribute but those that the program shows: no decorator or base may add any."""
+    return all(
+        (isinstance(one, Class) and not one.decorators and not one.node.keywords)
+        or (isinstance(one, Symbol) and one.name == "builtins.object")
+        for one in (cls, *cls.bases_above())
+    ) and not any(cls.lookup(name) is not None for name in ("__getattr__", "__getattribute__"))
 
 
 def _names_of_class(cls: Class, node: ast.expr | None) -> Mapping:
@@ -100,14 +114,15 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
 
 
 def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
-    if name in base.slots:
+    if base.cls is not None and isinstance(own := base.cls.lookup(name), Function) and is_property(own):
+        return call_function(m, own, [base.proxied or base], {}, False, node)
+    if name in base.slots and base.proxied is None:
         return base.slots[name]
     if base.cls is not None:
         found = base.cls.lookup(name)
         if isinstance(found, Function):
-            if any(isinstance(d, Symbol) and d.name == "builtins.property" for d in found.decorators):
-                return call_function(m, found, [base], {}, False, node)
-            return Bound(base.cls if _is_of_class(found) else base, name, found)
+            own_object = base.proxied or base
+            return Bound((own_object.cls or UNKNOWN) if _is_of_class(found) else own_object, name, found)
         if found is not None:
             return found
         if (given := bags.from_getter(m, base, "__getattr__", name)) is not None:
@@ -121,6 +136,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if base.fallback:
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():
+        if is_whole_class(base.cls) and base.owner is None and name[:2] != "__":
+            raise Raised("AttributeError")
         return UNKNOWN
     if (answer := _answer(m, base, name)) is not None:
         return Known(answer, node, source="torch.device")
@@ -135,6 +152,11 @@ def _answer(m: Walker, base: Instance, name: object) -> str | None:
     return next((answer for answer in found if answer is not None), None)
 
 
+def is_property(function: Function) -> bool:
+    """Return whether a method is called when its name is read."""
+    return any(isinstance(d, Symbol) and d.name == "builtins.property" for d in function.decorators)
+
+
 def _is_of_class(function: Function) -> bool:
     """Return whether a method gets the class, not an object of it."""
     return any(isinstance(d, Symbol) and d.name == "builtins.classmethod" for d in function.decorators)
@@ -143,7 +165,7 @@ def _is_of_class(function: Function) -> bool:
 def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
-        return join_all([get_item(m, value, index) for value in base.values])
+        return _of_each(m, base.values, lambda one: get_item(m, one, index))
     if isinstance(base, Symbol):
         return index if base.name in m.platform.transparent else UNKNOWN
     if isinstance(base, Instance):
@@ -158,7 +180,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
                 return given
         return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
-        return join_all([get_item(m, base, value) for value in index.values])
+        return _of_each(m, index.values, lambda one: get_item(m, base, one))
     if isinstance(base, Mapping) and not isinstance(index, Known):
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
@@ -167,15 +189,36 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         return UNKNOWN
     if isinstance(base, Mapping):
         entry = base.slots.get(index.value)
+        if entry is None and not base.is_open:
+            raise Raised("KeyError")
         return entry.value if entry is not None else UNKNOWN
     if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
         position = index.value + len(base.slots) if index.value < 0 else index.value
         if index.value < 0 and base.open:
             return UNKNOWN
+        if not base.open and position not in base.slots:
+            raise Raised("IndexError")
         return base.slots.get(position, UNKNOWN)
     if isinstance(base, Known) and isinstance(base.value, (str, bytes, tuple)) and isinstance(index.value, int):
         try:
             return Known(base.value[index.value], base.origin, base.weak, base.source)
         except IndexError:
-            return UNKNOWN
+            raise Raised("IndexError") from None
     return UNKNOWN
+
+
+def _of_each(m: Walker, values: Sequence[Value], look: Callable[[Value], Value]) -> Value:
+    """Return what is found in a value that is one of several: where it raises for one of them, the value is another."""
+    found = []
+    for one in values:
+        m.store.begin()
+        try:
+            found.append((look(one), m.store.since(len(m.store.journals) - 1)))
+        except Raised:
+            may_raise(m)
+        finally:
+            m.store.undo()
+    if not found:
+        raise Raised("")
+    m.store.merge(*(writes for _, writes in found))
+    return join_all([value for value, _ in found])

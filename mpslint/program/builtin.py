@@ -7,10 +7,10 @@ import builtins
 import itertools
 import math
 import sys
-from collections.abc import Sequence
 
-from mpslint.facts.joined import join, join_all
+from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
+    MAYBE,
     UNKNOWN,
     Bound,
     Class,
@@ -24,13 +24,16 @@ from mpslint.facts.values import (
     Symbol,
     Value,
     alternatives_of,
-    weakened,
+    settled,
 )
-from mpslint.program import lists
+from mpslint.program import dicts, iterating, lists
 from mpslint.program.arguments import CallArguments
+from mpslint.program.assignments import delete_attribute, write_attribute
+from mpslint.program.attributes import is_property, is_whole_class
 from mpslint.program.executed import execute_file
+from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.operators import is_one_index
+from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, plain_of
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -62,7 +65,6 @@ STRING_METHODS = frozenset(
         "zfill",
     ]
 )
-CONTAINERS = frozenset({"dict", "list", "tuple"})
 ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
 """They call `__iter__` of what they are given at once."""
 MOST_CHOICES = 16
@@ -74,12 +76,14 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     values = [argument.value for argument in arguments.positional]
     if name in ITERATING and not m.is_silent:
         m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
-    if name in PURE:
+    if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
         return _pure(name, values, arguments, node)
+    if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
+        return found
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
         return _container(name, values, arguments, node)
     if name == "dict":
-        return _dict(values, arguments, node)
+        return _dict(m, values, arguments, node)
     if name == "getattr" and len(values) >= 2 and isinstance(values[1], Known) and isinstance(values[1].value, str):
         return _getattr(m, values, node)
     if name == "hasattr" and len(values) == 2 and isinstance(values[1], Known):
@@ -88,6 +92,9 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
+    if name == "delattr" and len(values) == 2 and isinstance(values[1], Known):
+        delete_attribute(m, values[0], str(values[1].value))
+        return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
     if name == "exec":
@@ -113,11 +120,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         "id",
         "any",
         "all",
+        "sum",
     ):
         if name in ("map", "filter"):
-            return _mapped(values, node) if name == "map" and len(values) == 2 else None
+            return None
         if name not in ("range", "enumerate", "zip", "iter"):
-            return UNKNOWN
+            return Known(None, node) if name == "print" else UNKNOWN
         return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
     return None
 
@@ -132,115 +140,195 @@ def _container_of(value: Value) -> str:
 
 
 def _isinstance(value: Value, asked: Value, node: ast.Call) -> Value:
-    """Return whether a value is a dict, a list or a tuple, where only these are asked for."""
+    """Return whether a value is of one of Python's own types, or of classes of the program."""
+    if isinstance(value, OneOf):
+        return join_all([_isinstance(one, asked, node) for one in value.values])
     kinds = asked.values() if isinstance(asked, Items) and not asked.open else [asked]
-    names = [kind.name.removeprefix("builtins.") if isinstance(kind, Symbol) else "" for kind in kinds]
-    kind = _container_of(value)
+    if isinstance(value, Instance) and value.cls is not None and all(isinstance(kind, Class) for kind in kinds):
+        lineage = value.cls.lineage()
+        return Known(any(kind is one for kind in kinds for one in lineage), node)
+    types = [_type_of(kind) for kind in kinds]
+    own = _container_of(value)
+    if not own or own in ("iterator", "range", "slice") or None in types:
+        return UNKNOWN
     is_weak = isinstance(value, Known) and value.weak
-    return Known(kind in names, node, is_weak) if kind and CONTAINERS.issuperset(names) else UNKNOWN
+    actual = type(value.value) if isinstance(value, Known) else getattr(builtins, own)
+    return Known(issubclass(actual, tuple(kind for kind in types if kind is not None)), node, is_weak)
+
+
+def _type_of(value: Value) -> type | None:
+    """Return the type of Python's own that a name stands for, or that no constant and no list is of; None for another."""
+    if isinstance(value, Class):
+        return _Other if all(isinstance(base, Class) for base in value.bases_above()) else None
+    kind = (
+        getattr(builtins, value.name.removeprefix("builtins."), None)
+        if isinstance(value, Symbol) and value.name.startswith("builtins.")
+        else None
+    )
+    return kind if isinstance(kind, type) else None
+
+
+class _Other:
+    """Stands for a class of the program."""
 
 
 def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call) -> Value:
     """Write an attribute whose name is a value; where it is one of several names, each may have kept what it was."""
     names = [one.value for one in alternatives_of(name) if isinstance(one, Known) and isinstance(one.value, str)]
-    for one in names if isinstance(owner, Instance) else ():
-        old = m.attribute(owner, one, node)
-        m.store.write(owner.slots, one, value if len(names) == 1 else join(old, value))  # type: ignore[union-attr]
+    if not names:
+        may_raise(m)
+    for one in names:
+        if len(names) == 1:
+            write_attribute(m, owner, one, value, node)
+        else:
+            m.store.begin()
+            write_attribute(m, owner, one, value, node)
+            m.store.merge(m.store.undo(), {})
     return Known(None, node)
 
 
 def _super(m: Walker) -> Value:
     """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
-    own = m.frame.slots.get("self")
     function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
+    parameters = function.node.args if function is not None else None
+    own = (
+        next((m.frame.slots.get(one.arg) for one in (*parameters.posonlyargs, *parameters.args)), None) if parameters is not None else None
+    )
     if not isinstance(own, Instance) or function is None or function.cls is None:
         return UNKNOWN
     base = function.cls.bases[0] if function.cls.bases else None
     if isinstance(base, Class):
-        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base)
+        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own)
     return Instance(base.name, call=own.call, slots=own.slots) if isinstance(base, Symbol) else Instance("")
 
 
 def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
-    if name == "len" and len(values) == 1 and isinstance(values[0], Items) and not values[0].open and values[0].kind != "set":
-        return Known(len(values[0].slots), node)
+    if name == "len" and len(values) == 1:
+        return _length(values[0], node)
     if name == "str" and len(values) == 1 and isinstance(values[0], Known) and values[0].source:
         return values[0]
-    if not values and not arguments.keywords and name != "len":
-        return UNKNOWN if name in ("min", "max", "sum", "abs", "round", "repr") else Known(getattr(builtins, name)(), node)
-    if name in ("min", "max") and len(values) == 1 and isinstance(values[0], Items) and not values[0].open and values[0].slots:
-        values = values[0].values()
+    if not values and not arguments.keywords and not arguments.is_open and name in ("int", "float", "str", "bool", "complex"):
+        return Known(getattr(builtins, name)(), node)
+    if name == "bool" and len(values) == 1 and isinstance(values[0], (Items, Mapping)) and (answer := truth(values[0])) is not None:
+        return Known(answer, node)
+    if name in ("min", "max") and len(values) == 1 and isinstance(values[0], (Items, Mapping)):
+        more = lists.iterated(values[0])
+        if more == []:
+            raise Raised("ValueError")
+        if more is None:
+            return UNKNOWN
+        values = more if len(more) > 1 else [more[0], more[0]]
     choices = [alternatives_of(value) for value in values]
     if any(isinstance(value, OneOf) for value in values) and math.prod(map(len, choices)) <= MOST_CHOICES:
-        return join_all([_pure(name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
-    if arguments.is_open or arguments.keywords or not all(isinstance(value, Known) for value in values):
-        return UNKNOWN
-    constants = [value.value for value in values if isinstance(value, Known)]
-    if any(isinstance(constant, (str, bytes)) and len(constant) > 4096 for constant in constants):
+        return join_all([_pure_or_unknown(name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
+    constants = [plain_of(value) if name in ("str", "repr") else value.value if isinstance(value, Known) else NOT_PLAIN for value in values]
+    if arguments.is_open or arguments.keywords or any(constant is NOT_PLAIN for constant in constants):
+        is_plain = arguments.keywords or arguments.is_open or not all(isinstance(value, Known) for value in values)
+        if is_plain:
+            return UNKNOWN
+        constants = [value.value for value in values if isinstance(value, Known)]
+    if any(isinstance(constant, (str, bytes)) and len(constant) > 4096 for constant in constants) or not all(map(is_short, constants)):
         return UNKNOWN
     try:
         result = getattr(builtins, name)(*constants)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise Raised(type(error).__name__) from None
     return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
 
 
-def _mapped(values: Sequence[Value], node: ast.Call) -> Value | None:
-    """Return what a function such as `int` makes of constants; None for anything else."""
-    function, given = values
-    kind = function.name.removeprefix("builtins.") if isinstance(function, Symbol) else ""
-    if kind not in PURE or not isinstance(given, Items) or given.open or len(given.slots) > MOST_CHOICES:
-        return None
-    made = [_pure(kind, [one], CallArguments((), {}, False), node) for one in given.values()]
-    return Items("list", dict(enumerate(made)), node) if all(isinstance(one, Known) for one in made) else None
+def _pure_or_unknown(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
+    try:
+        return _pure(name, values, arguments, node)
+    except Raised:
+        return UNKNOWN
+
+
+def _length(value: Value, node: ast.Call) -> Value:
+    """Return how much is in a text, a list or a dict."""
+    if isinstance(value, OneOf):
+        return join_all([_pure_or_unknown("len", [one], CallArguments((), {}, False), node) for one in value.values])
+    if isinstance(value, Known):
+        if isinstance(value.value, (str, bytes)):
+            return Known(len(value.value), node, value.weak)
+        if not value.source and not isinstance(value.value, tuple):
+            raise Raised("TypeError")
+    if isinstance(value, Items) and not value.open and value.kind != "iterator" and (value.kind != "set" or len(value.slots) < 2):
+        return Known(len(value.slots), node)
+    return Known(len(value.slots), node) if isinstance(value, Mapping) and not value.is_open and value.owner is None else UNKNOWN
 
 
 def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
-    kind = {"tuple": "tuple", "set": "set", "frozenset": "set"}.get(name, "list")
-    if not values and not arguments.is_open:
-        return Items(kind, {}, node)
-    if len(values) == 1 and isinstance(values[0], Items):
-        ordered = name in ("list", "tuple") and values[0].kind != "set"
-        return Items(kind, dict(values[0].slots), node, values[0].open) if ordered else Items(kind, {}, node, open=True)
-    return Items(kind, {}, node, open=True)
+    """Return what `list(...)` and its like make of what is not known to its end."""
+    kind = {"tuple": "tuple", "set": "set", "frozenset": "set", "reversed": "iterator"}.get(name, "list")
+    is_known = len(values) == 1 and isinstance(values[0], Items) and values[0].kind in ("list", "tuple") and name in ("list", "tuple")
+    return Items(kind, dict(values[0].slots) if is_known and isinstance(values[0], Items) else {}, node, open=True)
 
 
-def _dict(values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
+def _dict(m: Walker, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
     result = Mapping({}, node, arguments.is_open)
     for value in values:
+        pairs = dicts.pairs_of(value)
         if isinstance(value, Mapping):
             result.slots.update(value.slots)
             result.is_open = result.is_open or value.is_open
+        elif pairs is not None:
+            result.slots.update(pairs)
         else:
+            may_raise(m)
             result.is_open = True
     for name, argument in arguments.keywords.items():
-        result.slots[name] = DictEntry(argument.value, argument.node)
+        result.slots[name] = DictEntry(settled(argument.value), argument.node)
     return result
 
 
 def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
     name = values[1].value if isinstance(values[1], Known) else ""
-    found = m.attribute(values[0], name, node)
+    if isinstance(values[0], OneOf):
+        return join_all([_getattr(m, [one, *values[1:]], node) for one in values[0].values])
+    try:
+        found = m.attribute(values[0], name, node)
+    except Raised as error:
+        if len(values) == 3 and str(error) == "AttributeError":
+            return values[2]
+        raise
     if len(values) == 3 and isinstance(found, Symbol) and found.name.split(".")[0] in sys.stdlib_module_names:
         return UNKNOWN  # this system may lack it
     if len(values) == 2 or isinstance(values[0], Symbol):
         return found
+    if isinstance(values[0], Instance) and found is MAYBE:
+        return UNKNOWN
     if _has_method(m, values[0], str(name)):
         return Bound(values[0], str(name))
+    if isinstance(values[0], Instance) and values[0].cls is not None and values[0].cls.lookup(str(name)) is not None:
+        return found
     if (
         isinstance(values[0], Instance)
         and name in values[0].slots
         and not (isinstance(found, Instance) and found.owner is values[0] and not found.slots)
     ):
         return found
+    if isinstance(values[0], (Known, Items, Mapping)) and not (isinstance(values[0], Known) and values[0].source):
+        return (
+            found
+            if hasattr(values[0].value if isinstance(values[0], Known) else getattr(builtins, _container_of(values[0]), None), name)
+            else values[2]
+        )
     return join(found, values[2]) if isinstance(found, Known) else UNKNOWN
 
 
 def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
     if isinstance(owner, Symbol) and m.platform.has(m.platform.normalise(f"{owner.name}.{name.value}")):
         return Known(True, node, source="hasattr")
-    if isinstance(owner, Instance) and owner.cls is not None and name.value in owner.slots:
-        return Known(True, node)
+    if isinstance(owner, OneOf):
+        return join_all([_hasattr(m, one, name, node) for one in owner.values])
+    if isinstance(owner, Instance) and owner.cls is not None:
+        if name.value in owner.slots:
+            return UNKNOWN if owner.slots[name.value] is MAYBE else Known(True, node)
+        found = owner.cls.lookup(str(name.value))
+        if found is not None:
+            return UNKNOWN if found is MAYBE or (isinstance(found, Function) and is_property(found)) else Known(True, node)
+        if is_whole_class(owner.cls) and owner.owner is None and not owner.fallback and str(name.value)[:2] != "__":
+            return Known(False, node)
     return Known(True, node) if _has_method(m, owner, str(name.value)) else UNKNOWN
 
 
@@ -260,8 +348,8 @@ def call_method(m: Walker, bound: Bound, arguments: CallArguments, node: ast.Cal
         device = m.platform.device_of_any_index(receiver.value) if value is UNKNOWN and bound.name == "format" else ""
         return Known(device, node, receiver.weak) if device and all(is_one_index(one) for one in node.args) else value
     if isinstance(receiver, Mapping):
-        return _mapping_method(m, receiver, bound.name, arguments, node)
-    if isinstance(receiver, Items):
+        return dicts.call_method(m, receiver, bound.name, arguments, node)
+    if isinstance(receiver, Items) and receiver.kind in ("list", "set", "tuple"):
         return lists.call_method(m, receiver, bound.name, arguments, node)
     return UNKNOWN
 
@@ -287,55 +375,9 @@ def _constant_method(receiver: Known, name: str, arguments: CallArguments, node:
         return UNKNOWN
     try:
         result = getattr(receiver.value, name)(*constants, **{k: v.value for k, v in keywords.items() if isinstance(v, Known)})
-    except (TypeError, ValueError, LookupError, AttributeError):
-        return UNKNOWN
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise Raised(type(error).__name__) from None
     if isinstance(result, (list, tuple)):
-        return Items("list", {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
+        return Items(type(result).__name__, {index: Known(part, node, receiver.weak) for index, part in enumerate(result[:256])}, node)
     is_same = result == receiver.value  # `"cuda".strip().lower()` was decided where "cuda" was
     return Known(result, receiver.origin if receiver.source or is_same else node, receiver.weak, receiver.source)
-
-
-def _mapping_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
-    first = arguments.first()
-    if name in ("get", "pop", "setdefault") and isinstance(first, Known):
-        entry: DictEntry | None = receiver.slots.get(first.value) if first.value.__hash__ is not None else None
-        default = arguments.positional[1].value if len(arguments.positional) > 1 else Known(None, node)
-        if name == "pop" and entry is not None:
-            m.store.delete(receiver.slots, first.value)
-        if name == "setdefault" and entry is None and not receiver.is_open:
-            m.store.write(receiver.slots, first.value, DictEntry(default, arguments.positional[-1].node))
-        if entry is not None:
-            return entry.value
-        if not receiver.is_open:
-            return default
-        return weakened(default) if name == "setdefault" else UNKNOWN
-    if name == "update":
-        others = [argument.value for argument in arguments.positional]
-        for other in others:
-            if isinstance(other, Mapping):
-                for key, entry in other.slots.items():
-                    m.write_entry(receiver, key, entry)
-            _forget(m, receiver, other)
-        for key, argument in arguments.keywords.items():
-            m.write_entry(receiver, key, DictEntry(argument.value, argument.node))
-        if arguments.is_open:
-            _forget(m, receiver, UNKNOWN)
-        return Known(None, node)
-    if name == "copy":
-        return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
-    if name in ("items", "values", "keys"):
-        return Items("list", {}, node, open=True)
-    if name in ("clear", "popitem"):
-        _forget(m, receiver, UNKNOWN)
-    return UNKNOWN
-
-
-def _forget(m: Walker, receiver: Mapping, other: Value) -> None:
-    """After an update with something not fully known, no entry that it may have replaced is known."""
-    if isinstance(other, Mapping) and not other.is_open:
-        return
-    written = other.slots if isinstance(other, Mapping) else {}
-    for key, entry in list(receiver.slots.items()):
-        if key not in written:
-            m.write_entry(receiver, key, DictEntry(weakened(entry.value), entry.node))
-    receiver.is_open = True

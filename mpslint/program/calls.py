@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
@@ -40,7 +41,9 @@ from mpslint.program import (
 )
 from mpslint.program.arguments import CallArguments
 from mpslint.program.called import record_call
+from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
+from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 
 
@@ -53,12 +56,46 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     else:
         callee = without_none(m.value(node.func))
     arguments = evaluate_arguments(m, node)
+    if (
+        isinstance(receiver, OneOf)
+        and isinstance(node.func, ast.Attribute)
+        and any(isinstance(one, (Items, Mapping)) for one in receiver.values)
+    ):
+        methods = [(_method_of(m, one, node.func), one) for one in receiver.values]
+        with m.guarded(node.func, True):
+            return _call_one_of(m, methods, arguments, node)
     if isinstance(callee, OneOf):
         if all(isinstance(value, Instance) and value.cls is None for value in callee.values):
             call_value(m, callee.values[0], receiver, arguments, node)  # a method of some outside object is called in any case
         with m.guarded(node.func, True):  # which of them is called is not decided
-            return join_all([call_value(m, value, receiver, arguments, node) for value in callee.values])
+            return _call_one_of(m, [(one, receiver) for one in callee.values], arguments, node)
     return call_value(m, callee, receiver, arguments, node)
+
+
+def _call_one_of(m: Walker, callees: Sequence[tuple[Value, Value | None]], arguments: CallArguments, node: ast.Call) -> Value:
+    """Call each of several, of which one is called; return what is known of what that gives."""
+    results, paths = [], []
+    for callee, receiver in callees:
+        m.store.begin()
+        try:
+            result = call_value(m, callee, receiver, arguments, node)
+        except Raised:
+            result, is_over = UNKNOWN, True
+        else:
+            is_over = m.is_dead
+        finally:
+            writes = m.store.undo()
+        m.is_dead = False
+        if not is_over:
+            results.append(result)
+            paths.append(writes)
+    if len(paths) < len(callees):
+        may_raise(m)
+    if not paths:
+        m.is_dead = m.is_in_try
+        return UNKNOWN
+    m.store.merge(*paths)
+    return join_all(results)
 
 
 def _method_of(m: Walker, receiver: Value, node: ast.Attribute) -> Value:
@@ -80,13 +117,15 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
     unpacked: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            value = m.value(argument.value)
-            if isinstance(value, Items) and not value.open:
-                positional += [Argument(item, argument) for item in value.values()]
-            else:
-                is_open = True
-            continue
-        positional.append(Argument(m.value(argument), argument))
+            more = iterated(m.value(argument.value))
+            if more is None:
+                may_raise(m)
+            positional += [Argument(item, argument) for item in more or ()] if not is_open else []
+            is_open = is_open or more is None
+        elif is_open:
+            m.value(argument)  # nobody knows which parameter it is for
+        else:
+            positional.append(Argument(m.value(argument), argument))
     for keyword in node.keywords:
         value = m.value(keyword.value)
         if keyword.arg is not None:

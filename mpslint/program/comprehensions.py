@@ -7,14 +7,19 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, Value, is_weak
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_weak, settled
 from mpslint.program import bags
 from mpslint.program.attributes import get_item
+from mpslint.program.exits import Raised, cut, marks
+from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
 
 MOST_ROUNDS = 64
 """Rounds that are worked out one by one."""
+MOST_ROUND_STEPS = 800
+MOST_STEPS_OF_ROUNDS = 20_000
+"""Steps that all rounds of a program may take."""
 _Round: TypeAlias = tuple["bool | None", list[Value]]
 """Whether the tests let a round make something, None where that isn't known, and the values."""
 
@@ -22,24 +27,110 @@ _Round: TypeAlias = tuple["bool | None", list[Value]]
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Return what a comprehension makes; what it calls is noted once."""
     before = m.frame
-    m.frame = m.new_frame(before)
-    loops = m.context.loops
+    m.store.begin()
     try:
-        for generator in node.generators:
-            iterated = m.value(generator.iter)
-            loops = (*loops, generator)
-            with m.within(loops=loops):
-                assign_loop_target(m, generator.target, iterated)
-                for test in generator.ifs:
-                    m.value(test)
-        with m.within(loops=loops):
-            if isinstance(node, ast.DictComp):
-                m.value(node.key)
-                return _one_object_by_key(m, node, iterated, m.value(node.value)) or _entries(m, node) or Mapping({}, node, is_open=True)
-            m.value(node.elt)
-            return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items("list", {}, node, open=True)
+        found = _any_element(m, node)
     finally:
-        m.frame = before
+        own, m.frame = m.frame.slots, before
+        written = {at: one for at, one in m.store.undo().items() if one[0] is not own}
+    if (isinstance(found, (Items, Mapping)) and (found.open if isinstance(found, Items) else found.is_open)) or written:
+        exact = _exact(m, node)
+        if exact is not None:
+            return exact
+    for place, key, _ in written.values():
+        m.store.forget(place, key)
+    return found
+
+
+def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
+    """Walk a comprehension as any of its rounds."""
+    m.frame = m.new_frame(m.frame)
+    m.frame.is_comprehension = True
+    loops = m.context.loops
+    for generator in node.generators:
+        iterated = m.value(generator.iter)
+        loops = (*loops, generator)
+        with m.within(loops=loops):
+            assign_loop_target(m, generator.target, iterated)
+            for test in generator.ifs:
+                m.value(test)
+    with m.within(loops=loops):
+        if isinstance(node, ast.DictComp):
+            m.value(node.key)
+            return _one_object_by_key(m, node, iterated, m.value(node.value)) or _entries(m, node) or Mapping({}, node, is_open=True)
+        m.value(node.elt)
+        kind = "list" if isinstance(node, ast.ListComp) else "set" if isinstance(node, ast.SetComp) else "iterator"
+        return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items(kind, {}, node, open=True)
+
+
+def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value | None:
+    """Return what a comprehension makes round by round, with all that it does; None where that can't be told, and nothing is done."""
+    if m.silent_steps > MOST_STEPS_OF_ROUNDS or m.is_in_comprehension:
+        return None
+    outer, is_silent = m.frame, m.is_silent
+    m.frame, m.is_silent, m.is_in_comprehension = m.new_frame(outer), True, True
+    m.frame.is_comprehension = True
+    own, before, start = m.frame.slots, marks(m), m.steps
+    m.store.begin()
+    made: list[list[Value]] = []
+    is_told = True
+    parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    try:
+        for _ in _rounds(m, node.generators):
+            made.append([settled(m.value(part)) for part in parts])
+            if m.is_dead or m.steps - start > MOST_ROUND_STEPS or any(_is_outside(one) for one in made[-1]):
+                raise _Untold
+    except (_Untold, Raised):
+        is_told = False
+    finally:
+        m.frame, m.is_silent, m.is_in_comprehension, m.is_dead = outer, is_silent, False, False
+        m.silent_steps += m.steps - start
+        found = _made_of(node, made) if is_told else None
+        is_lazy = isinstance(node, ast.GeneratorExp) and any(place is not own for place, _, _ in m.store.journals[-1].values())
+        if found is None or is_lazy:  # what a generator does, it does later
+            m.store.undo()
+            cut(m, before)
+        else:
+            m.store.keep()
+    return None if is_lazy else found
+
+
+def _rounds(m: Walker, generators: Sequence[ast.comprehension]) -> Iterator[None]:
+    """Bind the variables of a comprehension for each of its rounds. Raises _Untold where these can't be told."""
+    if not generators:
+        yield
+        return
+    loop, *inner = generators
+    values = iterated_values(m.value(loop.iter))
+    if values is None or len(values) > MOST_ROUNDS or m.is_dead:
+        raise _Untold
+    for one in values:
+        bind_loop_target(m, loop.target, one)
+        answer = _passes(m, loop.ifs, by_default=False)
+        if answer is None or m.is_dead:
+            raise _Untold
+        if answer:
+            yield from _rounds(m, inner)
+
+
+def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, made: list[list[Value]]) -> Value | None:
+    if isinstance(node, ast.DictComp):
+        keys = [key.value for key, _ in made if isinstance(key, Known) and is_hashable(key.value)]
+        entries = {key: DictEntry(value, node.value) for key, (_, value) in zip(keys, made, strict=False)}
+        return Mapping(entries, node) if len(keys) == len(made) else None
+    values = [value for (value,) in made]
+    if isinstance(node, ast.SetComp):
+        return Items("set", {}, node, open=True)
+    return Items("list" if isinstance(node, ast.ListComp) else "iterator", dict(enumerate(values)), node)
+
+
+def _is_outside(value: Value) -> bool:
+    """Return whether a value is an object of a library: each call of one is a fact, and is noted once for all rounds."""
+    return isinstance(value, (Unknown, OneOf)) or (isinstance(value, Instance) and (value.cls is None or bool(value.cls.outside_bases())))
+
+
+class _Untold(Exception):
+    """The rounds of a comprehension can't be told."""
 
 
 def _in_rounds(

@@ -121,12 +121,13 @@ def _is_passed_over(machine: Walker, function: Function) -> bool:
 
 def _walk(machine: Walker, step: Callable[[], object]) -> bool:
     """Do one step, and return whether the program ends there; one that nests too deeply costs itself only."""
-    frame, context, journals = machine.frame, machine.context, len(machine.store.journals)
+    frame, context, journals, exits = machine.frame, machine.context, len(machine.store.journals), len(machine.exits)
     try:
         return bool(step())
     except RecursionError:
         machine.facts.is_exhausted = True
-        machine.frame, machine.context = frame, context
+        machine.frame, machine.context, machine.is_dead = frame, context, False
+        del machine.exits[exits:]
         while len(machine.store.journals) > journals:
             machine.store.undo()
     return False

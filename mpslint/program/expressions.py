@@ -7,23 +7,35 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.facts.facts import Choice, NameRead, Window
-from mpslint.facts.joined import join, truth
+from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
+    BEHIND,
     UNKNOWN,
     DictEntry,
     Function,
+    Instance,
     Items,
     Known,
     Mapping,
+    OneOf,
+    Symbol,
+    Unknown,
     Value,
+    alternatives_of,
     is_weak,
+    settled,
     weakened,
 )
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
+from mpslint.program.exits import Raised, may_raise
+from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.operators import LARGEST_RESULT, MOST_ITEMS, combine, compare, is_hashable, is_one_index, note_division
+from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, united, with_more
+
+LONGEST_SPEC = 3
+"""Digits of what says how a value is formatted."""
 
 
 def _constant(m: Walker, node: ast.Constant) -> Value:
@@ -32,6 +44,8 @@ def _constant(m: Walker, node: ast.Constant) -> Value:
 
 def _name(m: Walker, node: ast.Name) -> Value:
     value = m.lookup(node.id)
+    if m.exits and isinstance(value, Unknown) and not m.is_bound(node.id):
+        may_raise(m)
     if value is UNKNOWN and m.facts.choices and not m.is_silent and not m.is_bound(node.id):
         m.facts.unbound.append(NameRead(node, m.context))
     return value
@@ -43,30 +57,35 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
-    if isinstance(node.slice, ast.Slice) and isinstance(base, Items):
-        return _part(m, base, node.slice, node)
-    return get_item(m, base, index)
+    return get_item(m, base, index) if not (isinstance(index, Items) and index.kind == "slice") else part_of(base, index, node)
 
 
-def _part(m: Walker, base: Items, cut: ast.Slice, node: ast.Subscript) -> Value:
-    """Return the items from one number on: `words[1:]`."""
-    first = m.value(cut.lower) if cut.lower is not None else UNKNOWN
-    is_tail = cut.upper is None and cut.step is None and isinstance(first, Known) and isinstance(first.value, int) and first.value >= 0
-    if not is_tail or not isinstance(first, Known) or base.kind == "set":
+def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:
+    """Return the items that a slice names: `words[1:]`."""
+    bounds = bounds_of(index)
+    if isinstance(base, OneOf):
+        return join_all([part_of(one, index, node) for one in base.values])
+    if bounds is None or bounds.step == 0:
         return UNKNOWN
-    return Items(base.kind, dict(enumerate(base.values()[first.value :])), node, base.open)
+    if isinstance(base, Known) and isinstance(base.value, (str, bytes)):
+        return Known(base.value[bounds], node, base.weak, base.source)
+    if not isinstance(base, Items) or base.kind not in ("list", "tuple"):
+        return UNKNOWN
+    if base.open and any(key >= BEHIND for key in base.slots):
+        return UNKNOWN
+    if base.open and (bounds.start is None or bounds.start < 0 or bounds.stop is not None or bounds.step is not None):
+        return UNKNOWN
+    return Items(base.kind, dict(enumerate(base.values()[bounds])), node, base.open)
 
 
 def _slice(m: Walker, node: ast.Slice) -> Value:
-    for part in (node.lower, node.upper, node.step):
-        if part is not None:
-            m.value(part)
+    parts = [m.value(part) if part is not None else Known(None) for part in (node.lower, node.upper, node.step)]
     if node.lower is not None and node.upper is not None and not m.is_silent:
         rest = [ast.dump(term) for term in _terms(node.lower)]
         beyond = [term for term in _terms(node.upper) if ast.dump(term) not in rest]
         if len(beyond) == 1 and len(beyond) + len(rest) == len(_terms(node.upper)):
-            m.facts.windows.append(Window(node, m.value(beyond[0])))
-    return UNKNOWN
+            m.facts.windows.append(Window(node, m.looked_at(beyond[0])))
+    return Items("slice", dict(enumerate(parts)), node)
 
 
 def _terms(node: ast.expr) -> list[ast.expr]:
@@ -86,8 +105,15 @@ def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = m.value(node.operand)
     if isinstance(node.op, ast.Not):
         answer = m.truth(value)
-        source = value.source if isinstance(value, Known) else ""
+        source = value.source if isinstance(value, (Known, Unknown)) else ""
         return UNKNOWN if answer is None else Known(not answer, node, is_weak(value), source)
+    if isinstance(value, OneOf):
+        return join_all([_negated(one, node) for one in value.values])
+    return _negated(value, node)
+
+
+def _negated(value: Value, node: ast.UnaryOp) -> Value:
+    """Return `-value`, `+value` or `~value`."""
     if isinstance(value, Known) and isinstance(value.value, (int, float, complex)):
         try:
             if isinstance(node.op, ast.USub):
@@ -105,46 +131,69 @@ def _boolean(m: Walker, node: ast.BoolOp) -> Value:
     """`and`, `or`: one operand that decides is enough, wherever it stands."""
     decisive = isinstance(node.op, ast.Or)
     weak: Value | None = None
-    unknown = False
+    possible: list[Value] = []
     last: Value = UNKNOWN
     context = m.context
     try:
-        for operand in node.values:
-            last = m.value(operand)
+        for number, operand in enumerate(node.values):
+            last, writes = m.branch(operand) if possible or weak is not None else (m.value(operand), {})
+            if writes is None:  # an exception ends the path on which it would be evaluated
+                break
+            m.store.merge(writes, {})
             answer = m.truth(last)
-            if answer is None:
-                unknown = True
-            elif answer is decisive:
-                if not is_weak(last):
-                    return last if not unknown else _decided(last, decisive, node)
+            if answer is decisive and not is_weak(last):
+                return last if not possible else _decided([*possible, last], decisive)
+            if answer is decisive:
                 weak = weak or last
+            elif answer is None:
+                possible.append(last if number == len(node.values) - 1 else when(last, decisive))
             if answer in (None, decisive):  # what follows is only computed where this one doesn't decide
                 m.context = m.guarded(operand, not decisive, answer).context
     finally:
         m.context = context
     if weak is not None:
         return weak
-    return UNKNOWN if unknown else last
+    return _one_of(possible if m.truth(last) is None else [*possible, last])
 
 
-def _decided(last: Value, decisive: bool, node: ast.BoolOp) -> Value:
-    """Return what is known where an operand decides but one before it may be the value: an answer; of `read() or "cpu"`, nothing."""
-    is_answer = isinstance(last, Known) and isinstance(last.value, bool)
-    return Known(decisive, node, False, last.source) if isinstance(last, Known) and is_answer else UNKNOWN
+def when(value: Value, answer: bool) -> Value:
+    """Return what a value can be where it counts as true, or as false."""
+    left = [one for one in alternatives_of(value) if truth(one) is not (not answer)]
+    return join_all(left)
+
+
+def _decided(possible: list[Value], decisive: bool) -> Value:
+    """Return what is known where an operand decides but one before it may be the value: what it counts as, if not what it is."""
+    last, found = possible[-1], _one_of(possible)
+    return found if truth(found) is decisive else Unknown("", decisive, last.source if isinstance(last, (Known, Unknown)) else "")
+
+
+def _one_of(possible: list[Value]) -> Value:
+    """Return what is known of a value that is one of several; nothing where one of them comes from outside."""
+    is_outside = any(isinstance(one, (Instance, Symbol)) for value in possible for one in alternatives_of(value))
+    return UNKNOWN if is_outside and len(possible) > 1 else join_all(possible)
 
 
 def _compare(m: Walker, node: ast.Compare) -> Value:
     left = m.value(node.left)
-    results = []
+    results: list[Value] = []
+    is_sure = True
     for op, comparator in zip(node.ops, node.comparators, strict=True):
-        right = m.value(comparator)
+        right, writes = (m.value(comparator), {}) if is_sure else m.branch(comparator)
+        if writes is None:
+            return UNKNOWN
+        m.store.merge(writes, {})
         results.append(compare(m, left, op, right, node))
+        answer = truth(results[-1])
+        if answer is False and is_sure:
+            break
+        is_sure = is_sure and answer is True
         left = right
     if len(results) == 1:
         return results[0]
     answers = [truth(result) for result in results]
     if False in answers:
-        return Known(False, node)
+        return Known(False, node, any(map(is_weak, results)))
     return UNKNOWN if None in answers else Known(True, node, any(map(is_weak, results)))
 
 
@@ -153,44 +202,54 @@ def _conditional(m: Walker, node: ast.IfExp) -> Value:
     answer = m.truth(test)
     if answer is None:
         with m.guarded(node.test, True):
-            first = m.value(node.body)
+            first, its_writes = m.branch(node.body)
         with m.guarded(node.test, False):
-            second = m.value(node.orelse)
-        return join(first, second)
+            second, other_writes = m.branch(node.orelse)
+        if its_writes is None and other_writes is None:
+            m.is_dead = True
+            return UNKNOWN
+        m.store.merge(*(writes for writes in (its_writes, other_writes) if writes is not None))
+        return join(first, second) if None not in (its_writes, other_writes) else second if its_writes is None else first
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
     if is_weak(test):
         with m.guarded(node.test, not answer, answer):
-            m.value(other)
+            m.branch(other)
         with m.guarded(node.test, answer, answer):
             return weakened(m.value(taken))
     value = m.value(taken)
-    if isinstance(test, Known) and test.source and not m.is_silent:
+    if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, value, m.context))
-    if isinstance(test, Known) and isinstance(value, Known) and isinstance(value.value, bool):
+    if isinstance(test, (Known, Unknown)) and isinstance(value, Known) and isinstance(value.value, bool):
         return Known(value.value, value.origin, value.weak, value.source or test.source)  # the question's own answer
     return value
 
 
 def _f_string(m: Walker, node: ast.JoinedStr) -> Value:
-    parts: list[str] = []
+    parts: list[str] | None = []
     weak = False
     for part in node.values:
         if isinstance(part, ast.Constant):
-            parts.append(str(part.value))
-            continue
-        value = m.value(part.value) if isinstance(part, ast.FormattedValue) else UNKNOWN
-        plain = isinstance(part, ast.FormattedValue) and part.format_spec is None and part.conversion in (-1, 115)
-        if not plain or not isinstance(value, Known) or not _is_short(value.value):
-            parts = []
-            break
-        parts.append(str(value.value))
-        weak = weak or value.weak
-    else:
-        return Known("".join(parts), node, weak)
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            m.value(part.value)
-    return _device_of_any_index(m, node)
+            text: str | None = str(part.value)
+        elif isinstance(part, ast.FormattedValue):
+            value = m.value(part.value)
+            spec = m.value(part.format_spec) if part.format_spec is not None else Known("")
+            text = _formatted(value, part.conversion, spec)
+            weak = weak or is_weak(value)
+        if parts is not None:
+            parts = [*parts, text] if text is not None else None
+    return Known("".join(parts), node, weak) if parts is not None else _device_of_any_index(m, node)
+
+
+def _formatted(value: Value, conversion: int, spec: Value) -> str | None:
+    """Return what stands in an f-string for a value; None where that is not known."""
+    if not isinstance(value, Known) or not is_short(value.value) or not isinstance(spec, Known) or conversion not in (-1, 114, 115):
+        return None
+    if sum(letter.isdigit() for letter in spec.value) > LONGEST_SPEC:
+        return None
+    try:
+        return format(repr(value.value) if conversion == 114 else str(value.value) if conversion == 115 else value.value, spec.value)
+    except (TypeError, ValueError) as error:
+        raise Raised(type(error).__name__) from None
 
 
 def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:
@@ -200,60 +259,57 @@ def _device_of_any_index(m: Walker, node: ast.JoinedStr) -> Value:
     return Known(device, node) if device else UNKNOWN
 
 
-def _is_short(constant: Any) -> bool:
-    """Return whether a constant makes a text of ordinary length; a huge number has none at all."""
-    if isinstance(constant, int):
-        return constant.bit_length() <= 1024
-    return not isinstance(constant, (str, bytes)) or len(constant) <= LARGEST_RESULT
-
-
 def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
-    values: list[Value] = []
-    is_open = False
+    made = Items(kind, {}, node)
     for element in node.elts:
-        if isinstance(element, ast.Starred):
-            inner = m.value(element.value)
-            if isinstance(inner, Items):
-                values += inner.values()
-                is_open = is_open or inner.open
-            else:
-                is_open = True
+        if not isinstance(element, ast.Starred):
+            made = with_more(made, [settled(m.value(element))])
             continue
-        values.append(m.value(element))
-    return Items(kind, dict(enumerate(values[:MOST_ITEMS])), node, is_open or len(values) > MOST_ITEMS)
+        inner = m.value(element.value)
+        more = iterated(inner)
+        if more is None:
+            may_raise(m)
+            is_ordered = isinstance(inner, Items) and inner.kind in ("list", "tuple")
+            made = with_more(made, inner.values() if isinstance(inner, Items) and is_ordered else [])
+            made = Items(kind, made.slots, node, True)
+        else:
+            made = with_more(made, more)
+    return made
 
 
 def _dict(m: Walker, node: ast.Dict) -> Value:
     result = Mapping({}, node)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
-        value = m.value(value_node)
-        if key_node is None:
+        key = m.value(key_node) if key_node is not None else None
+        value = settled(m.value(value_node))
+        if key is None:
+            before = {name: DictEntry(weakened(entry.value), entry.node, entry.is_sure) for name, entry in result.slots.items()}
             if isinstance(value, Mapping):
-                result.slots.update(value.slots)
-            if not isinstance(value, Mapping) or value.is_open:  # it may have the keys before it, too
-                result.slots = {key: DictEntry(weakened(entry.value), entry.node) for key, entry in result.slots.items()}
-            result.is_open = result.is_open or not isinstance(value, Mapping) or value.is_open
-            continue
-        key = m.value(key_node)
-        if isinstance(key, Known) and is_hashable(key.value):
+                result = united(Mapping(before if value.is_open else result.slots, node, result.is_open), value, node)
+            else:  # it may have the keys before it, too
+                may_raise(m)
+                result = Mapping(before, node, True)
+        elif isinstance(key, Known) and is_hashable(key.value):
             result.slots[key.value] = DictEntry(value, value_node)
         else:
+            result.slots = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in result.slots.items()}
             result.is_open = True
     return result
 
 
 def _lambda(m: Walker, node: ast.Lambda) -> Value:
     defaults = tuple(m.value(default) for default in node.args.defaults)
-    function = Function(node, m.frame, (), defaults)
+    keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
+    function = Function(node, m.frame, (), defaults, keyword_defaults)
     m.functions.setdefault(id(node), function)
     return function
 
 
 def _named(m: Walker, node: ast.NamedExpr) -> Value:
     value = m.value(node.value)
-    m.bind(node.target.id, value)
-    return value
+    m.bind_outside(node.target.id, value)
+    return settled(value)
 
 
 def _wrapped(m: Walker, node: ast.Await | ast.Starred) -> Value:

@@ -1,4 +1,4 @@
-"""Branches, loops, `with`, `try` and `match`: which paths the Target takes, and what holds whichever is taken."""
+"""Branches and `match`: which paths the Target takes, and what holds whichever is taken."""
 
 from __future__ import annotations
 
@@ -6,25 +6,16 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mpslint.facts.facts import Choice, Handler
-from mpslint.facts.joined import truth
-from mpslint.facts.values import LOOP, UNKNOWN, Class, Guard, Items, Known, Symbol, Value, is_weak
-from mpslint.program import bags
-from mpslint.program.assignments import assign
-from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
+from mpslint.facts.facts import Choice
+from mpslint.facts.values import UNKNOWN, Guard, Known, Unknown, Value, is_weak
+from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
-from mpslint.program.rounds import rounds_of
 from mpslint.program.store import Writes
-from mpslint.program.walk import children, walk
+from mpslint.program.walk import walk
 from mpslint.source.unreached import takes
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
-IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
-"""What catches the error of an import."""
-LONGEST_READ = 3
-"""Statements of a `try` block that reads a configuration file and does little else."""
-SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def if_statement(m: Walker, node: ast.If) -> bool:
@@ -42,7 +33,7 @@ def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
         return _undecided(m, node)
     if is_weak(test):
         return _by_default(m, node, answer)
-    if isinstance(test, Known) and test.source and not m.is_silent:
+    if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
     return m.execute_block(m, node.body if answer else node.orelse)
 
@@ -63,15 +54,12 @@ def asks_for_main(node: ast.stmt) -> bool:
 
 def _undecided(m: Walker, node: ast.If) -> bool:
     """Walk both ways, each as if the other were not there, and keep what holds either way."""
-    returned = len(m.returns[-1]) if m.returns else 0
     paths = _branches(m, node)
     (first_leaves, _), *others = paths
     going_on = [writes for leaves, writes in paths if not leaves]
     if not going_on:
         return True
     m.store.merge_nested(going_on)
-    if m.returns and len(m.returns[-1]) > returned:
-        m.departed += [writes for leaves, writes in paths if leaves]
     if first_leaves or all(leaves for leaves, _ in others):
         guard_rest(m, Guard(node.test, not first_leaves, is_check=ends_program(node.body if first_leaves else node.orelse)))
     elif guard := _one_before_exit(node):
@@ -100,8 +88,9 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             m.store.begin()
             try:
                 test = m.value(following.test)
-                is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following)
-                leaves = is_branch or _after_test(m, following, test)
+                is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following) and not m.is_dead
+                leaves = is_branch or _after_test(m, following, test) or m.is_dead
+                m.is_dead = False
             finally:
                 writes = m.store.undo()
             if not is_branch:
@@ -141,17 +130,14 @@ def guard_rest(m: Walker, guard: Guard) -> None:
 def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
     """Walk the path that no option takes for its facts only, then the default one."""
     taken, other = (node.body, node.orelse) if answer else (node.orelse, node.body)
-    departed = len(m.departed)
-    returned = len(m.returns[-1]) if m.returns else 0
+    before = marks(m)
     m.store.begin()
     try:
         with m.guarded(node.test, not answer, answer):
             other_leaves = m.execute_block(m, other)
     finally:
         writes = m.store.undo()
-        del m.departed[departed:]  # where no default leads, nothing is left behind
-    if m.returns:
-        del m.returns[-1][returned:]  # and nothing is given back
+        cut(m, before)  # where no default leads, nothing is left behind, and nothing is given back
     m.store.begin()
     try:
         with m.guarded(node.test, answer, answer):
@@ -176,198 +162,6 @@ def _is_undecided(m: Walker, test: ast.expr) -> bool:
         return m.truth(m.value(test)) is None
     finally:
         m.is_silent = before
-
-
-def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
-    """Walk the body of a `for` once, as any round of it."""
-    iterated = m.value(node.iter)
-    rounds = bags.copied_entries(m, node)
-    if not m.is_silent:
-        m.facts.loops.append((node, iterated, m.context))
-    if rounds is not None:
-        return _copy_entries(m, node, rounds)
-    if (few := rounds_of(node, iterated)) is not None:
-        return _walk_rounds(m, node, few)
-    runs = isinstance(iterated, Items) and bool(iterated.slots) and not iterated.open
-    return _loop(m, node, lambda: assign_loop_target(m, node.target, iterated), runs)
-
-
-def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
-    """Walk every round of a loop that writes the entries of a dict as attributes; what else it does is noted once."""
-    before = m.is_silent
-    for number, one in enumerate(rounds, 1):
-        m.is_silent = before or number < len(rounds)
-        try:
-            bind_loop_target(m, node.target, one)
-            with m.within(loops=(*m.context.loops, node)):
-                m.execute_block(m, node.body)
-        finally:
-            m.is_silent = before
-    return False
-
-
-def _walk_rounds(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
-    """Walk every round of a loop; what it does is noted in the first. Return whether the path ends in one."""
-    before = m.is_silent
-    for number, one in enumerate(rounds):
-        m.is_silent = before or number > 0
-        try:
-            bind_loop_target(m, node.target, one)
-            with m.within(loops=(*m.context.loops, node)):
-                leaves = m.execute_block(m, node.body)
-        finally:
-            m.is_silent = before
-        if leaves:
-            return True
-    return m.execute_block(m, node.orelse)
-
-
-def while_loop(m: Walker, node: ast.While) -> bool:
-    """Walk the body of a `while` once, as any round of it; not at all where its test is false."""
-    test = m.value(node.test)
-    answer = truth(test)
-    if answer is False and not is_weak(test):
-        return m.execute_block(m, node.orelse)
-    if not m.is_silent:
-        m.facts.loops.append((node, UNKNOWN, m.context))
-    return _loop(m, node, lambda: None, answer is True)
-
-
-def _loop(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None], runs: bool) -> bool:
-    """Walk a loop's body once, knowing nothing of the names it assigns, as it may be any round but the first."""
-    m.store.begin()
-    try:
-        for name in _assigned_in(m, node):
-            if name in m.frame.slots:
-                m.store.write(m.frame.slots, name, LOOP)
-        begin()
-        with m.within(loops=(*m.context.loops, node)):
-            m.execute_block(m, node.body)
-    finally:
-        writes = m.store.undo()
-    if runs:
-        m.store.redo(writes)
-    else:
-        m.store.merge(writes, {})
-    m.execute_block(m, node.orelse)
-    return False
-
-
-def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
-    """Return the names that a loop's body assigns, those in nested functions left out."""
-    known = vars(node)  # the runs of a project walk the same nodes
-    if "assigned_in" not in known:
-        below = children if ":=" in m.relevance.document.code else _assigning
-        found: set[str] = set()
-        stack: list[ast.AST] = list(node.body)
-        while stack:
-            inner = stack.pop()
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                found.add(inner.id)
-            elif not isinstance(inner, SCOPES):
-                stack += below(inner)
-        known["assigned_in"] = frozenset(found)
-    assigned: frozenset[str] = known["assigned_in"]
-    return assigned
-
-
-def _assigning(node: ast.AST) -> list[ast.AST]:
-    """Return the parts of a statement, or of a target, that may assign names: not its expressions, which most nodes are part of."""
-    if isinstance(node, ast.Assign):
-        return list(node.targets)
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return list(node.elts)
-    if isinstance(node, ast.withitem):
-        return [node.optional_vars] if node.optional_vars is not None else []
-    if isinstance(node, ast.expr):
-        return [node.value] if isinstance(node, ast.Starred) else []
-    target = getattr(node, "target", None)
-    return [inner for inner in children(node) if inner is target or not isinstance(inner, ast.expr)]
-
-
-def with_statement(m: Walker, node: ast.With | ast.AsyncWith) -> bool:
-    """Walk a `with` block under its managers."""
-    managers = m.context.managers
-    for item in node.items:
-        with m.within(managers=managers):
-            value = m.value(item.context_expr)
-        managers = (*managers, value)
-        if item.optional_vars is not None:
-            assign(m, item.optional_vars, value, item.context_expr, node)
-    with m.within(managers=managers):
-        return m.execute_block(m, node.body)
-
-
-def try_statement(m: Walker, node: Any) -> bool:
-    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on.
-
-    A configuration file that the run reads is there, so a short block that reads it goes on behind itself, not in its handlers.
-    """
-    read_before = m.project.configs_read if m.project is not None else 0
-    caught = tuple(name for handler in node.handlers for name in _exceptions(m, handler))
-    m.store.begin()
-    try:
-        with m.within(handlers=(*m.context.handlers, caught)):
-            leaves = m.execute_block(m, node.body)
-    finally:
-        writes = m.store.undo()
-    fails = not IMPORT_ERRORS.isdisjoint(caught) and any(_imports_absent(m, statement) for statement in node.body)
-    imports_only = not fails and _only_imports(node.body)
-    reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
-    paths = []
-    for handler in node.handlers:
-        names = _exceptions(m, handler)
-        if not m.is_silent:
-            m.facts.handlers.append(Handler(handler, names, m.context))
-        m.store.begin()
-        before, m.is_silent = m.is_silent, m.is_silent or imports_only
-        try:
-            m.store.merge(writes, {})
-            if handler.name:
-                m.bind(handler.name, UNKNOWN)
-            with m.within(in_handler=True):
-                handler_leaves = m.execute_block(m, handler.body)
-        finally:
-            m.is_silent = before
-            handler_writes = m.store.undo()
-        if not (handler_leaves or imports_only or reads_config):
-            paths.append(handler_writes)
-    if not leaves and not fails:
-        m.store.begin()
-        try:
-            m.store.redo(writes)
-            leaves = m.execute_block(m, node.orelse)
-        finally:
-            normal_writes = m.store.undo()
-        if not leaves:
-            paths.insert(0, normal_writes)
-    if paths:
-        m.store.merge(*paths)
-    finally_leaves = m.execute_block(m, node.finalbody)
-    return finally_leaves or not paths
-
-
-def _only_imports(body: Sequence[ast.stmt]) -> bool:
-    """Return whether a block imports, and otherwise only writes down that it did (`HAS_CONFIG = True`), which nothing stops."""
-    rest = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass))]
-    noted = all(isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(one.value, (ast.Constant, ast.Name)) for one in rest)
-    return len(rest) < len(body) and noted and isinstance(body[0], (ast.Import, ast.ImportFrom))
-
-
-def _imports_absent(m: Walker, statement: ast.stmt) -> bool:
-    """Return whether a statement imports a module that no Mac has."""
-    names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
-    names += [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
-    return any(map(m.platform.lacks, names))
-
-
-def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:
-    """Return the qualified names that an `except` clause catches; '' for one that catches everything."""
-    if handler.type is None:
-        return ("",)
-    value = m.value(handler.type)
-    values = value.values() if isinstance(value, Items) else [value]
-    return tuple(v.name if isinstance(v, Symbol) else v.node.name if isinstance(v, Class) else "?" for v in values)
 
 
 def match_statement(m: Walker, node: Any) -> bool:

@@ -11,15 +11,19 @@ from mpslint.facts.values import (
     DictEntry,
     Frame,
     Function,
+    FunctionNode,
     Instance,
     Items,
     Known,
     Mapping,
     Value,
+    settled,
     weakened,
 )
 from mpslint.program import commands, config_files
+from mpslint.program.exits import Departure, Exit
 from mpslint.program.machine import DEEPEST_CALL, Walker
+from mpslint.program.walk import assigning
 
 DEEPEST_SETTINGS = 3
 """Objects of settings within one another whose constructor is followed."""
@@ -72,7 +76,7 @@ def call_function(
         return UNKNOWN
     if not m.is_silent:
         m.analysed.add(id(function.node))
-    frame = m.new_frame(function.frame)
+    frame = m.new_frame(function.frame, own_names(function.node))
     _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called, node)
     before = m.frame
     m.frame = frame
@@ -80,40 +84,62 @@ def call_function(
     m.context = outer.entered(function.node, function.decorators, is_called, node)
     try:
         if isinstance(function.node, ast.Lambda):
-            result = m.value(function.node.body)
-        else:
-            m.returns.append([])
-            leaves = _walk_body(m, function.node.body)
-            returned = m.returns.pop()
-            if not leaves:
-                returned.append(Known(None, function.node))
-            result = join_all(returned)
-            if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
-                result = UNKNOWN
+            return m.value(function.node.body)
+        result = _body_result(m, function.node)
+        if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
+            result = UNKNOWN
+        return result
     finally:
         m.frame, m.context = before, outer
-    return result
 
 
-def _walk_body(m: Walker, body: Sequence[ast.stmt]) -> bool:
-    """Walk the statements of a function, and return whether the path leaves; a return that may have come before changes what they write."""
-    outer, m.departed = m.departed, []
-    context, opened = m.context, []
-    leaves = False
+def own_names(node: FunctionNode) -> frozenset[str]:
+    """Return the names that are a function's own, as it binds them somewhere."""
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "own_names" not in known:
+        found: set[str] = set()
+        outside: set[str] = set()
+        stack: list[ast.AST] = [] if isinstance(node, ast.Lambda) else list(node.body)
+        while stack:
+            one = stack.pop()
+            if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                found.add(one.name)
+                continue
+            if isinstance(one, (ast.Global, ast.Nonlocal)):
+                outside.update(one.names)
+            elif isinstance(one, ast.Name):
+                found.add(one.id)
+            elif isinstance(one, ast.ExceptHandler) and one.name:
+                found.add(one.name)
+            elif isinstance(one, (ast.Import, ast.ImportFrom)):
+                found.update(alias.asname or alias.name.split(".")[0] for alias in one.names)
+            stack += assigning(one)
+        known["own_names"] = frozenset(found - outside)
+    names: frozenset[str] = known["own_names"]
+    return names
+
+
+def _body_result(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+    """Walk the body of a function, and return what it returns; what holds then is what holds on every path on which it returns."""
+    target = Exit(("return",), len(m.store.journals))
+    m.exits.append(target)
+    m.store.begin()
+    is_kept = True
     try:
-        for statement in body:
-            leaves = m.execute_one(m, statement)
-            if leaves:
-                break
-            if m.departed:  # what follows is one way, and what returned is another
-                opened.append(m.departed)
-                m.departed = []
-                m.store.begin()
+        leaves = m.execute_block(m, node.body)
+        is_kept = not target.paths
     finally:
-        for departed in reversed(opened):
-            m.store.merge(m.store.undo(), *departed)
-        m.departed, m.context = outer, context
-    return leaves
+        m.exits.pop()
+        if is_kept:
+            m.store.keep()
+        else:
+            written = m.store.undo()
+    paths = target.paths if leaves else [Departure("return", "", Known(None, node), {} if is_kept else written), *target.paths]
+    if not is_kept:
+        m.store.merge(*(path.writes for path in paths))
+    if not paths and any("raise" in one.kinds for one in m.exits):
+        m.is_dead = True
+    return join_all([path.value for path in paths])
 
 
 def _bind_parameters(
@@ -154,4 +180,4 @@ def _bind_parameters(
     if parameters.kwarg is not None:
         written = {one.arg: one.value for one in node.keywords} if isinstance(node, ast.Call) else {}
         bound[parameters.kwarg.arg] = Mapping({name: DictEntry(value, written.get(name)) for name, value in extra.items()}, None, is_open)
-    frame.slots.update(bound)
+    frame.slots.update({name: settled(value) for name, value in bound.items()})

@@ -6,9 +6,13 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
-from mpslint.facts.values import UNKNOWN, Items, Known, Value
+from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Value, settled
 from mpslint.program.arguments import CallArguments
+from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
+
+MOST_ITEMS = 4096
+MOST_LETTERS = 256
 
 GROWING = frozenset({"append", "add", "insert", "extend", "appendleft"})
 AT_THE_END = frozenset({"append", "add", "extend"})
@@ -22,14 +26,49 @@ def call_method(m: Walker, items: Items, name: str, arguments: CallArguments, no
         return _grow(m, items, name, arguments, node)
     if name == "copy":
         return Items(items.kind, dict(items.slots), node, items.open)
-    if name == "update":
-        items.open = True
-    elif name in SHRINKING:
+    if name in SHRINKING:
         return _shrink(m, items, name, arguments, node)
-    elif name in MOVING:
-        reverse = items.values()[::-1] if name == "reverse" and _is_known(m, items) else None
-        _become(m, items, reverse)
-    return UNKNOWN
+    if name in MOVING:
+        _become(m, items, _moved(items, name, arguments))
+        return Known(None, node)
+    if name == "update":
+        _become(m, items, None)
+        return Known(None, node)
+    return _looked_up(items, name, arguments, node)
+
+
+def _moved(items: Items, name: str, arguments: CallArguments) -> list[Value] | None:
+    """Return the items of a list in another order; None where that is not known."""
+    values = items.values()
+    if name == "reverse" and _is_known(items):
+        return values[::-1]
+    if name == "sort" and _is_known(items) and not arguments.keywords:
+        return in_order(values)
+    return None
+
+
+def in_order(values: Sequence[Value], *, is_reversed: bool = False) -> list[Value] | None:
+    """Return values sorted; None where their order is not known."""
+    if not all(isinstance(one, Known) and not one.source for one in values):
+        return None
+    try:
+        return sorted(values, key=lambda one: one.value, reverse=is_reversed)  # type: ignore[union-attr]
+    except TypeError as error:
+        raise Raised(type(error).__name__) from None
+
+
+def _looked_up(items: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:
+    """Return what `index` and `count` give, of constants."""
+    first, values = arguments.first(), items.values()
+    is_known = (
+        _is_known(items) and len(arguments.positional) == 1 and isinstance(first, Known) and all(isinstance(one, Known) for one in values)
+    )
+    if name not in ("index", "count") or not is_known or not isinstance(first, Known):
+        return UNKNOWN
+    try:
+        return Known(getattr([one.value for one in values if isinstance(one, Known)], name)(first.value), node)
+    except ValueError as error:
+        raise Raised(type(error).__name__) from None
 
 
 def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -37,92 +76,129 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
     argument = arguments.positional[-1]
     if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
         m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
-    if name not in AT_THE_END:
+    values = items.values()
+    if name in ("insert", "appendleft"):
         place = arguments.first() if name == "insert" else Known(0)
-        is_known = _is_known(m, items) and isinstance(place, Known) and isinstance(place.value, int) and len(arguments.positional) < 3
-        values = items.values()
+        is_known = _is_known(items) and isinstance(place, Known) and isinstance(place.value, int) and len(arguments.positional) < 3
         if is_known and isinstance(place, Known):
-            values.insert(place.value, argument.value)
+            values.insert(place.value, settled(argument.value))
         _become(m, items, values if is_known else None)
         return Known(None, node)
-    more = argument.value if name == "extend" else Items("list", {0: argument.value} if name == "append" else {}, open=name != "append")
-    if isinstance(more, Items) and not more.open and not items.open and not m.context.loops:
-        for value in more.values():
-            m.store.write(items.slots, len(items.slots), value)
+    if name == "add" and _is_known(items) and isinstance(argument.value, Known):
+        is_there = any(isinstance(one, Known) and one.value == argument.value.value for one in values)
+        _become(m, items, values if is_there else [*values, argument.value], is_open=not all(isinstance(one, Known) for one in values))
+    elif name == "add":
+        _become(m, items, None)
     else:
-        items.open = True
+        extend(m, items, argument.value if name == "extend" else Items("list", {0: settled(argument.value)}))
     return Known(None, node)
+
+
+def extend(m: Walker, items: Items, more: Value) -> None:
+    """Put items behind those of a list."""
+    added = iterated(more)
+    if items.open or added is None or len(items.slots) + len(added) > MOST_ITEMS:
+        m.store.change(items, dict(items.slots), True)
+    else:
+        _become(m, items, [*items.values(), *added])
+
+
+def iterated(value: Value) -> list[Value] | None:
+    """Return what a value gives one after the other, where all of it is known."""
+    if isinstance(value, Items):
+        return None if value.open or (value.kind == "set" and len(value.slots) > 1) else value.values()
+    if isinstance(value, Mapping):
+        return None if value.is_open or value.owner is not None else [Known(key) for key in value.slots]
+    if isinstance(value, Known) and isinstance(value.value, (str, bytes)) and len(value.value) <= MOST_LETTERS:
+        return [Known(letter, None, value.weak) for letter in value.value]
+    if isinstance(value, Known) and not value.source:
+        raise Raised("TypeError")
+    return None
 
 
 def _shrink(m: Walker, items: Items, name: str, arguments: CallArguments, node: ast.Call) -> Value:
     """Take away what a call names, and return it where the call does."""
     first = arguments.first() if name != "popleft" else Known(0)
-    values: list[Value] | None = items.values() if _is_known(m, items) else None
-    taken: Value = UNKNOWN
+    taken: Value = UNKNOWN if name in ("pop", "popleft") else Known(None, node)
     if name == "clear":
-        values = values and []
-    elif values and name in ("pop", "popleft"):
-        place = -1 if first is None else first.value if isinstance(first, Known) else None
-        is_there = isinstance(place, int) and -len(values) <= place < len(values)
-        values, taken = ([*values], values[place]) if is_there and isinstance(place, int) else (None, UNKNOWN)
-        if values is not None and isinstance(place, int):
-            del values[place]
-    elif values:
-        constants = [one.value if isinstance(one, Known) else one for one in values]
-        is_there = isinstance(first, Known) and all(isinstance(one, Known) for one in values) and first.value in constants
-        values = values if is_there else None
-        if values is not None and isinstance(first, Known):
-            del values[constants.index(first.value)]
+        m.store.change(items, {}, False)
+        return taken
+    values: list[Value] | None = items.values() if _is_known(items) and items.kind != "set" else None
+    if values is None or not (first is None or isinstance(first, Known)):
+        if items.open or items.slots:
+            may_raise(m)
+        m.store.change(items, {}, True)
+        return taken
+    if name in ("pop", "popleft"):
+        place = -1 if first is None else first.value
+        if not isinstance(place, int) or not -len(values) <= place < len(values):
+            raise Raised("IndexError")
+        taken = values.pop(place)
+    elif isinstance(first, Known) and all(isinstance(one, Known) for one in values):
+        constants = [one.value for one in values if isinstance(one, Known)]
+        if first.value not in constants:
+            if name == "discard":
+                return taken
+            raise Raised("ValueError")
+        del values[constants.index(first.value)]
+    else:
+        may_raise(m)
+        m.store.change(items, {}, True)
+        return taken
     _become(m, items, values)
     return taken
 
 
 def set_items(m: Walker, items: Items, index: Value, target: ast.expr, value: Value) -> None:
     """Write the item of a number, or those that a slice (`words[1:] = ...`) names."""
-    values = items.values()
-    bounds = _bounds(m, target, index)
+    values, value = items.values(), value if isinstance(target, ast.Slice) else settled(value)
+    bounds = bounds_of(index)
+    more = iterated(value) if isinstance(target, ast.Slice) else [value]
     if isinstance(index, Known) and isinstance(index.value, int) and index.value in items.slots:
-        m.store.write(items.slots, index.value, value)
-    elif bounds is None or not _is_known(m, items) or (isinstance(target, ast.Slice) and (not isinstance(value, Items) or value.open)):
+        m.store.change(items, {**items.slots, int(index.value): value}, items.open)
+    elif bounds is None or more is None or not _is_known(items):
+        may_raise(m)
         _become(m, items, None)
+    elif not isinstance(target, ast.Slice) and not -len(values) <= bounds.start < len(values):
+        raise Raised("IndexError")
     else:
-        values[bounds] = value.values() if isinstance(value, Items) and isinstance(target, ast.Slice) else [value]
+        try:
+            values[bounds] = more
+        except ValueError as error:
+            raise Raised(type(error).__name__) from None
         _become(m, items, values)
 
 
 def delete_items(m: Walker, items: Items, index: Value, target: ast.expr) -> None:
     """Take away the item of a number, or those that a slice names."""
-    values, bounds = items.values(), _bounds(m, target, index)
-    if bounds is not None:
-        del values[bounds]
-    _become(m, items, values if bounds is not None and _is_known(m, items) else None)
+    values, bounds = items.values(), bounds_of(index)
+    if bounds is None or not _is_known(items):
+        may_raise(m)
+        m.store.change(items, {}, True)
+        return
+    if not isinstance(target, ast.Slice) and not -len(values) <= bounds.start < len(values):
+        raise Raised("IndexError")
+    del values[bounds]
+    _become(m, items, values)
 
 
-def _bounds(m: Walker, target: ast.expr, index: Value) -> slice | None:
-    """Return the items that a subscript names; None where that is not known, or steps."""
-    if not isinstance(target, ast.Slice):
-        number = index.value if isinstance(index, Known) and isinstance(index.value, int) else None
-        return slice(number, number + 1 or None) if number is not None else None
-    ends = [m.value(part) if part is not None else Known(None) for part in (target.lower, target.upper)]
-    numbers = [one.value for one in ends if isinstance(one, Known) and (one.value is None or isinstance(one.value, int))]
-    return slice(*numbers) if len(numbers) == 2 and target.step is None else None
+def bounds_of(index: Value) -> slice | None:
+    """Return the items that a subscript names; None where that is not known."""
+    if isinstance(index, Items) and index.kind == "slice":
+        numbers = [one.value for one in index.values() if isinstance(one, Known) and (one.value is None or isinstance(one.value, int))]
+        return slice(*numbers) if len(numbers) == 3 else None
+    number = index.value if isinstance(index, Known) and isinstance(index.value, int) else None
+    return slice(number, number + 1 or None) if number is not None else None
 
 
-def _is_known(m: Walker, items: Items) -> bool:
-    """Return whether the items are all that a list has, and what is walked happens once."""
-    return not items.open and not m.context.loops and items.kind != "set"
+def _is_known(items: Items) -> bool:
+    """Return whether the items are all that a list has, and in order."""
+    return not items.open and not (items.kind == "set" and any(not isinstance(one, Known) for one in items.slots.values()))
 
 
-def _become(m: Walker, items: Items, values: Sequence[Value] | None) -> None:
+def _become(m: Walker, items: Items, values: Sequence[Value] | None, is_open: bool = False) -> None:
     """Give a list other items; with None, any others."""
-    if values is None:
-        items.open = True
-        values = [UNKNOWN] * len(items.slots)
-    for index in range(len(values), len(items.slots)):
-        m.store.delete(items.slots, index)
-    for index, value in enumerate(values):
-        if items.slots.get(index) is not value:
-            m.store.write(items.slots, index, value)
+    m.store.change(items, {} if values is None else dict(enumerate(values)), is_open or values is None)
 
 
 def add_words(m: Walker, more: Value) -> None:
@@ -136,8 +212,8 @@ def add_words(m: Walker, more: Value) -> None:
 
 def set_words(m: Walker, target: ast.expr, index: Value, value: Value) -> None:
     """Carry out `sys.argv[1:] = words`, where nothing is known of the words before; after any other subscript nothing is known either."""
-    bounds = _bounds(m, target, index) if isinstance(target, ast.Slice) else None
-    is_all = bounds == slice(1, None) and isinstance(value, Items)
+    bounds = bounds_of(index) if isinstance(target, ast.Slice) else None
+    is_all = bounds == slice(1, None, None) and isinstance(value, Items)
     m.store.write(m.module.slots, COMMAND_WORDS, _with_name(value) if is_all and isinstance(value, Items) else UNKNOWN)
 
 

@@ -16,6 +16,7 @@ from mpslint.facts.joined import truth
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
+    Bound,
     Class,
     Context,
     DictEntry,
@@ -29,9 +30,11 @@ from mpslint.facts.values import (
     Names,
     Symbol,
     Value,
+    settled,
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.arguments import CallArguments
+from mpslint.program.exits import Exit, Raised, may_raise, raises
 from mpslint.program.platform import Platform
 from mpslint.program.relevance import Relevance
 from mpslint.program.store import Store, Writes
@@ -95,6 +98,14 @@ class Calls:
     """Make an object of a class of the program."""
 
 
+_RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
+
+
+def _is_certain(value: Value) -> bool:
+    """Return whether a value shows that working it out did not raise."""
+    return isinstance(value, (Known, Items, DictValue, Function, Class, Bound)) or (isinstance(value, Instance) and value.cls is not None)
+
+
 @record()
 class Walker:
     """Everything the evaluator knows while it walks a program."""
@@ -121,9 +132,10 @@ class Walker:
     module: Frame = field(default_factory=lambda: Frame(Names()))
     context: Context = field(default_factory=Context)
     frame: Frame = field(default_factory=lambda: Frame(Names()))
-    returns: list[list[Value]] = field(default_factory=list)
-    departed: list[Writes] = field(default_factory=list)
-    """What was written on paths on which the function that is walked returned early, while it may as well go on."""
+    exits: list[Exit] = field(default_factory=list)
+    """What a path that leaves early leaves for, innermost last."""
+    is_dead: bool = False
+    """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)
     """Every function that was defined, by the id of its node, in order."""
     analysed: set[int] = field(default_factory=set)
@@ -143,8 +155,12 @@ class Walker:
     instead: Mapping[int, object] = field(default_factory=dict)
     """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
     steps: int = 0
+    silent_steps: int = 0
+    """How many of them were spent on the rounds of loops."""
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
+    is_in_comprehension: bool = False
+    """The rounds of a comprehension are walked, one by one."""
     in_rounds: bool = False
     """The rounds of a comprehension are worked out."""
 
@@ -157,7 +173,26 @@ class Walker:
         """Return what an expression is known to be, and record what it does on the way."""
         self.steps += 1
         handler = self.handlers.get(node.__class__)
-        return handler(self, node) if handler is not None else UNKNOWN
+        if handler is None:
+            return UNKNOWN
+        try:
+            value = handler(self, node)
+        except Raised as error:
+            raises(self, str(error))
+            return UNKNOWN
+        if self.exits and isinstance(node, _RAISING) and not _is_certain(value):
+            may_raise(self)
+        return value
+
+    def branch(self, node: ast.expr) -> tuple[Value, Writes | None]:
+        """Return what an expression is that may not be evaluated at all, and what it then writes; None where it certainly raises."""
+        self.store.begin()
+        try:
+            value = self.value(node)
+        finally:
+            writes = self.store.undo()
+        is_dead, self.is_dead = self.is_dead, False
+        return value, None if is_dead else writes
 
     def truth(self, value: Value) -> bool | None:
         """Return whether a value counts as true, None when that is not known; a question that is not called (`is_available`) does."""
@@ -179,6 +214,8 @@ class Walker:
             value = frame.slots.get(name)
             if value is not None:
                 return value
+            if name in frame.own_names:
+                return UNKNOWN
             frame = frame.parent
         home = self.home
         if name == "__name__":
@@ -202,15 +239,60 @@ class Walker:
         return False
 
     def bind(self, name: str, value: Value) -> None:
-        """Give a name a value in the current frame, or in the module's where it was declared global."""
-        frame = self.root if name in self.frame.declared_global else self.frame
-        self.store.write(frame.slots, name, value)
+        """Give a name a value in the current frame, or where it was declared to be (`global`, `nonlocal`)."""
+        self.store.write(self.home_of(name).slots, name, settled(value))
+
+    def bind_outside(self, name: str, value: Value) -> None:
+        """Give a name a value in the frame around the comprehensions that are walked (`:=`)."""
+        before = self.frame
+        while self.frame.is_comprehension and self.frame.parent is not None:
+            self.frame = self.frame.parent
+        self.bind(name, value)
+        self.frame = before
+
+    def looked_at(self, node: ast.expr) -> Value:
+        """Return what an expression is, once more: what it does was noted before."""
+        before, self.is_silent = self.is_silent, True
+        exits, self.exits = self.exits, []
+        self.store.begin()
+        try:
+            return self.value(node)
+        finally:
+            self.store.undo()
+            self.is_silent, self.exits = before, exits
+
+    def never_sure_again(self, writes: Writes) -> None:
+        """Something may write these places at any time from here on, as a generator does: nothing is known of them any more."""
+        for at, (place, key, _) in writes.items():
+            self.store.volatile[at] = place
+            self.store.forget(place, key)
+
+    def home_of(self, name: str) -> Frame:
+        """Return the frame that a name which is bound here belongs to."""
+        if name in self.frame.declared_global:
+            return self.root
+        frame = self.frame
+        while name in frame.declared_nonlocal and frame.parent is not None:
+            frame = frame.parent
+            while (
+                name not in frame.slots
+                and name not in frame.declared_nonlocal
+                and frame.parent is not None
+                and frame.parent.parent is not None
+            ):
+                frame = frame.parent
+        return frame
 
     def write_entry(self, mapping: DictValue, key: Any, entry: DictEntry) -> None:
         """Write an entry of a dict, and the attribute that it is in an object's `__dict__`."""
-        self.store.write(mapping.slots, key, entry)
+        self.store.change(mapping, {**mapping.slots, key: entry}, mapping.is_open)
         if mapping.owner is not None:
             self.store.write(mapping.owner.slots, key, entry.value)
+
+    @property
+    def is_in_try(self) -> bool:
+        """Whether an exception may be caught."""
+        return any("raise" in target.kinds for target in self.exits)
 
     @property
     def root(self) -> Frame:
@@ -231,9 +313,9 @@ class Walker:
         home = self.home
         return self.star_modules if home is None else home.stars
 
-    def new_frame(self, parent: Frame) -> Frame:
-        """Return an empty frame inside another."""
-        frame = Frame(Names(), parent)
+    def new_frame(self, parent: Frame, own_names: frozenset[str] = frozenset()) -> Frame:
+        """Return an empty frame inside another; of its own names it never asks those around it."""
+        frame = Frame(Names(), parent, own_names=own_names)
         self.facts.frames.append(frame)
         return frame
 

@@ -135,14 +135,14 @@ class Modules:
 
     def _walk(self, m: Walker, module: Module) -> None:
         """Walk the code of a module apart from where it is imported: whatever path led there, it runs as a whole, and once."""
-        before = m.frame, m.context, m.store.journals, m.is_silent
+        before = m.frame, m.context, m.store.journals, m.is_silent, m.exits
         frame = Frame(module.slots, None, home=module)
         m.facts.frames.append(frame)
-        m.frame, m.context, m.store.journals, m.is_silent = frame, Context(), [], False
+        m.frame, m.context, m.store.journals, m.is_silent, m.exits = frame, Context(), [], False, []
         self.depth += 1
         try:
             m.execute_block(m, self.body_of(module.path))
         finally:
             self.depth -= 1
-            m.frame, m.context, m.store.journals, m.is_silent = before
+            m.frame, m.context, m.store.journals, m.is_silent, m.exits = before
         m.relevance.note_names(module.slots.items())

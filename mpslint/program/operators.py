@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.core.versions import parse_version
 from mpslint.facts.facts import Division
 from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
+    BEHIND,
     COMMAND_LINE,
     UNKNOWN,
     Bound,
     Class,
+    DictEntry,
     Function,
     Instance,
     Items,
@@ -26,11 +28,13 @@ from mpslint.facts.values import (
     Value,
     is_weak,
 )
+from mpslint.program.exits import Raised
 from mpslint.program.machine import Walker
 
 LARGEST_RESULT = 1 << 16
 """Characters or bits of a computed constant; beyond, the value is Unknown."""
 MOST_ITEMS = 4096
+DEEPEST_PLAIN = 8
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -67,10 +71,10 @@ def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, 
 def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
     """Return `left op right`."""
     if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):
-        return Mapping({**left.slots, **right.slots}, node, left.is_open or right.is_open)
-    if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items):
-        items = [*left.values(), *right.values()]
-        return Items(left.kind, dict(enumerate(items[:MOST_ITEMS])), node, left.open or right.open or len(items) > MOST_ITEMS)
+        unknown = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in left.slots.items()}
+        return united(Mapping(unknown, node, left.is_open) if right.is_open else left, right, node)
+    if isinstance(left, Items) or isinstance(right, Items):
+        return _combined_items(left, op, right, node)
     if isinstance(op, ast.Div) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Known):
         if not isinstance(right.value, str) or len(left.value) + len(right.value) > LARGEST_RESULT:
             return UNKNOWN
@@ -78,15 +82,83 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)
-        return join_all([combine(a, op, b, node) for a in lefts for b in rights])
+        return join_all([_or_unknown(combine, a, op, b, node) for a in lefts for b in rights])
     if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
         return UNKNOWN
     # A product is 0 because of the factor that is.
     zero = next((side for side in (left, right) if isinstance(op, ast.Mult) and side.source and side.value == 0), None)
     try:
         return Known(_BINARY[type(op)](left.value, right.value), node, left.weak or right.weak, zero.source if zero is not None else "")
-    except (ArithmeticError, TypeError, ValueError, KeyError):
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise Raised(type(error).__name__) from None
+    except KeyError:
         return UNKNOWN
+
+
+def _or_unknown(work_out: Callable[..., Value], *given: Any) -> Value:
+    """Return what one of several alternatives gives; unknown for one that raises."""
+    try:
+        return work_out(*given)
+    except Raised:
+        return UNKNOWN
+
+
+def united(left: Mapping, right: Mapping, node: ast.AST) -> Mapping:
+    """Return the dict that has the entries of two."""
+    slots = dict(left.slots)
+    for key, entry in right.slots.items():
+        before = slots.get(key)
+        slots[key] = (
+            entry if entry.is_sure or before is None else DictEntry(join_all([before.value, entry.value]), entry.node, before.is_sure)
+        )
+    return Mapping(slots, node, left.is_open or right.is_open)
+
+
+def with_more(items: Items, more: Sequence[Value]) -> Items:
+    """Return a list with more behind what it has: nobody knows where, if not all that comes before is known."""
+    start = BEHIND + len(items.slots) if items.open else len(items.slots)
+    slots = {**items.slots, **dict(enumerate(more[: max(0, MOST_ITEMS - len(items.slots))], start))}
+    return Items(items.kind, slots, items.origin, items.open or len(slots) < len(items.slots) + len(more))
+
+
+def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
+    """Return `left + right` and `left * number` of lists."""
+    if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items) and left.kind == right.kind:
+        made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values())
+        return Items(left.kind, made.slots, node, made.open or right.open)
+    items, count = (left, right) if isinstance(left, Items) else (right, left)
+    if (
+        isinstance(op, ast.Mult)
+        and isinstance(items, Items)
+        and isinstance(count, Known)
+        and isinstance(count.value, int)
+        and not items.open
+    ):
+        values = items.values()
+        if items.kind in ("list", "tuple") and len(values) * max(count.value, 0) <= MOST_ITEMS:
+            return Items(items.kind, dict(enumerate(values * count.value)), node)
+    if isinstance(op, ast.Mod) and isinstance(left, Known) and isinstance(left.value, str) and isinstance(right, Items):
+        return _percent(left, right, node)
+    return UNKNOWN
+
+
+def _percent(left: Known, right: Items, node: ast.AST) -> Value:
+    """Return `"%s" % (a, b)` of constants."""
+    values = right.values()
+    given = tuple(one.value for one in values if isinstance(one, Known) and is_short(one.value))
+    if right.kind != "tuple" or right.open or len(given) < len(values) or not _is_small(ast.Mod(), left.value, given):
+        return UNKNOWN
+    try:
+        return Known(left.value % given, node, left.weak or any(map(is_weak, values)))
+    except (TypeError, ValueError) as error:
+        raise Raised(type(error).__name__) from None
+
+
+def is_short(constant: Any) -> bool:
+    """Return whether a constant makes a text of ordinary length; a huge number has none at all."""
+    if isinstance(constant, int):
+        return constant.bit_length() <= 1024
+    return not isinstance(constant, (str, bytes)) or len(constant) <= LARGEST_RESULT
 
 
 def is_one_index(node: ast.expr) -> bool:
@@ -129,8 +201,7 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)
-        results = [compare(m, a, op, b, node) for a in lefts for b in rights]
-        return join_all(results)
+        return join_all([_or_unknown(compare, m, a, op, b, node) for a in lefts for b in rights])
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(op, ast.Is), node)
     if isinstance(op, (ast.In, ast.NotIn)):
@@ -138,6 +209,8 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
     if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
         equal = left.name == right.name
         return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (answer := _equal(left, right)) is not None:
+        return Known(answer is isinstance(op, ast.Eq), node)
     if not (isinstance(left, Known) and isinstance(right, Known)):
         return UNKNOWN
     a, b = _comparable(left, m), _comparable(right, m)
@@ -147,8 +220,33 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
         a, b = (parse_version(str(side)) if isinstance(side, str) else side for side in (a, b))
     try:
         return Known(bool(_COMPARE[type(op)](a, b)), node, left.weak or right.weak, left.source or right.source)
-    except (TypeError, KeyError):
+    except TypeError as error:
+        raise Raised(type(error).__name__) from None
+    except KeyError:
         return UNKNOWN
+
+
+def _equal(left: Value, right: Value) -> bool | None:
+    """Return whether two lists of constants, or two dicts of them, are equal; None where that is not known."""
+    values = [plain_of(one) for one in (left, right)]
+    is_plain = any(isinstance(one, (Items, Mapping)) for one in (left, right)) and not any(one is NOT_PLAIN for one in values)
+    return bool(values[0] == values[1]) if is_plain else None
+
+
+NOT_PLAIN = object()
+
+
+def plain_of(value: Value, depth: int = 0) -> Any:
+    """Return the list, dict or constant that a value certainly is; NOT_PLAIN for anything else."""
+    if isinstance(value, Known) and not value.weak and not value.source:
+        return value.value
+    if isinstance(value, Items) and not value.open and value.kind in ("list", "tuple") and depth < DEEPEST_PLAIN:
+        items = [plain_of(one, depth + 1) for one in value.values()]
+        return NOT_PLAIN if any(one is NOT_PLAIN for one in items) else items if value.kind == "list" else tuple(items)
+    if isinstance(value, Mapping) and not value.is_open and value.owner is None and depth < DEEPEST_PLAIN:
+        entries = {key: plain_of(entry.value, depth + 1) for key, entry in value.slots.items() if isinstance(entry, DictEntry)}
+        return NOT_PLAIN if len(entries) < len(value.slots) or any(one is NOT_PLAIN for one in entries.values()) else entries
+    return NOT_PLAIN
 
 
 def _comparable(value: Known, m: Walker) -> Any:
@@ -163,7 +261,7 @@ def _comparable(value: Known, m: Walker) -> Any:
 def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Value:
     if isinstance(left, Known) and isinstance(right, Known):
         is_single = any(one.value is None or isinstance(one.value, bool) for one in (left, right))
-        equal = left.value is right.value if is_single else None
+        equal = left.value is right.value if is_single else False if type(left.value) is not type(right.value) else None
         weak, source = left.weak or right.weak, left.source or right.source
         return UNKNOWN if equal is None else Known(equal is positive, node, weak, source)
     for a, b in ((left, right), (right, left)):
@@ -171,7 +269,16 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
             if isinstance(a, Instance) and (a.owner is not None or a.cls is None) and not _is_constructed(a):
                 return UNKNOWN  # an outside call or attribute may well give None
             return Known(not positive, node)
+    own = (Items, Mapping, Function, Class)
+    kinds = [isinstance(one, own) or (isinstance(one, Instance) and one.cls is not None and one.owner is None) for one in (left, right)]
+    if all(kinds) and not _is_view(left) and not _is_view(right):
+        return Known((left is right) is positive, node)
     return UNKNOWN
+
+
+def _is_view(value: Value) -> bool:
+    """Return whether a value is a view of an object that is made anew whenever it's asked for."""
+    return isinstance(value, Mapping) and value.owner is not None
 
 
 def _is_constructed(value: Instance) -> bool:
@@ -189,19 +296,25 @@ def _membership(m: Walker, item: Value, container: Value, positive: bool, node: 
     if isinstance(item, Known) and isinstance(container, Known) and isinstance(container.value, (str, bytes)):
         try:
             found = item.value in container.value
-        except TypeError:
-            return UNKNOWN
+        except TypeError as error:
+            raise Raised(type(error).__name__) from None
         return Known(found is positive, node, item.weak or container.weak, item.source or container.source)
     if isinstance(container, Mapping) and isinstance(item, Known) and is_hashable(item.value):
-        is_there = item.value in container.slots
-        return Known(is_there is positive, node, item.weak) if is_there or not container.is_open else UNKNOWN
+        entry = container.slots.get(item.value)
+        is_there = entry is not None and entry.is_sure
+        return Known(is_there is positive, node, item.weak) if is_there or (entry is None and not container.is_open) else UNKNOWN
     if isinstance(container, Items) and isinstance(item, (Known, Symbol)):
         values = container.values()
-        if any(same(item, value) for value in values):
+        if any(same(item, value) or (_are_plain(item, value) and item.value == value.value) for value in values):  # type: ignore[union-attr]
             return Known(positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
         if not container.open and all(isinstance(value, type(item)) for value in values):
             return Known(not positive, node, is_weak(item), item.source if isinstance(item, Known) else "")
     return UNKNOWN
+
+
+def _are_plain(item: Value, value: Value) -> bool:
+    """Return whether two values are constants that say nothing of the platform: 1 and True are the same to a list."""
+    return isinstance(item, Known) and isinstance(value, Known) and not item.source and not value.source
 
 
 def is_hashable(value: Any) -> bool:

@@ -8,11 +8,16 @@ from typing import Any
 
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
+from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
 from mpslint.program import fields, validators
+from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
-from mpslint.program.flow import ENDS, for_loop, guard_rest, if_statement, match_statement, try_statement, while_loop, with_statement
+from mpslint.program.attributes import is_property
+from mpslint.program.exits import Raised, leave, may_raise, raises
+from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement
+from mpslint.program.loops import for_loop, while_loop
 from mpslint.program.machine import Loader, Walker
+from mpslint.program.tries import try_statement, with_statement
 
 
 def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
@@ -26,14 +31,25 @@ def execute(m: Walker, body: Sequence[ast.stmt]) -> bool:
 
 def execute_one(m: Walker, statement: ast.stmt) -> bool:
     """Walk one statement; return whether the path leaves there. The context is then that of the statements after it."""
+    if m.is_dead:
+        return True
     m.steps += 1
     handler = _HANDLERS.get(type(statement))
-    return handler is not None and handler(m, statement)
+    try:
+        leaves = handler is not None and handler(m, statement)
+    except Raised as error:
+        raises(m, str(error))
+        leaves = False
+    is_dead, m.is_dead = m.is_dead, False
+    return leaves or is_dead
 
 
 def _expression(m: Walker, node: ast.Expr) -> bool:
     value = m.value(node.value)
-    return isinstance(value, Instance) and value.name in ENDS
+    if isinstance(value, Instance) and value.name in ENDS:
+        leave(m, "raise", "SystemExit")
+        return True
+    return False
 
 
 def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -42,8 +58,20 @@ def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
     function = Function(node, m.frame, decorators, defaults, keyword_defaults)
     m.functions[id(node)] = function
-    m.bind(node.name, function)
+    m.bind(node.name, _decorated(m, node, function))
     return False
+
+
+def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function: Function) -> Value:
+    """Return what the decorators make of a function: those of the program are followed, and those of outside leave it what it is."""
+    result: Value = function
+    for written, decorator in zip(reversed(node.decorator_list), reversed(function.decorators), strict=True):
+        if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and is_property(own):
+            return own.with_setter(function) if written.attr == "setter" else UNKNOWN
+        if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
+            call = ast.copy_location(ast.Call(written, [], []), written)
+            result = m.calls.call_value(m, decorator, None, CallArguments((Argument(result, None),), {}, False), call)
+    return result
 
 
 def _decorator(m: Walker, node: ast.expr) -> Value:
@@ -65,32 +93,39 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     finally:
         m.frame = before
     annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
-    cls = Class(node, slots, bases, decorators, tuple(annotated))
+    cls = Class(node, dict(slots), bases, decorators, tuple(annotated))  # a name that only some paths give it may be its base's
     if annotated:
         cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
         cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}
-    for value in slots.values():
-        if isinstance(value, Function) and value.cls is None:
-            value.cls = cls
-            value.frame = before
+    for value in (*slots.values(), *(m.functions.get(id(one)) for one in node.body)):
+        for function in (value, value.setter) if isinstance(value, Function) else ():
+            if function is not None and function.cls is None and function.frame.slots is slots:
+                function.cls = cls
+                function.frame = before
     m.bind(node.name, cls)
     return False
 
 
 def _return(m: Walker, node: ast.Return) -> bool:
     value = m.value(node.value) if node.value is not None else Known(None, node)
-    if m.returns:
-        m.returns[-1].append(value)
+    leave(m, "return", value=value)
     return True
 
 
 def _raise(m: Walker, node: ast.Raise) -> bool:
-    if node.exc is not None:
-        m.value(node.exc)
+    value = m.value(node.exc) if node.exc is not None else UNKNOWN
+    name = value.name if isinstance(value, (Symbol, Instance)) else ""
+    leave(m, "raise", name.removeprefix("builtins.") if name.startswith("builtins.") else "")
     return True
 
 
-def _leave(m: Walker, node: ast.stmt) -> bool:
+def _break(m: Walker, node: ast.Break) -> bool:
+    leave(m, "break")
+    return True
+
+
+def _continue(m: Walker, node: ast.Continue) -> bool:
+    leave(m, "continue")
     return True
 
 
@@ -99,12 +134,15 @@ def _assert(m: Walker, node: ast.Assert) -> bool:
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
+    if answer is not True:
+        may_raise(m)
     if answer is None or (answer is False and is_weak(test)):  # what follows runs where the test is true: it is `if not test: raise`
         guard_rest(m, Guard(node.test, True, answer, is_check=True))
     return answer is False and isinstance(test, Known) and not test.weak and bool(test.source)
 
 
 def _import(m: Walker, node: ast.Import) -> bool:
+    may_raise(m)
     for alias in node.names:
         if m.project is not None and (module := m.project.load(m, alias.name, 0)) is not None:
             top = module if alias.asname or "." not in alias.name else m.project.load(m, alias.name.split(".")[0], 0)
@@ -117,6 +155,7 @@ def _import(m: Walker, node: ast.Import) -> bool:
 
 
 def _import_from(m: Walker, node: ast.ImportFrom) -> bool:
+    may_raise(m)
     if m.project is not None and (module := m.project.load(m, node.module or "", node.level)) is not None:
         return _import_from_project(m, m.project, module, node)
     if node.level or node.module is None:
@@ -165,6 +204,11 @@ def _global(m: Walker, node: ast.Global) -> bool:
     return False
 
 
+def _nonlocal(m: Walker, node: ast.Nonlocal) -> bool:
+    m.frame.declared_nonlocal.update(node.names)
+    return False
+
+
 _HANDLERS: dict[type[ast.stmt], Callable[[Walker, Any], bool]] = {
     ast.Expr: _expression,
     ast.Assign: assign_statement,
@@ -183,12 +227,13 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Walker, Any], bool]] = {
     ast.ClassDef: _class,
     ast.Return: _return,
     ast.Raise: _raise,
-    ast.Break: _leave,
-    ast.Continue: _leave,
+    ast.Break: _break,
+    ast.Continue: _continue,
     ast.Assert: _assert,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
     ast.Global: _global,
+    ast.Nonlocal: _nonlocal,
     ast.Match: match_statement,
 }
 if hasattr(ast, "TryStar"):

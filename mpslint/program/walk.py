@@ -26,6 +26,20 @@ def children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def assigning(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a statement, or of a target, that may assign names: not its expressions, which most nodes are part of."""
+    if isinstance(node, ast.Assign):
+        return list(node.targets)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return list(node.elts)
+    if isinstance(node, ast.withitem):
+        return [node.optional_vars] if node.optional_vars is not None else []
+    if isinstance(node, ast.expr):
+        return [node.value] if isinstance(node, ast.Starred) else []
+    target = getattr(node, "target", None)
+    return [inner for inner in children(node) if inner is target or not isinstance(inner, ast.expr)]
+
+
 def first_line(node: ast.AST) -> int | None:
     """Return the line that a node begins on, decorators included; None for one without a place."""
     decorators = getattr(node, "decorator_list", None)

@@ -1,0 +1,103 @@
+"""Paths that leave a block early, by `return`, `break`, `continue` or an exception, and what was written on each until then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Protocol
+
+from mpslint.core.record import record
+from mpslint.facts.values import UNKNOWN, Value
+from mpslint.program.store import Place, Store, Writes
+
+MOST_RAISED = 12
+"""Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Departure:
+    """A path that left: how, by which exception ('' for one that is not known), with which value, and what it wrote."""
+
+    kind: str
+    name: str
+    value: Value
+    writes: Writes
+
+
+@record(slots=True, eq=False)
+class Exit:
+    """What paths leave for: the end of a function, of a loop or of a `try` block. Its own journal is the one of a number."""
+
+    kinds: tuple[str, ...]
+    journal: int
+    paths: list[Departure] = field(default_factory=list)
+    version: int = -1
+    """The writes of the store when something may last have raised."""
+    history: dict[object, tuple[Place, object]] = field(default_factory=dict)
+    """Every place that was written since there were too many points to tell apart."""
+    is_vague: bool = False
+
+    def of(self, kind: str) -> list[Writes]:
+        """Return what was written on the paths that left in one way."""
+        return [path.writes for path in self.paths if path.kind == kind]
+
+
+class Walk(Protocol):
+    """What walks a program, as far as it knows the paths that leave."""
+
+    exits: list[Exit]
+    is_dead: bool
+    store: Store
+
+
+class Raised(Exception):
+    """What an expression of known values certainly raises; `args` is the name of the exception."""
+
+
+def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
+    """Note that the path that is walked leaves here."""
+    if m.is_dead:
+        return
+    for target in reversed(m.exits):
+        if kind in target.kinds:
+            target.paths.append(Departure(kind, name, value, m.store.since(target.journal)))
+            return
+        if kind != "raise" and "return" in target.kinds:
+            return
+
+
+def raises(m: Walk, name: str) -> None:
+    """The path certainly ends in an exception here; outside `try` nothing that follows is reached, and it's walked for its facts."""
+    if any("raise" in target.kinds for target in m.exits):
+        leave(m, "raise", name)
+        m.is_dead = True
+
+
+def may_raise(m: Walk) -> None:
+    """Note that an exception which is not known may leave here."""
+    target = next((one for one in reversed(m.exits) if "raise" in one.kinds), None)
+    if target is None or m.is_dead or target.version == m.store.version or target.is_vague:
+        return
+    target.version = m.store.version
+    writes = m.store.since(target.journal)
+    if sum(path.kind == "raise" for path in target.paths) >= MOST_RAISED:
+        target.is_vague = True
+        known = (writes, *target.of("raise"))
+        target.history = {at: (place, key) for one in known for at, (place, key, _) in one.items()}
+        m.store.histories.append(target.history)
+    else:
+        target.paths.append(Departure("raise", "", UNKNOWN, writes))
+
+
+def marks(m: Walk) -> Sequence[int]:
+    """Return how many paths have left for each target, for `cut`."""
+    return [len(target.paths) for target in m.exits]
+
+
+def cut(m: Walk, before: Sequence[int]) -> list[tuple[Exit, Departure]]:
+    """Forget the paths that left since, and return them with their targets."""
+    found = [(target, path) for target, known in zip(m.exits, before, strict=True) for path in target.paths[known:]]
+    for target, known in zip(m.exits, before, strict=True):
+        del target.paths[known:]
+        target.version = -1
+    return found

@@ -1,0 +1,308 @@
+"""Loops: walked once as any of their rounds, for what they do; and round by round, for what they leave, where the rounds are known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+from mpslint.facts.joined import truth
+from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Items, Known, Mapping, Unknown, Value, is_weak
+from mpslint.program import bags
+from mpslint.program.attributes import NUMBERS
+from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
+from mpslint.program.exits import Exit, Raised, cut, marks, may_raise
+from mpslint.program.machine import Walker
+from mpslint.program.store import CONTENT, Writes, value_at, widened
+from mpslint.program.walk import assigning, children
+
+MOST_ROUNDS = 64
+"""Rounds that are walked one by one."""
+MOST_ROUND_STEPS = 800
+"""Steps that the rounds of one loop may take: what takes longer is walked once, as any round."""
+MOST_SILENT_STEPS = 20_000
+"""Steps that all rounds of a program may take."""
+MOST_ATTEMPTS = 3
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+END = object()
+
+
+class _Undecided(Exception):
+    """The rounds of a loop can't be told."""
+
+
+def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
+    """Walk a `for`; return whether the path ends in it."""
+    iterated = m.value(node.iter)
+    if m.is_dead:
+        return True
+    if isinstance(iterated, Known) and not iterated.source and type(iterated.value) in NUMBERS:
+        raise Raised("TypeError")
+    rounds = bags.copied_entries(m, node)
+    if not m.is_silent:
+        m.facts.loops.append((node, iterated, m.context))
+    if rounds is not None:
+        return _copy_entries(m, node, rounds)
+    runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
+    if not isinstance(iterated, (Items, Mapping, Known)):
+        may_raise(m)
+
+    def begin() -> None:
+        assign_loop_target(m, node.target, iterated)
+
+    def following(number: int) -> object:
+        return _element(iterated, number)
+
+    def bind(value: Value) -> None:
+        bind_loop_target(m, node.target, value)
+
+    is_followable = _is_followable(iterated) and isinstance(node, ast.For)
+    least = len(iterated.slots) if isinstance(iterated, (Items, Mapping)) else 1
+    return _loop(m, node, begin, runs, following if is_followable else None, bind, least)
+
+
+def _is_followable(iterated: Value) -> bool:
+    if isinstance(iterated, Known):
+        return isinstance(iterated.value, (str, bytes)) and not iterated.weak and len(iterated.value) <= MOST_ROUNDS
+    if isinstance(iterated, Items):
+        return (
+            not iterated.open
+            and iterated.kind != "set"
+            and len(iterated.slots) <= MOST_ROUNDS
+            and not any(map(is_weak, iterated.slots.values()))
+        )
+    return isinstance(iterated, Mapping) and not iterated.is_open and len(iterated.slots) <= MOST_ROUNDS and iterated.owner is None
+
+
+def _element(iterated: Value, number: int) -> object:
+    """Return what a loop binds in a round; END after the last. Raises _Undecided where what it goes through was changed."""
+    if isinstance(iterated, Items):
+        if iterated.open or any(_content(source) is not slots for source, slots in iterated.sources):
+            raise _Undecided
+        return iterated.slots.get(number, END)
+    if isinstance(iterated, Mapping):
+        if iterated.is_open:
+            raise _Undecided
+        keys = list(iterated.slots)
+        return Known(keys[number]) if number < len(keys) else END
+    text = iterated.value if isinstance(iterated, Known) else ""
+    return Known(text[number]) if number < len(text) else END
+
+
+def _content(source: Value) -> object:
+    return source.slots if isinstance(source, (Items, Mapping)) else None
+
+
+def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
+    """Walk every round of a loop that writes the entries of a dict as attributes; what else it does is noted once."""
+    before = m.is_silent
+    for number, one in enumerate(rounds, 1):
+        m.is_silent = before or number < len(rounds)
+        try:
+            bind_loop_target(m, node.target, one)
+            with m.within(loops=(*m.context.loops, node)):
+                m.execute_block(m, node.body)
+        finally:
+            m.is_silent = before
+    return False
+
+
+def while_loop(m: Walker, node: ast.While) -> bool:
+    """Walk a `while`; not at all where its test is false at once."""
+    before = marks(m)
+    m.store.begin()
+    test = m.value(node.test)
+    answer = truth(test)
+    if m.is_dead or (answer is False and not is_weak(test)):
+        m.store.keep()
+        return m.is_dead or m.execute_block(m, node.orelse)
+    m.store.undo()
+    cut(m, before)
+    if not m.is_silent:
+        m.facts.loops.append((node, UNKNOWN, m.context))
+
+    def following(number: int) -> object:
+        test = m.value(node.test)
+        answer = truth(test)
+        if answer is None or is_weak(test):
+            raise _Undecided
+        return UNKNOWN if answer else END
+
+    def begin() -> None:
+        m.value(node.test)
+
+    return _loop(m, node, begin, answer is True, following if answer else None, lambda _: None)
+
+
+def _loop(
+    m: Walker,
+    node: ast.For | ast.AsyncFor | ast.While,
+    begin: Callable[[], None],
+    runs: bool,
+    following: Callable[[int], object] | None,
+    bind: Callable[[Value], None],
+    least: int = 1,
+) -> bool:
+    """Walk a loop as any of its rounds, then round by round where that can be told; return whether the path ends in it.
+
+    `least` are the rounds that it has if none ends it.
+    """
+    if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind, MOST_ROUND_STEPS)) is not None:
+        return _finish(m, node, *ends)
+    before, start = marks(m), m.steps
+    states, breaks = _any_round(m, node, begin)
+    taken = m.steps - start
+    if not runs:
+        states = [*states, {}]
+    if following is not None and not m.is_silent and taken * least < MOST_ROUND_STEPS:
+        of_any = cut(m, before)
+        before_silent, m.is_silent = m.is_silent, True
+        try:
+            ends = _rounds(m, node, following, bind, MOST_ROUND_STEPS)
+        finally:
+            m.is_silent = before_silent
+        if ends is not None:
+            return _finish(m, node, *ends)
+        for target, path in of_any:
+            target.paths.append(path)
+    return _finish(m, node, states, breaks)
+
+
+def _rounds(
+    m: Walker, node: ast.For | ast.AsyncFor | ast.While, following: Callable[[int], object], bind: Callable[[Value], None], most: int
+) -> tuple[list[Writes], list[Writes]] | None:
+    """Walk a loop round by round; return what was written where it ends, and where it breaks. None where its rounds can't be told."""
+    before, last = marks(m), m.steps + most
+    target = Exit(("break", "continue"), len(m.store.journals))
+    m.exits.append(target)
+    m.store.begin()
+    goes_on, is_whole = True, False
+    try:
+        for number in range(MOST_ROUNDS + 1):
+            one = following(number)
+            if m.is_dead:
+                goes_on, m.is_dead = False, False
+                break
+            if one is END:
+                break
+            if m.steps > last or number == MOST_ROUNDS or m.silent_steps > MOST_SILENT_STEPS:
+                raise _Undecided
+            bind(one)  # type: ignore[arg-type]
+            continued, start = len(target.of("continue")), m.steps
+            with m.within(loops=(*m.context.loops, node)):
+                leaves = m.execute_block(m, node.body)
+            m.silent_steps += m.steps - start
+            states = target.of("continue")[continued:]
+            if states:
+                written = m.store.undo()
+                m.store.begin()
+                m.store.merge(*([] if leaves else [written]), *states)
+            elif leaves:
+                goes_on = False
+                break
+        is_whole = True
+    except _Undecided:
+        m.is_dead = False
+    finally:
+        m.exits.pop()
+        written = m.store.undo()
+    if not is_whole:
+        cut(m, before)
+        return None
+    return [written] if goes_on else [], target.of("break")
+
+
+def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Callable[[], None]) -> tuple[list[Writes], list[Writes]]:
+    """Walk the body of a loop as any of its rounds: nothing is known of what a round before it may have written.
+
+    What that is shows when it is walked; then it is walked anew, without what it noted.
+    """
+    changed: Writes = {}
+    noted, before, analysed = m.facts.marks(), marks(m), frozenset(m.analysed)
+    for attempt in range(MOST_ATTEMPTS):
+        target = Exit(("break", "continue"), len(m.store.journals))
+        m.exits.append(target)
+        m.store.begin()
+        try:
+            m.store.redo(changed)
+            own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
+            for name, slots in own.items():
+                if name in slots:
+                    m.store.write(slots, name, LOOP)
+            frames, objects = len(m.facts.frames), len(m.facts.objects)
+            begin()
+            with m.within(loops=(*m.context.loops, node)):
+                leaves = m.execute_block(m, node.body)
+        finally:
+            m.exits.pop()
+            written = m.store.undo()
+        new: set[object] = {id(one.slots) for one in m.facts.frames[frames:]} | {id(one.slots) for one in m.facts.objects[objects:]}
+        new |= {(id(slots), name) for name, slots in own.items()}
+        more: Writes = {}
+        for state in [*([] if leaves else [written]), *target.of("continue")]:
+            more.update(_wider(state, {**changed, **more}, new))
+        if not more:
+            break
+        changed = {**changed, **more}
+        if attempt < MOST_ATTEMPTS - 1:
+            m.facts.back_to(noted)
+            m.analysed.intersection_update(analysed)
+            cut(m, before)
+    states = [*([] if leaves else [written]), *target.of("continue")]
+    if more:
+        nothing_known: Writes = {at: (place, key, ({}, True) if key is CONTENT else UNKNOWN) for at, (place, key, _) in changed.items()}
+        return [{**state, **nothing_known} for state in states], [{**state, **nothing_known} for state in target.of("break")]
+    return states, target.of("break")
+
+
+def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:
+    """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it."""
+    found: Writes = {}
+    for at, (place, key, value) in state.items():
+        old = changed[at][2] if at in changed else value_at(place, key)
+        if isinstance(place, dict):
+            if id(place) in new or at in new or value is old or isinstance(old, Unknown):
+                continue
+            if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
+                continue
+            found[at] = (place, key, DictEntry(UNKNOWN) if isinstance(old, DictEntry) else UNKNOWN)
+        else:
+            wider = widened(place, old, value)
+            if wider is not None:
+                found[at] = (place, key, wider)
+    return found
+
+
+def _finish(m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequence[Writes], breaks: Sequence[Writes]) -> bool:
+    """Write what holds behind a loop that ends in one of some states, or breaks in others; return whether it does neither."""
+    is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
+    paths = list(breaks)
+    if states and not is_endless:
+        m.store.begin()
+        m.store.merge(*states)
+        leaves = m.execute_block(m, node.orelse)
+        written = m.store.undo()
+        if not leaves:
+            paths.insert(0, written)
+    if not paths:
+        return True
+    m.store.merge(*paths)
+    return False
+
+
+def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:
+    """Return the names that a loop's body assigns, those in nested functions left out."""
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "assigned_in" not in known:
+        below = children if ":=" in m.relevance.document.code else assigning
+        found: set[str] = set()
+        stack: list[ast.AST] = list(node.body)
+        while stack:
+            inner = stack.pop()
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                found.add(inner.id)
+            elif not isinstance(inner, SCOPES):
+                stack += below(inner)
+        known["assigned_in"] = frozenset(found)
+    assigned: frozenset[str] = known["assigned_in"]
+    return assigned

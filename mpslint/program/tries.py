@@ -1,0 +1,256 @@
+"""`try` and `with`: which handlers an exception reaches, and what runs whichever way a block is left."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mpslint.facts.facts import Handler
+from mpslint.facts.joined import truth
+from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Symbol, Value
+from mpslint.program.assignments import assign
+from mpslint.program.exits import Departure, Exit, cut, leave, marks
+from mpslint.program.machine import Walker
+from mpslint.program.store import CONTENT, Place, Writes
+
+IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
+"""What catches the error of an import."""
+LONGEST_READ = 3
+"""Statements of a `try` block that reads a configuration file and does little else."""
+
+
+def try_statement(m: Walker, node: Any) -> bool:
+    """Walk a `try` block and its handlers; what holds afterwards is what holds on every path that goes on."""
+    if not node.finalbody:
+        return _guarded(m, node)
+    return in_any_case(m, lambda: _guarded(m, node), lambda _: m.execute_block(m, node.finalbody))
+
+
+def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[Departure | None], bool]) -> bool:
+    """Walk a block, and on each way out of it what comes last, which ends the path itself where it says so.
+
+    `last` is given how the block was left: None where its end was reached.
+    """
+    before = marks(m)
+    own = Exit(("raise",), len(m.store.journals)) if any("raise" in target.kinds for target in m.exits) else None
+    if own is not None:
+        m.exits.append(own)
+    m.store.begin()
+    try:
+        leaves = block()
+    finally:
+        if own is not None:
+            m.exits.pop()
+        written = m.store.undo()
+    departed = cut(m, before)
+    if own is not None:
+        _end_history(m, own, written)
+        outer = next(target for target in reversed(m.exits) if "raise" in target.kinds)
+        departed += [(outer, path) for path in own.paths]
+    is_silent = m.is_silent
+    for target, path in departed:
+        m.is_silent = is_silent or not leaves
+        m.store.begin()
+        try:
+            m.store.redo(path.writes)
+            if not last(path):
+                here = m.store.since(target.journal)
+                target.paths.append(Departure(path.kind, path.name, path.value, here))
+        finally:
+            m.is_silent = is_silent
+            m.store.undo()
+    if leaves and departed:
+        m.store.begin()  # once for what it does, as no path is left on which it would be noted
+        last(departed[0][1])
+        m.store.undo()
+        return True
+    m.store.redo(written)
+    return last(None) or leaves
+
+
+def _guarded(m: Walker, node: Any) -> bool:
+    """Walk a `try` block, its handlers and its `else`.
+
+    A configuration file that the run reads is there, so a short block that reads it goes on behind itself, not in its handlers.
+    """
+    read_before = m.project.configs_read if m.project is not None else 0
+    caught = [_exceptions(m, handler) for handler in node.handlers]
+    names = tuple(name for one in caught for name in one)
+    raised, leaves, writes = _raising(m, node, names)
+    fails = not IMPORT_ERRORS.isdisjoint(names) and any(_imports_absent(m, statement) for statement in node.body)
+    imports_only = not fails and _only_imports(node.body)
+    reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
+    paths = []
+    if not leaves and not fails:
+        m.store.begin()
+        try:
+            m.store.redo(writes)
+            leaves = m.execute_block(m, node.orelse)
+        finally:
+            normal_writes = m.store.undo()
+        if not leaves:
+            paths.append(normal_writes)
+    for handler, exceptions in zip(node.handlers, caught, strict=True):
+        if not m.is_silent:
+            m.facts.handlers.append(Handler(handler, exceptions, m.context))
+        fits = [(path, _catches(m, exceptions, path.name)) for path in raised]
+        reaching = [path.writes for path, answer in fits if answer is not False]
+        raised = [path for path, answer in fits if answer is not True]
+        ways = marks(m)
+        m.store.begin()
+        before, m.is_silent = m.is_silent, m.is_silent or imports_only
+        try:
+            m.store.merge(*(reaching or [writes, {}]))
+            if handler.name:
+                m.bind(handler.name, UNKNOWN)
+            with m.within(in_handler=True):
+                handler_leaves = m.execute_block(m, handler.body)
+            if handler.name:
+                m.store.delete(m.home_of(handler.name).slots, handler.name)
+        finally:
+            m.is_silent = before
+            handler_writes = m.store.undo()
+        if imports_only or reads_config or not (reaching or fails):
+            cut(m, ways)
+        elif not handler_leaves:
+            paths.append(handler_writes)
+    for path in raised:
+        m.store.begin()
+        m.store.redo(path.writes)
+        leave(m, "raise", path.name)
+        m.store.undo()
+    if paths:
+        m.store.merge(*paths)
+    return not paths
+
+
+def _raising(m: Walker, node: Any, names: Sequence[str]) -> tuple[list[Departure], bool, Writes]:
+    """Walk the block of a `try`; return the paths on which it raises, whether its end is never reached, and what it wrote there."""
+    target = Exit(("raise",), len(m.store.journals))
+    m.exits.append(target)
+    m.store.begin()
+    try:
+        with m.within(handlers=(*m.context.handlers, tuple(names))):
+            leaves = m.execute_block(m, node.body)
+    finally:
+        m.exits.pop()
+        writes = m.store.undo()
+    _end_history(m, target, writes)
+    return target.paths, leaves, writes
+
+
+def _end_history(m: Walker, target: Exit, writes: Writes) -> None:
+    """Where a block may have raised at too many points, make one path of all: nothing is known of what it wrote."""
+    if target.is_vague:
+        m.store.histories = [one for one in m.store.histories if one is not target.history]
+        named = [path for path in target.paths if path.name]
+        places: dict[object, tuple[Place, object]] = {**target.history}
+        places.update({at: (place, key) for at, (place, key, _) in writes.items()})
+        unknown: Any = {at: (place, key, ({}, True) if key is CONTENT else UNKNOWN) for at, (place, key) in places.items()}
+        target.paths = [Departure("raise", "", UNKNOWN, unknown), *named]
+
+
+def _catches(m: Walker, handled: Sequence[str], raised: str) -> bool | None:
+    """Return whether an `except` clause catches an exception; None where that is not known."""
+    if not raised:
+        return True if {"", "builtins.BaseException"} & set(handled) else None
+    kind = getattr(builtins, raised, None)
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        return None
+    answer: bool | None = False
+    for name in handled:
+        other = (
+            BaseException if not name else getattr(builtins, name.removeprefix("builtins."), None) if name.startswith("builtins.") else None
+        )
+        if not isinstance(other, type):
+            answer = None
+        elif issubclass(kind, other):
+            return True
+    return answer
+
+
+def with_statement(m: Walker, node: ast.With | ast.AsyncWith) -> bool:
+    """Walk a `with` block under its managers; those of the program's own classes are entered and left as Python does."""
+    return _with_items(m, node, list(node.items))
+
+
+def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.withitem]) -> bool:
+    if not items:
+        return m.execute_block(m, node.body)
+    item, *others = items
+    value = m.value(item.context_expr)
+    entered, exit_method = value, None
+    if isinstance(value, Instance) and value.cls is not None:
+        enter = value.cls.lookup("__enter__")
+        exit_method = value.cls.lookup("__exit__")
+        if isinstance(enter, Function):
+            entered = m.calls.call_function(m, enter, [value], {}, False, item.context_expr)
+    elif isinstance(value, (Known, Items)):
+        entered = UNKNOWN
+    if item.optional_vars is not None:
+        assign(m, item.optional_vars, entered, item.context_expr, node)
+    with m.within(managers=(*m.context.managers, value)):
+        if not isinstance(exit_method, Function):
+            return _with_items(m, node, others)
+        return _left(m, value, exit_method, item.context_expr, lambda: _with_items(m, node, others))
+
+
+def _left(m: Walker, manager: Value, method: Function, node: ast.expr, block: Callable[[], bool]) -> bool:
+    """Walk a block and then `__exit__`, which may swallow the exception that left the block."""
+    swallowed: list[Writes] = []
+    journal = len(m.store.journals)
+    m.exits.append(Exit(("raise",), journal))  # what leaves the block is asked for first
+    own = m.exits[-1]
+
+    def last(path: Departure | None) -> bool:
+        is_raised = path is not None and path.kind == "raise"
+        given: Value = UNKNOWN if is_raised else Known(None)
+        answer = m.calls.call_function(m, method, [manager, given, given, given], {}, False, node)
+        if m.is_dead:
+            m.is_dead = False
+            return True
+        if is_raised and truth(answer) is not False:
+            swallowed.append(m.store.since(journal))
+            return truth(answer) is True
+        return False
+
+    m.store.begin()
+    try:
+        leaves = in_any_case(m, block, last)
+    finally:
+        m.exits.pop()
+        written = m.store.undo()
+    for path in own.paths:
+        m.store.begin()
+        m.store.redo(path.writes)
+        leave(m, "raise", path.name)
+        m.store.undo()
+    paths = [*([] if leaves else [written]), *swallowed]
+    if paths:
+        m.store.merge(*paths)
+    return not paths
+
+
+def _only_imports(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block imports, and otherwise only writes down that it did (`HAS_CONFIG = True`), which nothing stops."""
+    rest = [statement for statement in body if not isinstance(statement, (ast.Import, ast.ImportFrom, ast.Pass))]
+    noted = all(isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(one.value, (ast.Constant, ast.Name)) for one in rest)
+    return len(rest) < len(body) and noted and isinstance(body[0], (ast.Import, ast.ImportFrom))
+
+
+def _imports_absent(m: Walker, statement: ast.stmt) -> bool:
+    """Return whether a statement imports a module that no Mac has."""
+    names = [statement.module or ""] if isinstance(statement, ast.ImportFrom) and not statement.level else []
+    names += [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+    return any(map(m.platform.lacks, names))
+
+
+def _exceptions(m: Walker, handler: ast.ExceptHandler) -> tuple[str, ...]:
+    """Return the qualified names that an `except` clause catches; '' for one that catches everything."""
+    if handler.type is None:
+        return ("",)
+    value = m.value(handler.type)
+    values = value.values() if isinstance(value, Items) else [value]
+    return tuple(v.name if isinstance(v, Symbol) else v.node.name if isinstance(v, Class) else "?" for v in values)
