@@ -57,7 +57,10 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
-    return get_item(m, base, index) if not (isinstance(index, Items) and index.kind == "slice") else part_of(base, index, node)
+    is_part = isinstance(index, Items) and index.kind == "slice"
+    if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
+        return part_of(base, index, node)
+    return get_item(m, base, UNKNOWN if is_part else index)
 
 
 def part_of(base: Value, index: Items, node: ast.Subscript) -> Value:

@@ -41,7 +41,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    if rounds is not None:
+    if rounds is not None and not _is_followable(iterated):
         return _copy_entries(m, node, rounds)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
     if not isinstance(iterated, (Items, Mapping, Known)):
