@@ -75,7 +75,7 @@ def truth(value: Value) -> bool | None:
     if isinstance(value, Items):
         return True if value.slots else None if value.open else False
     if isinstance(value, Mapping):
-        return True if value.slots else None if value.is_open else False
+        return True if any(getattr(entry, "is_sure", True) for entry in value.slots.values()) else None if value.is_open else False
     if isinstance(value, (Function, Class, Bound, Module)):
         return True
     return None
