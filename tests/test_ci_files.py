@@ -284,3 +284,16 @@ def test_the_documented_commands_do_what_they_say(project: Path) -> None:
     codes = {line: shell(line, project, GITHUB_STEP_SUMMARY=str(project / "summary.md")).returncode for line in lines}
     assert codes == {line: 1 if "markdown" in line else 0 for line in lines}
     assert (project / "summary.md").read_text().startswith("<!-- mpslint -->")
+
+
+def test_the_lowest_versions_are_tried_on_the_oldest_and_the_newest_python() -> None:
+    """By the command that contributors have, which reads the versions from pyproject.toml."""
+    jobs = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]
+    every = jobs["test"]["strategy"]["matrix"]["python"]
+    lowest = jobs["lowest"]
+
+    assert lowest["strategy"]["matrix"]["python"] == [every[0], every[-1]]
+    assert 'bash .ci/lowest "$PYTHON"' in lowest["steps"][-1]["run"]
+    script = (ROOT / ".ci" / "lowest").read_text(encoding="utf-8")
+    assert not re.search(r"[\w-]+\s*==\s*\d", script)
+    assert "`.ci/lowest 3.10`" in (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")

@@ -44,7 +44,8 @@ def module(path: Path) -> ModuleType:
 def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """An environment in which mpslint runs beside no torch, as it does in the browser."""
     folder = tmp_path_factory.mktemp("modules")
-    for name in ("click", "rich", "yaml", "packaging", "pygments", "markdown_it", "mdurl", "libcst"):
+    older = () if sys.version_info >= (3, 11) else ("tomli",)
+    for name in ("click", "rich", "yaml", "packaging", "pygments", "markdown_it", "mdurl", "libcst", *older):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None

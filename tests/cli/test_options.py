@@ -14,6 +14,9 @@ from mpslint.cli import group
 from tests.cli.test_cli import BAD, CLEAN, WORSE
 from tests.notebooks import code_cell, notebook
 
+NEWER = ("--torch", "2.13.0", "--accelerate", "1.15.0")
+"""Versions in which fp16 is a warning, whatever is installed."""
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -63,11 +66,11 @@ def test_the_top_help_cuts_nothing_off() -> None:
 
 def test_what_a_severity_hides_is_said(folder: Path) -> None:
     """So that nobody takes a file with warnings for a clean one; `--fail-on` fails for less and hides nothing."""
-    hidden = mpslint("check", "bad.py", "--severity", "error", "--no-cache")
+    hidden = mpslint("check", "bad.py", "--severity", "error", "--no-cache", *NEWER)
     assert hidden.exit_code == 0
     assert hidden.output.startswith("Nothing of the severity asked for in 1 file. Not shown: 1 warning, 1 note (--severity).")
 
-    shown = mpslint("check", "bad.py", "--fail-on", "error")
+    shown = mpslint("check", "bad.py", "--fail-on", "error", *NEWER)
     assert shown.exit_code == 0
     assert "1 warning, 1 note in 1 file." in shown.output
     assert mpslint("check", "bad.py", "--fail-on", "warning").exit_code == 1
@@ -97,7 +100,7 @@ def test_files_are_listed(folder: Path) -> None:
 )
 def test_rules_are_chosen(folder: Path, arguments: list[str], found: int) -> None:
     """By options, and by single settings of a configuration."""
-    done = mpslint("check", "bad.py", "--format", "json", *arguments)
+    done = mpslint("check", "bad.py", "--format", "json", *NEWER, *arguments)
 
     assert json.loads(done.output)["summary"]["warning"] == found
 
@@ -176,8 +179,8 @@ def test_the_execution_count_stands_beside_the_cell(folder: Path) -> None:
     (folder / "n.ipynb").write_bytes(notebook(code_cell(BAD, execution_count=7)))
     (folder / "m.ipynb").write_bytes(notebook(BAD))
 
-    assert "n.ipynb:cell 1:2:33 In [7]  warning MPS101" in mpslint("check", "n.ipynb").output
-    assert "m.ipynb:cell 1:2:33  warning MPS101" in mpslint("check", "m.ipynb").output
+    assert "n.ipynb:cell 1:2:33 In [7]  warning MPS101" in mpslint("check", "n.ipynb", *NEWER).output
+    assert "m.ipynb:cell 1:2:33  warning MPS101" in mpslint("check", "m.ipynb", *NEWER).output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

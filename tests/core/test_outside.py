@@ -14,6 +14,8 @@ from mpslint.diagnose import read_log
 from mpslint.doctor.accelerate_config import find_accelerate_config
 from mpslint.session.baseline import load_baseline
 from mpslint.session.configuration import find_configuration, load_configuration, overridden
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
 from mpslint.source.files import find_files
 from mpslint.target.pins import project_requirements
 
@@ -151,10 +153,21 @@ def test_a_configuration_behind_a_link_out_is_refused(tmp_path: Path) -> None:
     assert find_configuration(tmp_path / "two").path is None
 
 
+def test_a_folder_with_too_long_a_name_is_one_line(tmp_path: Path) -> None:
+    """Since Python 3.14 its path is resolved, and names a folder that isn't there."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "mpslint.toml").write_text(f'rules = ["{"x" * 5_000}"]\n')
+    (tmp_path / "train.py").write_text("import torch\n")
+    with pytest.raises(UsageError, match=r"mpslint\.toml: rules: ") as raised:
+        list(check_paths([str(tmp_path / "train.py")], Options()))
+
+    assert len(str(raised.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "rules",
-    ["/etc", "..", "linked", "holds_link", "a\\u0000b", "x" * 5_000],
-    ids=["absolute", "above", "link", "link inside", "NUL", "long"],
+    ["/etc", "..", "linked", "holds_link", "a\\u0000b"],
+    ids=["absolute", "above", "link", "link inside", "NUL"],
 )
 def test_rules_out_of_the_repository_are_refused(tmp_path: Path, rules: str) -> None:
     """A stranger's configuration may not have other files of yours read; on the command line, you may name them."""

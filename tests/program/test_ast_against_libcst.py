@@ -23,9 +23,7 @@ from mpslint.target.target import default_target
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
-NAMES = (
-    "bisect codeop colorsys contextlib fnmatch heapq html/parser json/decoder queue sched shlex string textwrap timeit wave zipapp".split()
-)
+NAMES = "bisect codeop colorsys contextlib fnmatch heapq html/parser json/decoder queue sched shlex tabnanny textwrap timeit wave zipapp".split()
 FILES = [LIBRARY / f"{name}.py" for name in NAMES]
 FILES += sorted((ROOT / "samples").glob("*.py")) + sorted((ROOT / "mpslint" / "source").glob("*.py"))
 

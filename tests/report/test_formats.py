@@ -335,7 +335,7 @@ def test_a_note_fails_no_junit_case(folder: Path) -> None:
 def test_markdown_is_a_table_that_no_text_breaks(folder: Path) -> None:
     """Pipes, markup and mentions in messages stay text; the comment stays below GitHub's limit."""
     report = reported(folder, PYTHON)
-    odd = replace(report.files[0].findings[0], message="a | b <b> __init__ `x|_y_` @torch\nnext", why="* w")
+    odd = replace(report.files[0].findings[0], message="a | b <b> __init__ `x|_y_` @torch\nnext", why="* w", severity="warning")
     text = render("markdown", replace(report, files=[replace(report.files[0], findings=(odd,))]))
     (row,) = [line for line in text.splitlines() if line.startswith("| warning")]
 

@@ -35,10 +35,10 @@ def test_a_window_holds_what_is_meant(line: str, column: int, length: int, width
     assert marked >= min(length, width // 2 - 3)
 
 
-def reported(path: Path, text: str, width: int = 0) -> list[str]:
-    """Return the lines of the report on a script, as a pipe or a terminal of some width gets them."""
+def reported(path: Path, text: str, width: int = 0, **target: str) -> list[str]:
+    """Return the lines of the report on a script for some versions, as a pipe or a terminal of some width gets them."""
     path.write_text(text)
-    file = view(check_file(FoundFile(str(path)), Options(isolated=True, select=("MPS101", "MPS116", "MPS503", "MPS902"))))
+    file = view(check_file(FoundFile(str(path)), Options(isolated=True, target=target, select=("MPS101", "MPS116", "MPS503", "MPS902"))))
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None, soft_wrap=True, highlight=False, markup=False) if width else None
     print_report(Terminal(stream, console, width), [file])
@@ -85,7 +85,7 @@ def test_the_reasons_of_a_rule_are_said_once(tmp_path: Path) -> None:
 def test_a_rule_that_says_enough_comes_without_reasons_and_shows_its_source_once(tmp_path: Path) -> None:
     """Three arguments of one call are three messages, not three excerpts."""
     text = HEAD + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x', push_to_hub_token='y')\n"
-    lines = reported(tmp_path / "train.py", text)
+    lines = reported(tmp_path / "train.py", text, transformers="5.23.0")
 
     assert sum("error MPS902" in line for line in lines) > 1
     assert not any(line.startswith("  why ") for line in lines)
@@ -98,7 +98,8 @@ def test_what_goes_wrong_on_every_machine_comes_after_what_goes_wrong_on_a_mac(t
         HEAD
         + "args = TrainingArguments('o', overwrite_output_dir=True, logging_dir='x')\nimport torch\nx = torch.zeros(3, dtype=torch.float64, device='mps')\n"
     )
-    found = [line.split("  ")[1].split()[:2] for line in reported(tmp_path / "train.py", text) if "train.py:" in line and " MPS" in line]
+    lines = reported(tmp_path / "train.py", text, transformers="5.23.0")
+    found = [line.split("  ")[1].split()[:2] for line in lines if "train.py:" in line and " MPS" in line]
 
     errors = [rule for severity, rule in found if severity == "error"]
     assert found[0] == ["error", "MPS116"]

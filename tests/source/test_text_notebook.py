@@ -176,7 +176,7 @@ def test_comments_of_ordinary_scripts_are_comments(tmp_path: Path) -> None:
     result = check_file(FoundFile(str(tmp_path / "train.py")), Options(isolated=True))
 
     assert result.checked is not None
-    assert result.checked.target.versions["transformers"][0] > 4
+    assert result.checked.target.versions["transformers"][:2] != (4, 40)
 
 
 def test_a_databricks_cell_that_does_not_parse_costs_that_cell(tmp_path: Path) -> None:
