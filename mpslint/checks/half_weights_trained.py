@@ -105,11 +105,13 @@ def _trained(call: Call, found: Matched | None, evidence: Evidence) -> Iterator[
 
 def _evaluates_by_default(found: Matched, evidence: Evidence) -> bool:
     """Return whether a program trains with its Trainer only if an option is given, and evaluates without it (`if args.train: ...`)."""
-    kind = load_roles().kinds[found.pattern.role]
-    calls = [call for call in evidence.facts.calls if call.method in (*kind.training, *kind.evaluating)]
-    training = [call for call in calls if call.method in kind.training]
-    evaluates = any(call.receiver is found.call.result and is_certain(call.context) for call in calls if call not in training)
-    return evaluates and all(any_guard(call.context.guards, "is off", is_off) for call in training)
+    role = found.pattern.role
+    if ("evaluates", role) not in evidence.memo:
+        kind, calls = load_roles().kinds[role], evidence.facts.calls
+        trains = any(call.method in kind.training and not any_guard(call.context.guards, "is off", is_off) for call in calls)
+        evaluating = [call for call in calls if call.method in kind.evaluating and call.method not in kind.training]
+        evidence.memo["evaluates", role] = set() if trains else {id(call.receiver) for call in evaluating if is_certain(call.context)}
+    return id(found.call.result) in evidence.memo["evaluates", role]
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

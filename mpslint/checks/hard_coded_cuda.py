@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 from mpslint.checks._device_name import device_name
@@ -273,14 +274,15 @@ def _is_asked_about(constant: ast.AST, evidence: Evidence) -> bool:
     """Return whether data moves only where the name that is given a device is CUDA: `if self.device == "cuda": x = x.cuda()`."""
     kept = evidence.above(constant, (ast.Assign, ast.AnnAssign))
     targets = kept.targets if isinstance(kept, ast.Assign) else [kept.target] if isinstance(kept, ast.AnnAssign) else []
-    names = {ast.unparse(target) for target in targets}
-    for node in evidence.nodes_beside("cuda"):
-        if not isinstance(node, ast.If):
-            continue
-        test = node.test
-        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq) and ast.unparse(test.left) in names:
-            return any(".cuda(" in ast.unparse(statement) for statement in node.body)
-    return False
+    if "asked about" not in evidence.memo:
+        tests = ((node, node.test) for node in evidence.nodes_beside("cuda") if isinstance(node, ast.If))
+        asked = [
+            (ast.unparse(test.left), node) for node, test in tests if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
+        ]
+        evidence.memo["asked about"] = {name: (index, node) for index, (name, node) in reversed(list(enumerate(asked)))}
+    found = [evidence.memo["asked about"][name] for name in map(ast.unparse, targets) if name in evidence.memo["asked about"]]
+    body = min(found, key=itemgetter(0))[1].body if found else ()
+    return any(".cuda(" in ast.unparse(statement) for statement in body)
 
 
 def choice_of(device: str, quote: str) -> str:

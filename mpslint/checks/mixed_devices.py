@@ -63,13 +63,17 @@ def _asks_by_name(node: ast.AST, evidence: Evidence) -> bool:
         return CUDA_TYPE.match(ast.unparse(node.args[0])) is not None and evidence.above(node, (ast.If,)) is not None
     if not isinstance(node, (ast.If, ast.IfExp)):
         return False
-    body, other = (
-        ast.unparse(part) if isinstance(part, ast.expr) else "\n".join(map(ast.unparse, part)) for part in (node.body, node.orelse)
-    )
-    cuda_only = body if _compares_with_cpu(node.test, ast.NotEq) else other if _compares_with_cpu(node.test, ast.Eq) else ""
+    cuda_only = node.body if _compares_with_cpu(node.test, ast.NotEq) else node.orelse if _compares_with_cpu(node.test, ast.Eq) else []
     if cuda_only:
-        return RAISES.search(cuda_only) is not None and "is_available" not in ast.unparse(node.test)
-    return _is_cuda(node.test, evidence) and IS_MOVE_TO_CUDA.search(body) is not None and ".to(" not in other and "raise" not in body
+        return RAISES.search(_text(cuda_only)) is not None and "is_available" not in ast.unparse(node.test)
+    if not _is_cuda(node.test, evidence):
+        return False
+    body = _text(node.body)
+    return IS_MOVE_TO_CUDA.search(body) is not None and "raise" not in body and ".to(" not in _text(node.orelse)
+
+
+def _text(branch: ast.expr | list[ast.stmt]) -> str:
+    return "\n".join(map(ast.unparse, branch)) if isinstance(branch, list) else ast.unparse(branch)
 
 
 def _compares_with_cpu(test: ast.expr, way: type[ast.cmpop]) -> bool:
@@ -81,10 +85,11 @@ def _compares_with_cpu(test: ast.expr, way: type[ast.cmpop]) -> bool:
 def _is_cuda(test: ast.expr, evidence: Evidence) -> bool:
     """Return whether a test is `device == "cuda"`, in one of its spellings, or a name that is given such a test."""
     if isinstance(test, ast.Name):
-        given = [
-            one.value for one in evidence.nodes_beside(test.id) if isinstance(one, ast.Assign) and plain_text(one.targets[0]) == test.id
-        ]
-        return any(not isinstance(value, ast.Name) and _is_cuda(value, evidence) for value in given)
+        asked = "is cuda", test.id
+        if asked not in evidence.memo:
+            given = [one for one in evidence.nodes_beside(test.id) if isinstance(one, ast.Assign) and plain_text(one.targets[0]) == test.id]
+            evidence.memo[asked] = any(not isinstance(one.value, ast.Name) and _is_cuda(one.value, evidence) for one in given)
+        return bool(evidence.memo[asked])
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.In)):
         sides = (test.left, *test.comparators)
         is_named = any(isinstance(one, ast.Constant) and str(one.value).startswith("cuda") for one in sides)

@@ -213,6 +213,17 @@ class Facts:
     frames: list[Frame] = field(default_factory=list)
     objects: list[Instance] = field(default_factory=list)
 
+    _methods: tuple[int, dict[int, set[str]]] = (0, {})
+
+    def methods_called(self) -> dict[int, set[str]]:
+        """Return the methods that are called on each object, by its id."""
+        if self._methods[0] != len(self.calls):
+            found: dict[int, set[str]] = {}
+            for call in self.calls:
+                found.setdefault(id(call.receiver), set()).add(call.method)
+            self._methods = len(self.calls), found
+        return self._methods[1]
+
     def marks(self) -> list[int]:
         """Return how much was seen so far, for `back_to`."""
         return [len(getattr(self, name)) for name in SEEN]

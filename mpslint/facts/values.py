@@ -198,9 +198,20 @@ class Class:
     """The names of fields by the other name under which they are given."""
     validators: dict[str, list[Function]] = field(default_factory=dict)
     """The functions through which annotations send what some of the fields are given."""
+    _above: tuple[tuple[Value, ...], tuple[Class, ...], tuple[str, ...]] | None = None
 
-    def bases_above(self) -> Iterator[Value]:
-        """Yield the bases, each followed by its own; a class of the file once, by however many ways it is reached."""
+    def bases_above(self) -> tuple[Value, ...]:
+        """Return the bases, each followed by its own; a class of the file once, by however many ways it is reached."""
+        return self._kinds_above()[0]
+
+    def _kinds_above(self) -> tuple[tuple[Value, ...], tuple[Class, ...], tuple[str, ...]]:
+        if self._above is None:
+            found = tuple(self._bases_above())
+            own, others = (base for base in found if isinstance(base, Class)), (base.name for base in found if isinstance(base, Symbol))
+            self._above = found, (self, *own), tuple(others)
+        return self._above
+
+    def _bases_above(self) -> Iterator[Value]:
         waiting, seen = list(reversed(self.bases)), {id(self)}
         while waiting and len(seen) <= MOST_CLASSES:
             base = waiting.pop()
@@ -211,13 +222,13 @@ class Class:
                 waiting.extend(reversed(base.bases))
             yield base
 
-    def lineage(self) -> list[Class]:
+    def lineage(self) -> tuple[Class, ...]:
         """The class and those of the file that it derives from, nearest first."""
-        return [self, *(base for base in self.bases_above() if isinstance(base, Class))]
+        return self._kinds_above()[1]
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
-        return tuple(base.name for base in self.bases_above() if isinstance(base, Symbol))
+        return self._kinds_above()[2]
 
     def all_fields(self) -> tuple[str, ...]:
         """The fields if it is a dataclass, those of its bases in the file first."""

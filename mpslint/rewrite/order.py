@@ -26,7 +26,9 @@ def asked_too_early(edits: Sequence[Edit], match: Match, evidence: Evidence) -> 
     within = evidence.span_of(match.call.node) if match.call is not None else None
     asking = [edit.span for edit in edits if asks in edit.text and (within is None or edit.span not in within)]
     places = [span for span in asking if asks not in evidence.document.text[span.start : span.end]]
-    writes = [write for write in evidence.facts.environment if is_read_once(write, "torch") and write.name.startswith(DRIVER)]
+    if "driver" not in evidence.memo:
+        evidence.memo["driver"] = [one for one in evidence.facts.environment if one.name.startswith(DRIVER) and is_read_once(one, "torch")]
+    writes: list[EnvironmentWrite] = evidence.memo["driver"]
     return next((write for write in writes for place in places if _is_before(place, write, match, evidence)), None)
 
 

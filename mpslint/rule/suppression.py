@@ -85,16 +85,23 @@ def silence(document: Document, programs: Programs, findings: Sequence[Finding])
     everywhere, by_line = _indexed(suppressions, len(document.line_starts))
     kept: list[Finding] = []
     silenced: list[Finding] = []
+    meant: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    """What in comments for the whole file means a rule."""
     used: set[tuple[int, str]] = set()
     for finding in findings:
         first, last = document.line_at(finding.span.start), document.line_at(max(finding.span.start, finding.span.end - 1))
-        near = {id(s): s for s in (*everywhere, *by_line.get(first, ()), *by_line.get(last, ()))}.values()
+        key = finding.rule, finding.name
+        if key not in meant:
+            meant[key] = {(id(s), rule) for s in everywhere for rule in s.rules or ("",) if is_meant(rule, *key)}
+            used |= meant[key]
+        near = {id(s): s for s in (*by_line.get(first, ()), *by_line.get(last, ()))}.values()
         covering = [s for s in near if s.covers(finding, first, last)]
-        used.update((id(s), rule) for s in covering for rule in s.rules or ("",) if is_meant(rule, finding.rule, finding.name))
-        (silenced if covering else kept).append(finding)
+        used.update((id(s), rule) for s in covering for rule in s.rules or ("",) if is_meant(rule, *key))
+        (silenced if covering or meant[key] else kept).append(finding)
     left = ((s, tuple(rule for rule in s.rules or ("",) if (id(s), rule) not in used)) for s in suppressions if s.is_own)
     unused = tuple(Unused(s, rules if s.rules else ()) for s, rules in left if rules)
-    places = frozenset(s.span.start for s in suppressions if any(key == id(s) for key, _ in used))
+    found = {key for key, _ in used}
+    places = frozenset(s.span.start for s in suppressions if id(s) in found)
     return Silenced(tuple(kept), tuple(silenced), unused, places)
 
 
@@ -171,12 +178,22 @@ def _covered(document: Document, ends: Mapping[int, int], comment: Span) -> tupl
     start = document.line_starts[line - 1]
     if document.text[start : comment.start].strip():
         return line, ends.get(line, line)
-    following = line + 1
-    while following <= len(document.line_starts) and document.line_text(following).lstrip().startswith("#"):
-        following += 1
+    following = _line_after_comments(document, line)
     if document.kind in CONTINUED_BY_BACKSLASH:
-        return line, last_line_of_command(document, following)
-    return line, ends.get(following, following)
+        return following, last_line_of_command(document, following)
+    return following, ends.get(following, following)
+
+
+def _line_after_comments(document: Document, line: int) -> int:
+    """Return the first line below a comment that is no comment; kept, since each comment of a block asks for it."""
+    first, following = document.memo.get("comments", (0, 0))
+    following = int(following)
+    if not first <= line < following:
+        following = line + 1
+        while following <= len(document.line_starts) and document.line_text(following).lstrip().startswith("#"):
+            following += 1
+        document.memo["comments"] = line, following
+    return following
 
 
 def last_line_of_command(document: Document, line: int) -> int:

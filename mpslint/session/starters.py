@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,8 @@ def installed_in(document: Document, end: int | None = None) -> list[Requirement
     What a kernel has imported stays what it is: a later command has no say on it in the notebook, only for scripts that are started.
     """
     found: list[Requirement] = []
-    asked: dict[str, int] = {}
+    asked: dict[str, float] = {}
+    """Where each package is imported that a command asks for."""
     for start, text in sorted(_lines_that_install(document)):
         text = text if end is None else text[: max(0, end - start)]
         if "install" in text:
@@ -43,12 +45,10 @@ def installed_in(document: Document, end: int | None = None) -> list[Requirement
             source = f"cell {cell.number}" if cell else "the file"
             new = [replace(one, command=start + one.command) for one in commands(_with_values(text, document.text), source)]
             if cell is not None and end is None:
-                whole = document.text
-                new = [one for one in new if one.name not in asked or not _imports(one.name, whole, asked[one.name], cell.span.start)]
-            found = [*reversed(new), *found]
-            for one in new:
-                asked.setdefault(one.name, start + len(text))
-    return found
+                new = [one for one in new if one.name not in asked or asked[one.name] >= cell.span.start]
+                asked.update({one.name: _imported_at(one.name, document, start + len(text)) for one in new if one.name not in asked})
+            found += new
+    return found[::-1]
 
 
 def _lines_that_install(document: Document) -> Iterator[tuple[int, str]]:
@@ -69,13 +69,21 @@ def _with_values(line: str, text: str) -> str:
     return _VARIABLE.sub(value, line) if "{" in line or "$" in line else line
 
 
-def _imports(package: str, text: str, start: int, end: int) -> bool:
-    """Return whether a part of a notebook imports a package, or one that needs it, and nothing starts the kernel anew after it."""
-    if _NEW_KERNEL.search(text, start):
-        return False
-    newest = newest_versions()
-    imported = {canonical(name) for name in _IMPORT.findall(text, start, end)} & newest.keys()
-    return any(package == name or package in (need.name for need in needs_of(name, newest[name]) if need.is_required) for name in imported)
+def _imported_at(package: str, document: Document, start: int) -> float:
+    """Return where a notebook imports a package, or one that needs it, after some place; infinity where the kernel starts anew later."""
+    if "imports" not in document.memo:
+        newest, text = newest_versions(), document.text
+        imports = [(match.start(), canonical(match[1])) for match in _IMPORT.finditer(text)]
+        restarted = max((match.start() for match in _NEW_KERNEL.finditer(text)), default=-1)
+        document.memo["imports"] = restarted, [(place, name) for place, name in imports if name in newest]
+    restarted, known = document.memo["imports"]
+    places = (place for place, name in known if place >= start and _brings(name, package))
+    return math.inf if restarted >= start else next(places, math.inf)
+
+
+def _brings(name: str, package: str) -> bool:
+    """Return whether the import of a package imports another one, too."""
+    return name == package or any(need.name == package and need.is_required for need in needs_of(name, newest_versions()[name]))
 
 
 @remembered(maxsize=1024)

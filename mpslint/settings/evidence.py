@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -186,8 +187,11 @@ class Evidence:
             is_imported = not with_main and self._is_imported(parsed)
             asked = "beside", name, is_imported
             if asked not in parsed.memo:
-                statements = [one for one in parsed.body if not asks_for_main(one)] if is_imported else parsed.body
-                parsed.memo[asked] = tuple(self._search(name, statements))
+                if ("lines", is_imported) not in parsed.memo:
+                    statements = [one for one in parsed.body if not asks_for_main(one)] if is_imported else parsed.body
+                    placed = sorted((first_line(one) or 1, index, one) for index, one in enumerate(statements))
+                    parsed.memo["lines", is_imported] = placed, [line for line, *_ in placed]
+                parsed.memo[asked] = tuple(self._search(name, self._with_name(name, *parsed.memo["lines", is_imported])))
             yield from parsed.memo[asked]
 
     def _is_imported(self, parsed: Parsed) -> bool:
@@ -196,6 +200,23 @@ class Evidence:
         if started is None or not parsed.body:
             return False
         return not started.first_line <= parsed.body[0].lineno < started.first_line + started.lines
+
+    def _with_name(self, name: str, placed: Sequence[tuple[int, int, ast.stmt]], lines: Sequence[int]) -> list[ast.stmt]:
+        """Return the statements, in their order, in whose lines a name stands; they are placed by these lines.
+
+        A look at each statement for each of many names takes for ever.
+        """
+        found: dict[int, ast.stmt] = {}
+        text, starts = self.document.text, self.document.line_starts
+        position = text.find(name, starts[lines[0] - 1]) if lines else -1
+        while position >= 0:
+            line = bisect.bisect_right(starts, position)
+            at = bisect.bisect_right(lines, line) - 1
+            while at >= 0 and (placed[at][2].end_lineno or 0) >= line:
+                found[placed[at][1]] = placed[at][2]
+                at -= 1
+            position = text.find(name, starts[line] if line < len(starts) else len(text))
+        return [found[index] for index in sorted(found)]
 
     def _search(self, name: str, body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
         starts = self.document.line_starts

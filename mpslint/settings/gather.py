@@ -208,8 +208,10 @@ class _Gatherer:
 def only_evaluates(trainer: Matched, facts: Facts) -> bool:
     """Return whether a program calls methods of a Trainer that evaluate, and nowhere a method that may train."""
     kind = load_roles().kinds[trainer.pattern.role]
-    called = {call.method for call in facts.calls if call.receiver is trainer.call.result}
-    return not called.isdisjoint(kind.evaluating) and not any(call.method in kind.training for call in facts.calls)
+    called = facts.methods_called()
+    return not called.get(id(trainer.call.result), set()).isdisjoint(kind.evaluating) and set().union(*called.values()).isdisjoint(
+        kind.training
+    )
 
 
 def _is_undecided(name: str, parts: Sequence[Matched]) -> bool:

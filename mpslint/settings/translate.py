@@ -83,12 +83,13 @@ class Translator:
         overrides = call.result.written_slots() if call.result is not None else {}
         arguments = _with_entries(bound_arguments(call, pattern), overrides, pattern)
         spoken = [spelling.setting for spellings in pattern.table.arguments.values() for spelling in spellings]
-        for setting in dict.fromkeys([*spoken, *pattern.table.defaults]):
-            if not any(existing.name == setting for existing in found):
-                said = self._setting(call, pattern, setting, arguments, overrides)
-                if said is not None:
-                    found.append(said)
-        return found
+        known = {one.name for one in found}
+        said = (
+            self._setting(call, pattern, name, arguments, overrides)
+            for name in dict.fromkeys([*spoken, *pattern.table.defaults])
+            if name not in known
+        )
+        return [*found, *(one for one in said if one is not None)]
 
     def _said(self, call: Call, pattern: CallPattern, name: str, value: Any) -> Setting:
         span = self.span_of(call.node)

@@ -213,21 +213,22 @@ def may_name(code: str, names: Iterable[str]) -> bool:
 
 def _may_name(code: str, module: str, members: set[str]) -> bool:
     at = code.find(module)
+    imported, read = -1, 0
     while at >= 0:
         end = at + len(module)
         if not (_IDENTIFIER.match(code, end) or _IDENTIFIER.match(code[at - 1 : at])):
+            imported, read = max(imported, code.rfind("import", read, at)), max(read, at - len("import"))
             member = _MEMBER.match(code, end)
-            if member.group(1) in members if member is not None else _is_value(code, at, end):
+            if member.group(1) in members if member is not None else _is_value(code, at, end, imported):
                 return True
         at = code.find(module, end)
     return False
 
 
-def _is_value(code: str, start: int, end: int) -> bool:
-    """Return whether what stands in some place is an attribute that is not called, or a name that is imported."""
+def _is_value(code: str, start: int, end: int, imported: int) -> bool:
+    """Return whether what stands in some place is an attribute that is not called, or a name of the import that begins before it."""
     if _DOT.search(code[max(0, start - _NEAR) : start]) is not None:
         return _CALLED.match(code, end) is None
-    imported = code.rfind("import", 0, start)
     return imported >= 0 and _IMPORTED.fullmatch(code, imported, start) is not None
 
 
