@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -198,37 +198,29 @@ class Class:
     """The names of fields by the other name under which they are given."""
     validators: dict[str, list[Function]] = field(default_factory=dict)
     """The functions through which annotations send what some of the fields are given."""
-    _above: tuple[tuple[Value, ...], tuple[Class, ...], tuple[str, ...]] | None = None
+    _above: tuple[Value, ...] | None = None
+    _lineage: tuple[Class, ...] = ()
 
     def bases_above(self) -> tuple[Value, ...]:
-        """Return the bases, each followed by its own; a class of the file once, by however many ways it is reached."""
-        return self._kinds_above()[0]
-
-    def _kinds_above(self) -> tuple[tuple[Value, ...], tuple[Class, ...], tuple[str, ...]]:
+        """Return the bases, each followed by its own; each once, by however many ways it is reached."""
         if self._above is None:
-            found = tuple(self._bases_above())
-            own, others = (base for base in found if isinstance(base, Class)), (base.name for base in found if isinstance(base, Symbol))
-            self._above = found, (self, *own), tuple(others)
-        return self._above
-
-    def _bases_above(self) -> Iterator[Value]:
-        waiting, seen = list(reversed(self.bases)), {id(self)}
-        while waiting and len(seen) <= MOST_CLASSES:
-            base = waiting.pop()
-            if isinstance(base, Class):
-                if id(base) in seen:
-                    continue
-                seen.add(id(base))
-                waiting.extend(reversed(base.bases))
-            yield base
+            waiting: list[Value] = [self]
+            found: dict[int, Value] = {}
+            while waiting and len(found) <= MOST_CLASSES:
+                one = waiting.pop()
+                waiting += reversed(one.bases) if isinstance(one, Class) and id(one) not in found else ()
+                found.setdefault(id(one), one)
+            self._above = tuple(found.values())
+        return self._above[1:]
 
     def lineage(self) -> tuple[Class, ...]:
         """The class and those of the file that it derives from, nearest first."""
-        return self._kinds_above()[1]
+        self._lineage = self._lineage or (self, *(one for one in self.bases_above() if isinstance(one, Class)))
+        return self._lineage
 
     def outside_bases(self) -> tuple[str, ...]:
         """The qualified names of the classes of other modules that it derives from, nearest first."""
-        return self._kinds_above()[2]
+        return tuple(base.name for base in self.bases_above() if isinstance(base, Symbol))
 
     def all_fields(self) -> tuple[str, ...]:
         """The fields if it is a dataclass, those of its bases in the file first."""
@@ -244,9 +236,7 @@ class Class:
 
     def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""
-        if name in self.slots:
-            return self.slots[name]
-        return next((cls.slots[name] for cls in self.lineage() if name in cls.slots), None) if self.bases else None
+        return next((cls.slots[name] for cls in (self.lineage() if self.bases else (self,)) if name in cls.slots), None)
 
 
 @record(frozen=True, slots=True, eq=False)

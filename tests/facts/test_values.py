@@ -44,3 +44,14 @@ def test_classes_are_looked_through_as_deep_as_programs_have_them() -> None:
     assert deep.lookup("top") is not None
     assert deeper.lookup("top") is None
     assert (deeper.outside_bases(), deeper.all_fields(), deeper.nested_class("field")) == ((), (), None)
+
+
+def test_the_classes_above_a_class_are_looked_for_once() -> None:
+    """Hundreds of classes in a row are asked for theirs again and again."""
+    node = ast.parse("class C: pass").body[0]
+    assert isinstance(node, ast.ClassDef)
+    base = Class(node, {})
+    derived = Class(node, {}, (base,))
+
+    assert derived.lineage() == (derived, base)
+    assert derived.lineage() is derived.lineage()
