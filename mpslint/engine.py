@@ -99,7 +99,7 @@ def _check(
     for one in evidence if looks_ahead else ():
         again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
         found = _after_fixes(one, rules, found, again)
-    found = _tried(document, target, rules, found, is_reached) if looks_ahead else found
+    found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
     of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
@@ -141,6 +141,7 @@ def check_run(
     found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
     if looks_ahead:
         found = _after_fixes(evidence, rules, found, lambda instead: gather_run(run, target, words, instead), shown)
+        found = _sound(found, document)
     by_file: dict[str, list[Finding]] = {}
     for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
@@ -283,6 +284,15 @@ def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: l
             suffix = f", which leads to {' and '.join(new)}"
             found = [replace(one, fix=advised(one.fix, suffix)) if one.rule == rule.id else one for one in found]
     return found
+
+
+def _sound(found: list[Finding], document: Document) -> list[Finding]:
+    """Return findings, where a fix that would break the code is advice."""
+    if not any(one.fix is not None and one.fix.edits for one in found):
+        return found
+    from mpslint.rewrite.damage import with_sound_fixes
+
+    return with_sound_fixes(found, document)
 
 
 def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:

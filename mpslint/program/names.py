@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import builtins
 import contextlib
 from collections.abc import Collection, Iterable, Sequence
@@ -13,6 +14,9 @@ from mpslint.program.walk import children, first_line, walk
 
 Bound: TypeAlias = frozenset[str]
 """The names that are bound on every path to a place; all of them where no path leads to it."""
+Place: TypeAlias = tuple[int, int]
+MOST_INSIDE = 1_000
+"""Statements before a place among which the one around it is looked for."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ENDS = frozenset(name.removeprefix("builtins.") for name in ENDS)
@@ -30,49 +34,92 @@ def unbound(body: Sequence[ast.stmt], names: Collection[str]) -> frozenset[str]:
     return frozenset(reader.missing)
 
 
-def bound_at(body: Sequence[ast.stmt], place: tuple[int, int], names: Collection[str]) -> Bound:
-    """Return which of some names are surely bound where a place (line, column in bytes) is reached.
+class Bindings:
+    """Which of some names are surely bound where each statement of a program is reached: worked out once, for all places.
 
     A function reads those of the scopes around it that are bound both where it's defined and at the end: it may be called in between.
     """
-    reader = _Names(frozenset(names), place)
-    end = reader.read(body)
-    return end if reader.at is None else reader.at
+
+    def __init__(self, body: Sequence[ast.stmt], names: Collection[str]) -> None:
+        """Walk the statements of a module."""
+        reader = _Names(frozenset(names), notes=True)
+        self._end = reader.read(body)
+        self._noted = sorted(reader.noted, key=_start)
+
+    def at(self, place: Place) -> Bound:
+        """Return the names that are bound where the innermost statement around a place (line, column in bytes) begins."""
+        index = bisect.bisect_right(self._noted, place, key=_start)
+        around = (bound for _, end, bound in reversed(self._noted[max(0, index - MOST_INSIDE) : index]) if place <= end)
+        return next(around, self._end)
 
 
 class _Names:
     """One walk over a program, for some names only."""
 
-    def __init__(self, names: Bound, place: tuple[int, int] | None = None) -> None:
-        self.names, self.place = names, place
-        self.at: Bound | None = None
-        """What is bound at the place, once it's reached."""
+    def __init__(self, names: Bound, notes: bool = False) -> None:
+        self.names, self._notes = names, notes
+        self.noted: list[tuple[Place, Place, Bound]] = []
+        """Where each statement begins and ends, and what is bound there."""
         self.missing: set[str] = set()
+        self._beside: set[ast.AST] = set()
+        """The nodes in which one of the names is mentioned: of all others, only how they end a path counts."""
         self._loops: list[list[Bound]] = []
         self._later: list[tuple[ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, Bound]] = []
 
     def read(self, body: Sequence[ast.stmt]) -> Bound:
         """Walk the statements of a module, then the functions defined in it; return the names that are bound in the end."""
         end: Bound = frozenset()
+        self._mark(body)
         with contextlib.suppress(RecursionError):  # then nothing is known of what comes after
             end = self._block(body, end) if self.names else end
-            declared = {name for node in walk(*body) if isinstance(node, ast.Global) for name in node.names} & self.names
+            declared = self._declared(body, (ast.Global,))
             self._functions(self._stored(body, ()) | declared, end, body)
         return end
+
+    def _mark(self, body: Sequence[ast.stmt]) -> None:
+        above: dict[ast.AST, ast.AST] = {}
+        for node in (found := list(body)) if self.names else ():
+            below = children(node)
+            above.update(dict.fromkeys(below, node))
+            found += below  # type: ignore[arg-type]
+            if self._mentions(node):
+                marked: ast.AST | None = node
+                while marked is not None and marked not in self._beside:
+                    self._beside.add(marked)
+                    marked = above.get(marked)
+
+    def _mentions(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Name):
+            return node.id in self.names
+        if isinstance(node, ast.arg):
+            return node.arg in self.names
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            return not self.names.isdisjoint(node.names)
+        return not self.names.isdisjoint(self._bound_by(node))
 
     def _functions(self, outer: Bound, end: Bound, body: Sequence[ast.AST]) -> None:
         """Walk the functions that a scope defines; `outer` are the names that it and those around it bind somewhere."""
         deleted = self._stored(body, (), ast.Del) - end
         waiting, self._later = self._later, []
         for function, there in waiting:
-            seen = there & end if self.place is not None else outer - deleted
+            seen = there & end if self._notes else outer - deleted
             inner = function.body if isinstance(function.body, list) else [function.body]
-            declared = {name for node in walk(*inner) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+            declared = self._declared(inner, (ast.Global, ast.Nonlocal))
             given = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)} & self.names
             local = (self._stored(inner, declared) | given) - declared
             start = (seen - local) | given
             after = self._block(inner, start) if isinstance(function.body, list) else self._expression(function.body, start)
             self._functions(outer | local, after, inner)
+
+    def _declared(self, nodes: Iterable[ast.AST], kinds: tuple[type[ast.Global] | type[ast.Nonlocal], ...]) -> Bound:
+        """Return the names that `global` or `nonlocal` declares somewhere below some nodes."""
+        found: set[str] = set()
+        stack = [node for node in nodes if node in self._beside]
+        while stack:
+            node = stack.pop()
+            stack += [one for one in children(node) if one in self._beside]
+            found.update(node.names if isinstance(node, kinds) else ())
+        return self.names & found
 
     def _stored(self, nodes: Iterable[ast.AST], declared: Collection[str], context: type[ast.expr_context] = ast.Store) -> Bound:
         """Return the names that a scope binds, or deletes, somewhere; what is only imported for type checkers isn't bound."""
@@ -80,6 +127,8 @@ class _Names:
         stack = list(nodes)
         while stack:
             node = stack.pop()
+            if node not in self._beside:
+                continue
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 stack += node.orelse
                 continue
@@ -107,8 +156,10 @@ class _Names:
 
     def _statement(self, node: ast.AST, bound: Bound) -> Bound:
         """Return what is bound after a statement; all names where the path ends in it."""
-        if self.place is not None and self._holds(node, self.place):
-            self.at = bound
+        if self._notes:
+            self._note(node, bound)
+        elif node not in self._beside and isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            return bound
         own = getattr(self, f"_of_{node.__class__.__name__.lower()}", None)
         if own is not None:
             after: Bound = own(node, bound)
@@ -120,12 +171,11 @@ class _Names:
         bound = self._expressions(children(node), bound)
         if isinstance(node, (ast.Return, ast.Raise)) or _is_exit(node):
             return self.names
-        return (bound | self._bound_by(node) & self.names) - self._stored([node], (), ast.Del)
+        deleted = self._stored([node], (), ast.Del) if isinstance(node, ast.Delete) else frozenset()
+        return (bound | self._bound_by(node) & self.names) - deleted
 
-    def _holds(self, node: ast.AST, place: tuple[int, int]) -> bool:
-        line = first_line(node)
-        start = (line, getattr(node, "col_offset", 0)) if line is not None else place
-        return start <= place <= (getattr(node, "end_lineno", None) or place[0], getattr(node, "end_col_offset", None) or place[1])
+    def _note(self, node: Any, bound: Bound) -> None:
+        self.noted.append(((first_line(node) or 0, node.col_offset), (node.end_lineno, node.end_col_offset), bound))
 
     def _of_if(self, node: ast.If, bound: Bound) -> Bound:
         ends = []
@@ -135,8 +185,8 @@ class _Names:
             if len(node.orelse) != 1 or not isinstance(node.orelse[0], ast.If):
                 return self.names.intersection(*ends, self._block(node.orelse, bound))
             node = node.orelse[0]
-            if self.place is not None and self._holds(node, self.place):
-                self.at = bound
+            if self._notes:
+                self._note(node, bound)
 
     def _of_for(self, node: ast.For | ast.AsyncFor, bound: Bound) -> Bound:
         bound = self._expression(node.iter, bound)
@@ -179,7 +229,7 @@ class _Names:
 
     def _of_augassign(self, node: ast.AugAssign, bound: Bound) -> Bound:
         if isinstance(node.target, ast.Name):
-            self._expression(ast.Name(node.target.id, ast.Load()), bound)
+            self.missing |= {node.target.id} & self.names - bound
         return self._expressions([node.value, node.target], bound)
 
     def _of_annassign(self, node: ast.AnnAssign, bound: Bound) -> Bound:
@@ -210,7 +260,8 @@ class _Names:
         waiting, self._later = self._later, []
         self._block(node.body, bound)
         # What a class body binds, its methods don't see.
-        self._later = [*waiting, *((function, there & bound) for function, there in self._later)]
+        waiting += [(function, there & bound) for function, there in self._later]
+        self._later = waiting
         return bound | ({node.name} & self.names)
 
     def _expressions(self, nodes: Sequence[ast.AST], bound: Bound) -> Bound:
@@ -220,6 +271,8 @@ class _Names:
         return bound
 
     def _expression(self, node: ast.AST, bound: Bound) -> Bound:
+        if node not in self._beside and not isinstance(node, ast.Lambda):
+            return bound
         if isinstance(node, ast.Lambda):
             return self._statement(node, bound)
         if isinstance(node, _COMPREHENSIONS):
@@ -242,10 +295,15 @@ def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list
     return [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
 
 
+def _start(noted: tuple[Place, Place, Bound]) -> Place:
+    return noted[0]
+
+
 def _is_target(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del))
 
 
 def _is_exit(node: ast.AST) -> bool:
     """Return whether a statement ends the program: `sys.exit(1)`."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in _ENDS
+    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+    return isinstance(called, (ast.Name, ast.Attribute)) and ast.unparse(called) in _ENDS

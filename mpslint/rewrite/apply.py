@@ -10,7 +10,7 @@ from dataclasses import replace
 from mpslint.core.finding import Edit, Finding, Fix, MpslintError, Safety, Span
 from mpslint.core.record import record
 from mpslint.engine import Checked, check
-from mpslint.rewrite.damage import damage, not_made
+from mpslint.rewrite.damage import damage, not_made, touches
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Rule
 from mpslint.source.document import Document
@@ -184,21 +184,11 @@ def _choose(findings: Sequence[Finding], safety: Safety) -> list[Finding]:
     taken: list[Span] = []  # in order
     for finding in findings:
         edits = _edits(finding) if finding.fix is not None and finding.fix.safety is safety else ()
-        if edits and not any(_touches(edit.span, taken) for edit in edits):
+        if edits and not any(touches(edit.span, taken) for edit in edits):
             chosen.append(finding)
             for edit in edits:
                 bisect.insort(taken, edit.span)
     return chosen
-
-
-def _touches(span: Span, taken: Sequence[Span]) -> bool:
-    """Return whether a span meets one of those taken, which are in order and do not overlap one another."""
-    index = bisect.bisect_right(taken, span.end, key=_start)
-    return index > 0 and taken[index - 1].end >= span.start
-
-
-def _start(span: Span) -> int:
-    return span.start
 
 
 def _bytes(document: Document, edits: tuple[Edit, ...]) -> bytes:

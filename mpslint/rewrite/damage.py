@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from mpslint.core.finding import Edit, Span
+from mpslint.core.finding import Edit, Finding, Fix, Safety, Span
 from mpslint.program.names import unbound
 from mpslint.program.parse import PARSER_ERRORS, Parsed, parse_program
 from mpslint.source.document import Document, Kind
@@ -15,6 +17,43 @@ from mpslint.source.reader import read
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 _PYTHON = (Kind.PYTHON, Kind.NOTEBOOK)
+
+
+def with_sound_fixes(findings: Sequence[Finding], document: Document) -> list[Finding]:
+    """Return the findings of a Document; a fix that would break one of its files is advice that says so.
+
+    Those that don't meet are tried together, as most break nothing, and one by one where something breaks.
+    """
+    waiting = [(one, one.fix) for one in findings if one.fix is not None and one.fix.edits]
+    broken: dict[int, Fix] = {}
+    while waiting:
+        together: dict[Edit, None] = {}
+        taken: list[Span] = []  # in order
+        tried, left = [], []
+        for one, fix in waiting:
+            new = [edit for edit in fix.edits if edit not in together]
+            if any(touches(edit.span, taken) for edit in new):
+                left.append((one, fix))
+                continue
+            tried.append((one, fix))
+            for edit in new:
+                together[edit] = None
+                bisect.insort(taken, edit.span)
+        for one, fix in tried if damage_of([*together], document) else ():
+            if what := damage_of(fix.edits, document):
+                broken[id(one)] = Fix(Safety.MANUAL, not_made(fix.summary, what))
+        waiting = left
+    return [replace(one, fix=broken.get(id(one), one.fix)) for one in findings] if broken else list(findings)
+
+
+def touches(span: Span, taken: Sequence[Span]) -> bool:
+    """Return whether a span meets one of those taken, which are in order and do not overlap one another."""
+    index = bisect.bisect_right(taken, span.end, key=_start)
+    return index > 0 and taken[index - 1].end >= span.start
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def damage_of(edits: Sequence[Edit], document: Document) -> str:

@@ -39,7 +39,8 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence
             if not used:
                 continue
             own = evidence.around(used[0].span)
-            names = [name for name in _own_names(module, own) if all(name in bound_names(own, edit.span, [name]) for edit in used)]
+            bound = frozenset.intersection(*(bound_names(own, edit.span, _own_names(module, own)) for edit in used))
+            names = [name for name in _own_names(module, own) if name in bound]
             name = names[0] if names else module
             if any(_means_something_else(name, edit.span, own, module) for edit in used):
                 return None
@@ -48,7 +49,7 @@ def with_bound_names(written: WrittenSetting, evidence: Evidence, more: Sequence
                 edits = [Edit(edit.span, use.sub(name, edit.text)) if edit in used else edit for edit in edits]
                 edits = [edit for edit in edits if edit not in inner or edit.text.strip() != f"import {module}"]
                 shown = use.sub(name, shown)
-            elif not (names or has_import or unbound(own.parsed.body, [module])):
+            elif not (names or has_import or _is_read_unbound(module, own)):
                 edits += import_edits(own, module, min(edit.span for edit in used))
     return WrittenSetting(tuple(edits), shown, written.added, written.reason)
 
@@ -115,6 +116,14 @@ def _stands_in_for_import(node: ast.AST, evidence: Evidence) -> bool:
     while above is not None and not isinstance(above, (ast.ExceptHandler, *_SCOPES)):
         above = evidence.parents.get(above)
     return isinstance(above, ast.ExceptHandler)
+
+
+def _is_read_unbound(module: str, evidence: Evidence) -> bool:
+    """Return whether a file reads a module's name that nothing seems to bind: a star import may, or an earlier program."""
+    key = f"{module} read unbound"
+    if key not in evidence.memo:
+        evidence.memo[key] = bool(unbound(evidence.parsed.body, [module]))
+    return bool(evidence.memo[key])
 
 
 def _own_names(module: str, evidence: Evidence) -> Sequence[str]:

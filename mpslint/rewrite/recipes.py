@@ -14,7 +14,6 @@ from mpslint.core.finding import Edit, Fix, MissingLibraryError, Safety, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Call, Known
 from mpslint.program.comments import comments_in
-from mpslint.rewrite.damage import damage_of, not_made
 from mpslint.rewrite.imports import with_bound_names
 from mpslint.rewrite.lines import line_removal
 from mpslint.rewrite.order import asked_too_early
@@ -65,8 +64,6 @@ def fix_of(rule: Rule, match: Match, evidence: Evidence) -> Fix | None:
 def _judged(recipe: FixRecipe, written: WrittenSetting, match: Match, evidence: Evidence) -> Fix:
     """Return the Fix; one that would delete a comment is unsafe."""
     summary = fill(recipe.summary, match, evidence) if recipe.summary else written.shown
-    if broken := damage_of(written.edits, evidence.document):
-        return Fix(Safety.MANUAL, not_made(summary, broken))
     if _loses_comment(written.edits, evidence):
         return Fix(Safety.UNSAFE, summary, written.edits, COMMENT_REASON)
     if written.reason:

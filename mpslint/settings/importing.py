@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import EnvironmentWrite
-from mpslint.program.names import bound_at
+from mpslint.program.names import Bindings
 from mpslint.program.walk import first_line
 from mpslint.settings.evidence import Evidence
 
@@ -23,7 +23,11 @@ def bound_names(evidence: Evidence, place: Span, names: Collection[str]) -> froz
     start = document.part_at(place.start).span.end if document.is_unordered else place.start
     line = document.line_at(start)
     column = len(document.text[document.line_starts[line - 1] : start].encode("utf-8", "surrogatepass"))
-    return bound_at(evidence.parsed.body, (line, column), names)
+    key = "bindings", frozenset(names)
+    if key not in evidence.memo:
+        evidence.memo[key] = Bindings(evidence.parsed.body, names)
+    found: frozenset[str] = evidence.memo[key].at((line, column))
+    return found
 
 
 def import_edits(evidence: Evidence, module: str, place: Span) -> list[Edit]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mpslint.program.names import bound_at, unbound
+from mpslint.program.names import Bindings, unbound
 
 PROGRAMS = [
     ("sys.x", True),
@@ -105,7 +105,7 @@ def test_what_is_bound_at_a_place(code: str, is_bound: bool) -> None:
     """A function may be called from its definition to the end of the module."""
     before = code[: code.index("HERE")]
     place = before.count("\n") + 1, len(before.rpartition("\n")[2].encode())
-    assert bound_at(ast.parse(code).body, place, {"sys"}) == ({"sys"} if is_bound else set())
+    assert Bindings(ast.parse(code).body, {"sys"}).at(place) == ({"sys"} if is_bound else set())
 
 
 def test_long_chains_are_read() -> None:
