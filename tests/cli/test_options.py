@@ -11,11 +11,8 @@ from click import Context
 from click.testing import CliRunner, Result
 
 from mpslint.cli import group
-from tests.cli.test_cli import BAD, CLEAN, WORSE
+from tests.cli.test_cli import BAD, CLEAN, NEWER, WORSE
 from tests.notebooks import code_cell, notebook
-
-NEWER = ("--torch", "2.13.0", "--accelerate", "1.15.0")
-"""Versions in which fp16 is a warning, whatever is installed."""
 
 
 @pytest.fixture

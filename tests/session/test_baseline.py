@@ -18,7 +18,7 @@ OTHER = "args = TrainingArguments('another', fp16=True)\n"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with findings in a script, in a notebook and below a folder, and a baseline of them."""
-    (tmp_path / "mpslint.toml").write_text('select = ["MPS101"]\n')
+    (tmp_path / "mpslint.toml").write_text('select = ["MPS101"]\n[target]\ntorch = "2.13.0"  # where fp16 is a warning\n')
     (tmp_path / "bad.py").write_text(BAD)
     (tmp_path / "n.ipynb").write_bytes(notebook("x = 1\n", BAD))
     (tmp_path / "sub").mkdir()
