@@ -12,7 +12,6 @@ from mpslint.core.record import record
 _NAMES = re.compile(r"[A-Za-z_]\w*")
 MOST_ANEW = 30
 """How often a text is read again because a variable that it speaks of has changed, on an average; later it counts as not known."""
-_SYSTEM = of_system()
 
 
 @record(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class MakeVariables:
         """Return the variables that a text may speak of, as they are for what has been read so far."""
         found = {name: self._of(name) for name in _NAMES.findall(text) if name in self._assigned}
         whole = {name: replace(one, words=()) if len(one.words) == 1 and one.text is not None else one for name, one in found.items()}
-        return {**_SYSTEM, **whole}
+        return {**of_system(), **whole}
 
     def _of(self, name: str) -> Variable:
         waiting = [(name, False)]
@@ -88,5 +87,5 @@ class MakeVariables:
         return found or UNSET
 
     def _value(self, one: Assigned) -> Variable:
-        self._shell.variables = {**_SYSTEM, **{name: self._of(name) for name in _NAMES.findall(one.raw) if name in self._assigned}}
+        self._shell.variables = {**of_system(), **{name: self._of(name) for name in _NAMES.findall(one.raw) if name in self._assigned}}
         return self._shell.unquoted(one.raw, one.start, is_weak=one.sign == "?" or not one.is_certain)

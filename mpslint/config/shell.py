@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -83,7 +84,8 @@ def follow(shell: Shell, style: str = "shell") -> ShellFacts:
     return reader.facts
 
 
-def of_system() -> dict[str, Variable]:
+@functools.lru_cache(maxsize=1)
+def of_system() -> Mapping[str, Variable]:
     """Return the variables that a shell on a Mac has before any script."""
     return {name: Variable(text) for name, text in platform_data("shell")["variables"].items()}
 
