@@ -279,7 +279,7 @@ def test_what_is_named_twice_is_said_once(folder: Path) -> None:
     assert run("check", "-q", "bad.py", ".", "./bad.py", str(folder / "bad.py"), cwd=folder).stdout.count("MPS101") == 1
 
 
-@pytest.mark.parametrize("pattern", ["bad\\", "[b-a].py"])
+@pytest.mark.parametrize("pattern", ["bad\\"])
 def test_an_exclude_that_is_no_pattern_is_one_line(folder: Path, pattern: str) -> None:
     """On the command line and in a configuration."""
     expected = (2, f"mpslint: exclude: {pattern!r} is not a .gitignore pattern\n")

@@ -81,7 +81,7 @@ WRONG = {
     "no version": '[tool.mpslint.target]\ntorch = "newest"\n',
     "no folder of rules": '[tool.mpslint]\nrules = ["none"]\n',
     "a link out": '[tool.mpslint]\nrules = ["/etc"]\n',
-    "no pattern": '[tool.mpslint]\nexclude = ["a*b*c*d*e"]\n',
+    "no pattern": '[tool.mpslint]\nexclude = ["bad\\\\"]\n',
     "no TOML": "x = [",
 }
 """Configurations that cannot be obeyed."""
