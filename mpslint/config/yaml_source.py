@@ -33,7 +33,8 @@ def read_yaml_source(text: str) -> ConfigFile:
     """Return the mappings of a YAML text. Never raises: what cannot be read is said in `problem`."""
     import yaml
 
-    language = "JSON" if text.lstrip()[:1] in ("{", "[") else "YAML"
+    start = text.lstrip()[:2]
+    language = "JSON" if start[:1] in ("{", "[") and start not in ("{{", "{%") else "YAML"  # a template is of neither
     if len(text) > LARGEST_CONFIG:
         return ConfigFile((), f"larger than {LARGEST_CONFIG // 1_000_000} MB, so not read as configuration")
     builder = _Builder(text)
