@@ -18,6 +18,7 @@ from mpslint.project.run import Run
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
+from mpslint.rule.refuted import refuted_by
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
@@ -96,9 +97,9 @@ def _check(
     words = function_words(rules)
     evidence = [gather_evidence(document, text, target, words, not is_reached) for text in (document.python, *document.scripts)]
     found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
-    for one in evidence if looks_ahead else ():
+    for one in evidence:
         again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
-        found = _after_fixes(one, rules, found, again)
+        found = _after_fixes(one, rules, found, again, looks_ahead)
     found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
     found = _beside_others(_sorted(found), able, rules)
@@ -139,9 +140,8 @@ def check_run(
     evidence = gather_run(run, target, words)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
     found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
-    if looks_ahead:
-        found = _after_fixes(evidence, rules, found, lambda instead: gather_run(run, target, words, instead), shown)
-        found = _sound(found, document)
+    found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, words, *how), looks_ahead, shown)
+    found = _sound(found, document) if looks_ahead else found
     by_file: dict[str, list[Finding]] = {}
     for finding in _beside_others(found, able, rules):
         path, own = placed(finding, run)
@@ -226,12 +226,14 @@ def _after_fixes(
     evidence: Evidence,
     rules: Sequence[Rule],
     found: list[Finding],
-    again: Callable[[Mapping[int, object]], Evidence],
+    again: Callable[[Mapping[int, object], bool], Evidence],
+    looks_ahead: bool,
     shown: frozenset[int] | None = None,
 ) -> list[Finding]:
-    """Return findings and, as notes, what goes wrong only once they are fixed; `again` evaluates with the values of their fixes.
+    """Return findings and, where the check `looks_ahead`, as notes what goes wrong only once they are fixed.
 
-    A fix that leads to an error which no safe fix mends is advice: `fix` doesn't make it. More rules are asked than the text alone
+    `again` evaluates with the values of their fixes, and follows tensors where it is told to. A fix that leads to what certainly raises on
+    the Mac's GPU, or to an error which no safe fix mends, is advice: `fix` doesn't make it. More rules are asked than the text alone
     allows: some may be about a word that only a fix writes.
     """
     ids = {one.rule for one in found}
@@ -243,11 +245,22 @@ def _after_fixes(
         leading += [rule] if any(values) else []
     if not instead:
         return found
+    ids = {rule.id for rule in leading}
+    is_offered = any(one.rule in ids and is_fixed_too(one.fix, None, None) for one in found)
+    if not looks_ahead and not is_offered:
+        return found
     written = identifiers_of(" ".join(map(str, instead.values())))
     asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and may_fail(rule, evidence.target)]
-    if not asked:
+    if not asked and not is_offered:
         return found
-    after = again(instead)
+    if is_offered:
+        walked = again(instead, True)
+        if refuted := refuted_by(walked):
+            found = [replace(one, fix=advised(one.fix, f", but {refuted}")) if one.rule in ids else one for one in found]
+        walked.facts.release()
+    if not looks_ahead or not asked:
+        return found
+    after = again(instead, False)
     known = {(one.rule, one.span) for one in found}
     notes: list[Finding] = []
     causes: dict[str, None] = {}

@@ -190,7 +190,7 @@ def _method(evidence: Evidence, call: Call, raises: str, is_switched: bool = Fal
     whole, callee = evidence.span_of(call.node), evidence.span_of(call.node.func)
     span = Span(callee.end - len(call.method), whole.end)
     use = f".{call.method}()"
-    values = {"value": "cuda", "written": use, "use": use, "raises": raises, "switched": is_switched}
+    values = {"value": "cuda", "written": use, "use": use, "raises": raises, "switched": is_switched, "instead": {id(call.node): "mps"}}
     return Match(span, values, call=call, context=call.context, node=call.node)
 
 

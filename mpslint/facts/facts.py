@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
+from mpslint.facts.events import TensorEvent
 from mpslint.facts.values import Call, Context, Frame, Instance, Loop, Value
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ SEEN = (
     "loops",
     "iterated",
     "windows",
+    "events",
     "commands",
     "configs",
 )
@@ -203,6 +205,8 @@ class Facts:
     iterated: list[tuple[Value, Context]] = field(default_factory=list)
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
+    events: list[TensorEvent] = field(default_factory=list)
+    """Only where tensors are followed."""
     commands: list[Command] = field(default_factory=list)
     configs: list[ConfigMapping] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)

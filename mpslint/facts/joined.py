@@ -8,6 +8,7 @@ from mpslint.facts.values import (
     Bound,
     Class,
     Function,
+    Instance,
     Items,
     Known,
     Mapping,
@@ -17,6 +18,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     alternatives_of,
+    is_trait,
 )
 
 
@@ -50,7 +52,17 @@ def join(a: Value, b: Value) -> Value:
     for value in (*alternatives_of(a), *alternatives_of(b)):
         if not any(same(value, other) for other in alternatives):
             alternatives.append(value)
-    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else UNKNOWN
+    return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else _common(alternatives)
+
+
+def _common(values: list[Value]) -> Value:
+    """Return what many values have in common: the class and traits of tensors; of anything else, nothing."""
+    kinds = {value.kind for value in values if isinstance(value, Instance) and value.cls is None}
+    if len(kinds) != 1 or "" in kinds or not all(isinstance(value, Instance) for value in values):
+        return UNKNOWN
+    slots = [value.slots for value in values if isinstance(value, Instance)]
+    keys = [key for key in slots[0] if is_trait(key) and all(key in one for one in slots)]
+    return Instance("", slots={key: join_all([one[key] for one in slots]) for key in keys}, kind=kinds.pop())
 
 
 def join_all(values: list[Value]) -> Value:

@@ -16,6 +16,9 @@ BEHIND = 1 << 20
 MOST_CLASSES = 200
 """Classes above a class that are looked at: real programs have a few, and each look takes as long as there are."""
 
+TRAIT, CHILD = "trait", "child"
+"""What the keys of slots begin with that hold traits, and what moves with a module without being one of its attributes."""
+
 Slots: TypeAlias = dict[Any, "Value"]
 
 
@@ -80,6 +83,8 @@ class Items:
     slots: Slots
     origin: ast.AST | None = None
     open: bool = False
+    each: Value | None = None
+    """What the others have in common, where it is open."""
     sources: tuple[tuple[Value, Slots], ...] = ()
     """What an iterator goes through, each with the content that it had."""
 
@@ -98,6 +103,8 @@ class Mapping:
     is_open: bool = False
     owner: Instance | None = None
     """The object whose `__dict__` it is: its entries are the object's attributes."""
+    each: Value | None = None
+    """What the other values have in common, where it is open."""
 
 
 @record(eq=False, slots=True)
@@ -112,12 +119,19 @@ class Instance:
     """The object that it is an attribute of."""
     fallback: str = ""
     """Why an attribute that is not in `slots` is Unknown (`command line`)."""
+    kind: str = ""
+    """The class of a value with traits (`torch.Tensor`), which `slots` hold beside its attributes; '' for one without, or not known."""
     proxied: Instance | None = None
     """The object that `super()` stands for."""
 
     def written_slots(self) -> Slots:
-        """Return the slots that the program wrote, those that only remember an attribute that was read left out."""
-        return {key: value for key, value in self.slots.items() if not _is_read(self, key, value)}
+        """Return the slots that the program wrote: no traits, and none that only remember an attribute that was read."""
+        return {key: value for key, value in self.slots.items() if not (is_trait(key) or _is_read(self, key, value))}
+
+
+def is_trait(key: Any) -> bool:
+    """Return whether a slot holds a trait of an object, and none of its attributes."""
+    return isinstance(key, tuple) and key[0] in (TRAIT, CHILD)
 
 
 def _is_read(owner: Instance, key: Any, value: Value) -> bool:

@@ -32,6 +32,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import combine, note_division
+from mpslint.tensors import operations
 
 
 def assign_statement(m: Walker, node: ast.Assign) -> bool:
@@ -174,6 +175,8 @@ def _write_item(
             m.store.merge(m.store.undo(), {})
         may_raise(m)
         return
+    if m.follows_tensors and operations.write_item(m, statement, receiver, index, value):
+        return
     is_slice = isinstance(target, ast.Slice)
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
@@ -217,7 +220,9 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
         lists.add_words(m, new)
         return False
     note_division(m, node, node.op, old, new)
-    made = _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
+    nodes = (node.target, node.value)
+    made = operations.binary(m, node, node.op, old, new, nodes, in_place=True) if m.follows_tensors else None
+    made = made or _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
     if isinstance(node.target, ast.Name):
         m.bind(node.target.id, made)
     elif isinstance(node.target, ast.Attribute):

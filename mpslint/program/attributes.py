@@ -27,6 +27,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
+from mpslint.tensors import methods
 
 NUMBERS = (type(None), bool, int, float, complex)
 OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
@@ -118,6 +119,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         return call_function(m, own, [base.proxied or base], {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]
+    if m.follows_tensors and (told := methods.attribute(m, base, name, node)) is not None:
+        return told
     if base.cls is not None:
         found = base.cls.lookup(name)
         if isinstance(found, Function):
@@ -191,7 +194,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         entry = base.slots.get(index.value)
         if entry is None and not base.is_open:
             raise Raised("KeyError")
-        return entry.value if entry is not None else UNKNOWN
+        return entry.value if entry is not None else base.each or UNKNOWN
     if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
         position = index.value + len(base.slots) if index.value < 0 else index.value
         if index.value < 0 and base.open:

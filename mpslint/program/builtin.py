@@ -34,6 +34,7 @@ from mpslint.program.executed import execute_file
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, plain_of
+from mpslint.tensors import loaders
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
@@ -124,9 +125,14 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     ):
         if name in ("map", "filter"):
             return None
+        if name == "next" and m.follows_tensors and values and (each := loaders.each_of(values[0])) is not None:
+            return each
         if name not in ("range", "enumerate", "zip", "iter"):
             return Known(None, node) if name == "print" else UNKNOWN
-        return Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
+        made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
+        if m.follows_tensors:
+            loaders.of_builtin(name, values, made)
+        return made
     return None
 
 

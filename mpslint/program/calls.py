@@ -45,6 +45,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.tensors import domain, modules
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
@@ -135,6 +136,7 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
                 if isinstance(name, str) and isinstance(entry, DictEntry):
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
+            unpacked += [value.each] if value.each is not None else []
         elif isinstance(value, Instance) and value.cls is None and bags.is_dict(m, value):
             for name, one in bags.entries_of(value):
                 keywords[name] = Argument(one, one.origin if isinstance(one, Known) else None, None, unpacked=True)
@@ -173,6 +175,11 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
     return _call_outside(m, callee, receiver, arguments, node)
 
 
+def call_with(m: Walker, callee: Value, values: Sequence[Value], node: ast.Call) -> Value:
+    """Return what calling `callee` with positional arguments returns."""
+    return call_value(m, callee, None, CallArguments(tuple(Argument(value, node) for value in values), {}, False), node)
+
+
 def _values(arguments: CallArguments) -> list[Value]:
     return [argument.value for argument in arguments.positional]
 
@@ -192,6 +199,8 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
     if name in platform.transparent and (arguments.positional or named):
         value = arguments.positional[0].value if arguments.positional else named[0]
+        if m.follows_tensors and name in domain.copies() and isinstance(value, Instance) and value.kind:
+            return modules.copied(value)
         if name in platform.devices:
             record_call(m, (name,), "", None, arguments, node)
             if isinstance(value, Known):
@@ -257,6 +266,8 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
+    if m.follows_tensors and modules.is_module_class(cls):
+        modules.become_module(m, instance, node)
     if self_parsed.is_parser(m, cls):
         instance.slots[commandline.OPTIONS] = Mapping({}, node)
     outside = cls.outside_bases()
@@ -292,8 +303,11 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
         names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
     if method in m.platform.returns_self and isinstance(receiver, Instance):
         record_call(m, names, method, receiver, arguments, node)
-        return receiver
+        made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0])) if m.follows_tensors else None
+        return receiver if made is None else made
     if names and names[0] in m.platform.returns_arguments and (given := _given_back(m, names[0], arguments)) is not None:
+        if m.follows_tensors:
+            domain.place(m, names[0], receiver, arguments, node)
         record_call(m, names, method, receiver, arguments, node)
         return given
     special = environment.call_outside(m, names, arguments, node)
@@ -326,7 +340,8 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
         commands.start_group(m, callee)
     _follow_callbacks(m, arguments)
-    return result
+    about = domain.call(m, callee, names[0] if names else "", method, receiver, arguments, node, result) if m.follows_tensors else None
+    return result if about is None else about
 
 
 def _given_back(m: Walker, name: str, arguments: CallArguments) -> Value | None:

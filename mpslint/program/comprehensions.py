@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_weak, settled
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_trait, is_weak, settled
 from mpslint.program import bags
 from mpslint.program.attributes import get_item
 from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
+from mpslint.tensors import loaders
 
 MOST_ROUNDS = 64
 """Rounds that are worked out one by one."""
@@ -37,8 +38,11 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         exact = _exact(m, node)
         if exact is not None:
             return exact
-    for place, key, _ in written.values():
-        m.store.forget(place, key)
+    for place, key, value in written.values():
+        if is_trait(key):  # what a round moves stays moved
+            m.store.put(place, key, value)
+        else:
+            m.store.forget(place, key)
     return found
 
 
@@ -57,10 +61,13 @@ def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp 
     with m.within(loops=loops):
         if isinstance(node, ast.DictComp):
             m.value(node.key)
-            return _one_object_by_key(m, node, iterated, m.value(node.value)) or _entries(m, node) or Mapping({}, node, is_open=True)
-        m.value(node.elt)
+            each = m.value(node.value)
+            common = each if m.follows_tensors else None
+            return _one_object_by_key(m, node, iterated, each) or _entries(m, node) or Mapping({}, node, True, each=common)
+        each = m.value(node.elt)
+        common = each if m.follows_tensors else None
         kind = "list" if isinstance(node, ast.ListComp) else "set" if isinstance(node, ast.SetComp) else "iterator"
-        return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items(kind, {}, node, open=True)
+        return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items(kind, {}, node, True, common)
 
 
 def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value | None:
@@ -218,8 +225,14 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     element: Value = UNKNOWN
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
         element = join_all(iterated.values())
+    elif m.follows_tensors and (each := loaders.each_of(iterated)) is not None:
+        element = each
+    elif isinstance(iterated, Items) and iterated.each is not None:
+        element = join_all([*iterated.values(), iterated.each])
     elif isinstance(iterated, Instance):
         element = Instance(f"{iterated.name}[]", owner=iterated)
+    elif m.follows_tensors and isinstance(target, ast.Name) and isinstance(iterated, Unknown):
+        element = m.made(Instance(""))  # whatever it is, it is one object in each round
     bind_loop_target(m, target, element)
 
 
@@ -229,5 +242,7 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         for index, element in enumerate(target.elts):
             inner = element.value if isinstance(element, ast.Starred) else element
-            part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
+            part = loaders.split(value, index) if m.follows_tensors else None
+            if part is None:
+                part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
             bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)

@@ -10,6 +10,7 @@ from mpslint.program import iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
+from mpslint.tensors import loaders
 
 
 def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArguments, node: ast.Call) -> Value:
@@ -27,7 +28,8 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
     if name == "copy":
         return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
     if name in ("items", "values", "keys"):
-        return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, open=True)
+        each = loaders.entry_of(receiver, name, node) if m.follows_tensors and name != "keys" else None
+        return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, True, each)
     if name == "clear":
         m.store.change(receiver, {}, False)
         return Known(None, node)

@@ -13,7 +13,7 @@ from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Symbol
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
-from mpslint.program.calls import call_value, instantiate
+from mpslint.program.calls import call_value, call_with, instantiate
 from mpslint.program.expressions import HANDLERS
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import call_function
@@ -25,11 +25,12 @@ from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.source.words import Words
+from mpslint.tensors import domain
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
 MOST_ROUNDS = 20
-CALLS = Calls(call_function, call_value, instantiate)
+CALLS = Calls(call_function, call_value, call_with, instantiate)
 
 
 def evaluate_program(
@@ -42,6 +43,7 @@ def evaluate_program(
     project: Loader | None = None,
     has_premises: bool = False,
     instead: Mapping[int, object] = MappingProxyType({}),
+    follows_tensors: bool = False,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
@@ -49,12 +51,14 @@ def evaluate_program(
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
     modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With `has_premises`
     functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
+    With `follows_tensors` devices and dtypes are followed too, and events noted.
     """
     relevance = Relevance(document, words)
     machine = Walker(
         load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, relevance
     )
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
+    machine.follows_tensors = follows_tensors
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
@@ -149,6 +153,8 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
     machine.context = Context(called=is_called)
     machine.store.begin()
     try:
+        for one in receiver if machine.follows_tensors else ():
+            domain.place_object(machine, one)
         call_function(machine, function, receiver, premises, True, None, is_called=is_called)
     finally:
         machine.store.undo()

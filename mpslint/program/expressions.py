@@ -33,6 +33,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, united, with_more
+from mpslint.tensors import operations
 
 LONGEST_SPEC = 3
 """Digits of what says how a value is formatted."""
@@ -57,6 +58,8 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
+    if m.follows_tensors and (part := operations.item(m, node, base, index)) is not None:
+        return part
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
         return part_of(base, index, node)
@@ -99,6 +102,8 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
+    if m.follows_tensors and (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
+        return made
     value = combine(left, node.op, right, node)
     device = m.platform.device_of_any_index(left.value) if value is UNKNOWN and isinstance(left, Known) else ""
     return Known(device, node, left.weak) if device and isinstance(left, Known) and is_one_index(node.right) else value
@@ -106,6 +111,8 @@ def _binary(m: Walker, node: ast.BinOp) -> Value:
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = m.value(node.operand)
+    if m.follows_tensors and (made := operations.unary(m, node, value)) is not None:
+        return made
     if isinstance(node.op, ast.Not):
         answer = m.truth(value)
         source = value.source if isinstance(value, (Known, Unknown)) else ""
@@ -186,7 +193,8 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
         if writes is None:
             return UNKNOWN
         m.store.merge(writes, {})
-        results.append(compare(m, left, op, right, node))
+        made = operations.compared(m, node, op, left, right, (node.left, comparator)) if m.follows_tensors else None
+        results.append(compare(m, left, op, right, node) if made is None else made)
         answer = truth(results[-1])
         if answer is False and is_sure:
             break

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence, Set
-from typing import Any
+from typing import Any, get_args
 
-from mpslint.facts.joined import truth
-from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Items, Known, Mapping, Unknown, Value, is_weak
+from mpslint.facts.joined import join, truth
+from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Items, Known, Mapping, Unknown, Value, is_trait, is_weak
 from mpslint.program import bags
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
@@ -15,6 +15,7 @@ from mpslint.program.exits import Exit, Raised, cut, marks, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.store import CONTENT, Writes, value_at, widened
 from mpslint.program.walk import assigning, children
+from mpslint.tensors.traits import covers, has_traits
 
 MOST_ROUNDS = 64
 """Rounds that are walked one by one."""
@@ -23,6 +24,9 @@ MOST_ROUND_STEPS = 800
 MOST_SILENT_STEPS = 20_000
 """Steps that all rounds of a program may take."""
 MOST_ATTEMPTS = 3
+DEEPEST_CARRIED = 2
+"""Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
+VALUES = get_args(Value)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 END = object()
 
@@ -218,6 +222,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
     What that is shows when it is walked; then it is walked anew, without what it noted.
     """
     changed: Writes = {}
+    carried: dict[str, Value] = {}
     noted, before, analysed = m.facts.marks(), marks(m), frozenset(m.analysed)
     for attempt in range(MOST_ATTEMPTS):
         target = Exit(("break", "continue"), len(m.store.journals))
@@ -226,9 +231,9 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         try:
             m.store.redo(changed)
             own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
-            for name, slots in own.items():
-                if name in slots:
-                    m.store.write(slots, name, LOOP)
+            started = {name: slots[name] for name, slots in own.items() if name in slots}
+            for name, value in started.items():
+                m.store.write(own[name], name, carried.get(name, value if has_traits(value) else LOOP))
             frames, objects = len(m.facts.frames), len(m.facts.objects)
             begin()
             with m.within(loops=(*m.context.loops, node)):
@@ -241,7 +246,9 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         more: Writes = {}
         for state in [*([] if leaves else [written]), *target.of("continue")]:
             more.update(_wider(state, {**changed, **more}, new))
-        if not more:
+        states = [*([] if leaves else [written]), *target.of("continue")] if m.follows_tensors else []
+        is_carried = [_carry(carried, started, own, state) for state in states]
+        if not more and not (any(is_carried) and len(m.context.loops) + m.context.outer_loops < DEEPEST_CARRIED):
             break
         changed = {**changed, **more}
         if attempt < MOST_ATTEMPTS - 1:
@@ -255,6 +262,18 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
     return states, target.of("break")
 
 
+def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, dict[Any, Value]], state: Writes) -> bool:
+    """Note the tensors and modules that a round leaves in names for the next one; return whether these are others than it began with."""
+    is_new = False
+    for name, before in started.items():
+        known = carried.get(name, before)
+        _, _, value = state.get((id(own[name]), name), (None, None, known))
+        if isinstance(value, VALUES) and (has_traits(value) or has_traits(known)) and not covers(known, value):
+            carried[name] = join(known, value)
+            is_new = True
+    return is_new
+
+
 def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:
     """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it."""
     found: Writes = {}
@@ -264,6 +283,10 @@ def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:
             if id(place) in new or at in new or value is old or isinstance(old, Unknown):
                 continue
             if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
+                continue
+            if isinstance(old, VALUES) and isinstance(value, VALUES) and (is_trait(key) or has_traits(old) or has_traits(value)):
+                if not covers(old, value):
+                    found[at] = (place, key, join(old, value))
                 continue
             found[at] = (place, key, DictEntry(UNKNOWN) if isinstance(old, DictEntry) else UNKNOWN)
         else:

@@ -94,6 +94,8 @@ class Calls:
     """Walk a function with positional and keyword arguments, which may be open; what it returns."""
     call_value: Callable[[Walker, Value, Value | None, CallArguments, ast.Call], Value]
     """Call whatever a value is, with its receiver; what that gives."""
+    call_with: Callable[[Walker, Value, Sequence[Value], ast.Call], Value]
+    """Call whatever a value is with positional arguments; what that gives."""
     instantiate: Callable[[Walker, Class, CallArguments, ast.Call | None], Value]
     """Make an object of a class of the program."""
 
@@ -148,6 +150,8 @@ class Walker:
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
     """What loads the modules of the project; None where a file is read by itself."""
+    follows_tensors: bool = False
+    """Whether devices and dtypes of tensors are followed, and events noted."""
     has_premises: bool = False
     """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
     own_device: Value | None = None

@@ -64,6 +64,7 @@ class Store:
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
         _put(container, CONTENT, (slots, is_open))
+        container.each = None
 
     def put(self, place: Place, key: Any, value: Any) -> None:
         """Write what an `undo` or a `since` says of a place."""

@@ -261,10 +261,16 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def gather_run(run: Run, target: Target, words: Words | None = None, instead: Mapping[int, object] = MappingProxyType({})) -> Evidence:
+def gather_run(
+    run: Run,
+    target: Target,
+    words: Words | None = None,
+    instead: Mapping[int, object] = MappingProxyType({}),
+    follows_tensors: bool = False,
+) -> Evidence:
     """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text.
 
-    `instead` are values that count for those of constants, by the id of their node.
+    `instead` are values that count for those of constants, by the id of their node. Tensors are followed where that is asked for.
     """
     document, dialects, entry = run.document, load_dialects(), run.parts[run.script].document
     trees = run.project.trees
@@ -280,7 +286,9 @@ def gather_run(run: Run, target: Target, words: Words | None = None, instead: Ma
 
     parsed_body = body_of(run.script)
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead)
+    facts = evaluate_program(
+        document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead, follows_tensors=follows_tensors
+    )
     _add_shell_facts(entry, facts)
     files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
     body = [statement for one in files for statement in one.body]
@@ -297,16 +305,27 @@ def gather_evidence(
     has_premises: bool = False,
     parsed: Parsed | None = None,
     instead: Mapping[int, object] = MappingProxyType({}),
+    follows_tensors: bool = False,
 ) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
     With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` are values that count for those of
     constants, by the id of their node in what is `parsed` already.
+    Devices and dtypes of tensors are followed, and events noted, where that is asked for.
     """
     parsed = parsed or (parse_program(document, text) if text else Parsed([]))
     dialects = load_dialects()
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(document, parsed.body, target.versions, *known, words, has_premises=has_premises, instead=instead)
+    facts = evaluate_program(
+        document,
+        parsed.body,
+        target.versions,
+        *known,
+        words,
+        has_premises=has_premises,
+        instead=instead,
+        follows_tensors=follows_tensors,
+    )
     if text is document.python:
         _add_shell_facts(document, facts)
         if document.kind in (Kind.YAML, Kind.JSON):

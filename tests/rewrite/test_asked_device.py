@@ -24,6 +24,6 @@ def test_what_moves_only_for_cuda_keeps_its_device() -> None:
 
 def test_another_use_of_the_comparison_is_no_obstacle() -> None:
     """Where the comparison moves nothing, the device is chosen."""
-    fixed = mpslint.fix(ASKED.format(move="contiguous()"), filename="train.py").text
+    fixed = mpslint.fix(ASKED.format(move="contiguous()").replace("ones(2, 2)", "ones(2, 2, device=device)"), filename="train.py").text
 
     assert 'device = "cuda" if torch.cuda.is_available() else "mps"' in fixed

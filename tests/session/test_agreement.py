@@ -220,7 +220,7 @@ def test_what_a_run_leaves_alone_is_not_fixed_after_another_fix(tmp_path: Path) 
         f"import torch\nfrom model import Policy\n\n{CHOICE}model = Policy(device)\nmodel(torch.ones(2, 2, device=device)).sum().backward()\n"
     )
     (tmp_path / "play.py").write_text(
-        'import torch\nfrom model import Policy\n\nPolicy()(torch.ones(2, 2, device="cuda")).sum().backward()\n'
+        'import torch\nfrom model import Policy\n\nprint(Policy)\ntorch.nn.Linear(2, 2).to("cuda")(torch.ones(2, 2, device="cuda")).sum().backward()\n'
     )
     before = safeties(tmp_path)
 

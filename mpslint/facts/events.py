@@ -1,0 +1,54 @@
+"""What would happen on the Target where tensors, modules and devices meet."""
+
+from __future__ import annotations
+
+import ast
+import enum
+
+from mpslint.core.record import record
+from mpslint.facts.values import Context, Value
+
+
+class Certainty(enum.Enum):
+    """How far an event is known to happen where its place is reached."""
+
+    SURE = "sure"
+    """On every path, by values that nothing outside decides."""
+    GUARDED = "guarded"
+    """On one of several paths, or with a default that an option may change."""
+    ASSUMED = "assumed"
+    """It rests on something that the program doesn't show, such as what a loader gives."""
+    UNKNOWN = "unknown"
+    """An operand isn't known: it may happen."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Operand:
+    """One of the values that meet."""
+
+    value: Value
+    place: str
+    """Its device (`mps`, `cpu`, `cuda:0`); '' where it isn't known."""
+    dtype: str
+    """Its dtype (`float32`); '' where it isn't known."""
+    node: ast.AST | None = None
+    """The expression that stands there."""
+    origin: ast.AST | None = None
+    """The expression that put it on its device, or gave it its dtype."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class TensorEvent:
+    """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
+    CPU or requires grad), `unmoved` (the result of a move that is dropped)."""
+
+    kind: str
+    node: ast.AST
+    """The operation in which it happens."""
+    operands: tuple[Operand, ...]
+    certainty: Certainty
+    context: Context
+    of: str = ""
+    """What meets: `operation`, `module`, `loss`, `index`, `move`, `make`, `cast`."""
+    name: str = ""
+    """The qualified name of the operation, where it has one."""

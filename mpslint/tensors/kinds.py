@@ -1,0 +1,104 @@
+"""The words of `rules/platform/tensors.yaml`: which values have traits, what moves and casts them, and what the Mac's GPU lacks."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from mpslint.core.finding import RuleError
+from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.record import record
+
+
+@record(frozen=True)
+class Kinds:
+    """What the interpreter has to know of tensors, arrays, modules and loaders beside signatures; names are qualified."""
+
+    tensor: str
+    module: str
+    parameters: frozenset[str]
+    arrays: frozenset[str]
+    module_bases: frozenset[str]
+    module_makers: frozenset[str]
+    module_methods: frozenset[str]
+    default_place: str
+    default_dtype: str
+    default_integer: str
+    gpu: str
+    device_class: str
+    lacks: frozenset[str]
+    default_device_setters: frozenset[str]
+    default_dtype_setters: frozenset[str]
+    dtypes: dict[str, str]
+    dtype_packages: dict[str, str]
+    place_questions: dict[str, str]
+    tensor_types: dict[str, str]
+    without_graph: frozenset[str]
+    moves: dict[str, dict[str, str]]
+    casts: dict[str, str]
+    loaders: dict[str, dict[str, Any]]
+    cpu_batches: frozenset[str]
+    cpu_batches_when: dict[str, str]
+    tensor_data: frozenset[str]
+    data_views: frozenset[str]
+    registering: dict[str, int]
+    wrappers: frozenset[str]
+    placers: dict[str, Any]
+    placed_bases: frozenset[str]
+    parameter_names: frozenset[str]
+    stays_on_cpu: frozenset[str]
+    copies: frozenset[str]
+    views: frozenset[str]
+    views_without_graph: frozenset[str]
+
+    def makes_module(self, name: str) -> bool:
+        """Return whether a function of a qualified name makes a module of outside."""
+        return _fits(name, self.module_makers)
+
+    def makes_cpu_batch(self, name: str) -> bool:
+        """Return whether a function or method of a qualified name makes a batch of tensors on the CPU, where it is asked for tensors."""
+        return _fits(name, self.cpu_batches)
+
+    def dtype_named(self, name: str) -> str:
+        """Return the dtype that a qualified name means (`torch.float64`), '' for none."""
+        if name in self.dtypes:
+            return self.dtypes[name]
+        package, _, last = name.rpartition(".")
+        return last if package in self.dtype_packages.values() and last in DTYPES else ""
+
+
+def _fits(name: str, patterns: frozenset[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+DTYPES: Mapping[str, tuple[int, int]] = {
+    "bool": (0, 1),
+    "uint8": (1, 8),
+    "int8": (1, 8),
+    "uint16": (1, 16),
+    "int16": (1, 16),
+    "uint32": (1, 32),
+    "int32": (1, 32),
+    "uint64": (1, 64),
+    "int64": (1, 64),
+    "float16": (2, 16),
+    "bfloat16": (2, 16),
+    "float32": (2, 32),
+    "float64": (2, 64),
+    "complex64": (3, 64),
+    "complex128": (3, 128),
+}
+"""The category of each dtype (truth, whole, real, complex numbers), and its bits."""
+
+
+@functools.lru_cache(maxsize=1)
+def load_kinds() -> Kinds:
+    """Return them. Raises RuleError naming the file when a key is missing or unknown."""
+    path = rules_folder() / "platform" / "tensors.yaml"
+    data = read_yaml(path)
+    if wrong := set(Kinds.__dataclass_fields__) ^ set(data):
+        raise RuleError(f"{path}: missing or unknown: {', '.join(sorted(wrong))}")
+    said: dict[str, Any] = {key: frozenset(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Kinds(**said)

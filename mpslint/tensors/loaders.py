@@ -1,0 +1,243 @@
+"""Data sets and loaders: what a batch is, by the samples of the data set and the function that collates them."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Bound,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Value,
+    alternatives_of,
+)
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    NUMBER,
+    UNSEEN,
+    Machine,
+    has_traits,
+    is_array,
+    is_tensor,
+    joined_trait,
+    like,
+    retyped,
+    trait,
+    typed,
+)
+
+
+def make(
+    m: Machine, name: str, positional: tuple[Argument, ...], keywords: dict[str, Argument], node: ast.Call, result: Instance
+) -> Value | None:
+    """Return a loader or a data set that a call makes, with what going through it gives; None for another call."""
+    kinds = load_kinds()
+    if name in kinds.tensor_data:
+        rows = [like(one.value, UNKNOWN) if is_tensor(one.value) else UNKNOWN for one in positional]
+        result.slots[EACH] = Items("tuple", dict(enumerate(rows)), node)
+        return result
+    if name in kinds.data_views and positional:
+        each = sample_of(m, positional[0].value, node)
+        if name.endswith("split"):
+            part = Instance(f"{name}[]", owner=result)
+            part.slots[EACH] = each
+            result.slots[EACH] = part
+        else:
+            result.slots[EACH] = each
+        return result
+    if kinds.makes_cpu_batch(name):
+        is_tensors = all(
+            key in keywords and isinstance(one := keywords[key].value, Known) and one.value == value
+            for key, value in kinds.cpu_batches_when.items()
+        )
+        return batch_on_cpu(node, result) if is_tensors else None
+    if name not in kinds.loaders:
+        return None
+    said = kinds.loaders[name]
+    data = (
+        keywords[said["data"]].value
+        if said["data"] in keywords
+        else positional[said["position"]].value
+        if len(positional) > said["position"]
+        else UNKNOWN
+    )
+    collate = keywords[said["collate"]].value if said["collate"] in keywords else Known(None)
+    sample = sample_of(m, data, node)
+    result.slots[EACH] = _collated(m, collate, sample, node)
+    return result
+
+
+def sample_of(m: Machine, data: Value, node: ast.AST) -> Value:
+    """Return a sample of a data set: what its `__getitem__` or `__iter__` gives, Unknown for one of outside."""
+    samples = []
+    for one in alternatives_of(data):
+        if isinstance(one, Instance) and one.cls is not None and isinstance(getter := one.cls.lookup("__getitem__"), Function):
+            samples.append(_silently(m, getter, [one, NUMBER], node))
+        elif is_tensor(one) or is_array(one):
+            samples.append(like(one, UNKNOWN))
+        elif isinstance(one, Items):
+            samples.append(join_all([*one.values(), *([one.each] if one.each is not None else [])]))
+        else:
+            samples.append(trait(one, EACH))
+    return join_all(samples)
+
+
+def _silently(m: Machine, function: Function, given: list[Value], node: ast.AST) -> Value:
+    """Return what a function of the program gives; what happens in a worker is noted where the function itself is walked."""
+    before, m.is_silent = m.is_silent, True
+    m.store.begin()
+    try:
+        value: Value = m.calls.call_function(m, function, given, {}, False, node)
+    finally:
+        m.store.undo()
+        m.is_silent = before
+    return value
+
+
+def _collated(m: Machine, collate: Value, sample: Value, node: ast.AST) -> Value:
+    function = collate.function if isinstance(collate, Bound) else collate
+    if isinstance(function, Function):
+        own = [collate.receiver] if isinstance(collate, Bound) else []
+        batch = _silently(m, function, [*own, Items("list", {}, node, open=True, each=sample)], node)
+        return batch if batch is not UNKNOWN else unseen(node)
+    if isinstance(collate, Known) and collate.value is None:
+        return default_collate(sample, node)
+    return unseen(node)
+
+
+def default_collate(sample: Value, node: ast.AST) -> Value:
+    """Return what torch's own collate function makes of samples: real numbers of Python become float64, arrays keep their dtype."""
+    kinds = load_kinds()
+    if isinstance(sample, Known):
+        for kind, dtype in ((bool, "bool"), (int, kinds.default_integer), (float, "float64")):
+            if isinstance(sample.value, kind):
+                return _batch(Known(dtype, sample.origin), node)
+        return sample
+    if isinstance(sample, Items):
+        return Items("list", {key: default_collate(one, node) for key, one in sample.slots.items()}, sample.origin, sample.open)
+    if isinstance(sample, Mapping):
+        entries = {
+            key: DictEntry(default_collate(entry.value, node), entry.node)
+            for key, entry in sample.slots.items()
+            if isinstance(entry, DictEntry)
+        }
+        return Mapping(entries, sample.origin, sample.is_open)
+    if is_tensor(sample):
+        return like(sample, Known(False))
+    if is_array(sample):
+        return _batch(joined_trait(sample, DTYPE), node)
+    return unseen(node)
+
+
+def _batch(dtype: Value, node: ast.AST) -> Instance:
+    kinds = load_kinds()
+    return typed(
+        Instance("", None), kinds.tensor, place=Known(kinds.default_place, node), dtype=dtype, graph=Known(False), zero=Known(False)
+    )
+
+
+def batch_on_cpu(node: ast.AST, made: Instance) -> Instance:
+    """Make what a tokenizer or a processor gives a batch, like a dict, of tensors on the CPU."""
+    kinds = load_kinds()
+    typed(made, kinds.tensor, place=Known(kinds.default_place, node), dtype=UNSEEN, graph=Known(False), zero=Known(False))
+    made.slots[EACH] = like(made)
+    return made
+
+
+def unseen(node: ast.AST) -> Instance:
+    """Return a batch, or a part of one, that nobody can see: assumed to be a tensor on the CPU, or to hold such tensors."""
+    kinds = load_kinds()
+    made = typed(
+        Instance("batch"),
+        kinds.tensor,
+        place=Known(kinds.default_place, node, weak=True),
+        dtype=UNSEEN,
+        graph=Known(False),
+        zero=Known(False, weak=True),
+    )
+    made.slots[EACH] = made
+    return made
+
+
+def put(value: Value, place: Value) -> Value:
+    """Return a batch whose tensors lie on another device."""
+    if isinstance(value, Items):
+        each = put(value.each, place) if value.each is not None else None
+        return Items(value.kind, {key: put(one, place) for key, one in value.slots.items()}, value.origin, value.open, each)
+    if isinstance(value, Mapping):
+        entries = {
+            key: DictEntry(put(entry.value, place), entry.node) for key, entry in value.slots.items() if isinstance(entry, DictEntry)
+        }
+        return Mapping(entries, value.origin, value.is_open)
+    if not isinstance(value, Instance) or not is_tensor(value):
+        return value
+    made = retyped(value, place=place)
+    if EACH in made.slots:
+        made.slots[EACH] = made if made.slots[EACH] is value else put(made.slots[EACH], place)
+    return made
+
+
+def each_of(value: Value) -> Value | None:
+    """Return what going through a value gives; None where the domain doesn't know."""
+    found = []
+    for one in alternatives_of(value):
+        if trait(one, EACH) is not UNKNOWN:
+            found.append(trait(one, EACH))
+        elif is_tensor(one) or is_array(one):
+            found.append(like(one, UNKNOWN))
+        else:
+            return None
+    return join_all(found)
+
+
+def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | None:
+    """Return what a method gives that goes through a loader or data set."""
+    if method == "items":  # of a batch that is like a dict
+        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: trait(receiver, EACH)})
+        return result
+    if method in ("__iter__", "values"):
+        result.slots[EACH] = trait(receiver, EACH)
+        return result
+    return trait(receiver, EACH) if method == "__next__" else None
+
+
+def of_builtin(name: str, values: list[Value], result: Instance) -> None:
+    """Give `enumerate(x)`, `zip(x, y)` and `iter(x)` what going through them gives."""
+    if name == "enumerate" and values and (each := each_of(values[0])) is not None:
+        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: each})
+    elif name == "zip" and any(each_of(value) is not None for value in values):
+        result.slots[EACH] = Items("tuple", {number: each_of(value) or UNKNOWN for number, value in enumerate(values)})
+    elif name in ("iter", "reversed", "sorted") and values and (each := each_of(values[0])) is not None:
+        result.slots[EACH] = each
+
+
+def value_of(entries: Mapping) -> Value:
+    """Return what the tensors that a dict holds have in common; Unknown where it may hold something else."""
+    values = [
+        *(one.value for one in entries.slots.values() if isinstance(one, DictEntry)),
+        *([entries.each] if entries.each is not None else []),
+    ]
+    is_all = bool(values) and all(map(has_traits, values)) and (entries.each is not None or not entries.is_open)
+    return join_all(values) if is_all else UNKNOWN
+
+
+def entry_of(entries: Mapping, method: str, node: ast.AST) -> Value:
+    """Return what going through `items()` or `values()` of a dict gives."""
+    value = value_of(entries)
+    return value if method == "values" else Items("tuple", {0: UNKNOWN, 1: value}, node)
+
+
+def split(value: Value, number: int) -> Value | None:
+    """Return the part of a number of an unseen batch that is unpacked."""
+    if isinstance(value, Instance) and value.kind and EACH in value.slots:
+        return value.slots.get(("item", number)) or value.slots[EACH]
+    return None

@@ -1,0 +1,192 @@
+"""Where values meet: whether their devices and dtypes go together on the Target, and the event where they don't."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from mpslint.core.record import record
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.joined import same
+from mpslint.facts.values import (
+    COMMAND_LINE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Known,
+    Module,
+    OneOf,
+    Symbol,
+    Unknown,
+    Value,
+    alternatives_of,
+    is_weak,
+    origin_of,
+)
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import (
+    DTYPE,
+    GRAPH,
+    NUMBER,
+    PLACE,
+    UNSEEN,
+    WEIGHTS,
+    ZERO,
+    Machine,
+    device_text,
+    devices_of,
+    dtype_of,
+    elements_of,
+    is_array,
+    is_module,
+    is_tensor,
+    is_true,
+    joined_trait,
+)
+
+
+@record(frozen=True, slots=True, eq=False)
+class Met:
+    """One of the values that meet: a tensor, a module with weights, or something that isn't known."""
+
+    value: Value
+    node: ast.AST | None
+    place: Value
+    zero: Value = UNKNOWN
+    may_be_number: bool = False
+    """It may be something that has no device at all."""
+
+    @property
+    def devices(self) -> frozenset[str]:
+        """Where it may lie; '' among them where that isn't known."""
+        return devices_of(self.place)
+
+
+def met(value: Value, node: ast.AST | None) -> list[Met]:
+    """Return what meets others in a value: the tensors in it, or the value itself where it may be one."""
+    found = []
+    for one in elements_of(value):
+        if is_tensor(one):
+            found.append(Met(one, node, joined_trait(one, PLACE), joined_trait(one, ZERO)))
+        elif is_module(one):
+            if joined_trait(one, WEIGHTS) is UNKNOWN or is_true(joined_trait(one, WEIGHTS)):
+                found.append(Met(one, node, joined_trait(one, PLACE), Known(False)))
+        elif is_array(one):
+            continue
+        elif (place := joined_trait(one, PLACE)) is not UNKNOWN:  # whatever it is, it was moved
+            found.append(Met(one, node, place))
+        elif _may_be_tensor(one):
+            found.append(Met(one, node, UNKNOWN, UNKNOWN, True))
+    return found
+
+
+def _may_be_tensor(value: Value) -> bool:
+    """Return whether a value that isn't known to be a tensor may be one: what the command line or a configuration gives never is."""
+    if isinstance(value, (Known, Symbol, Function, Class, Module, Bound)) or value is COMMAND_LINE:
+        return False
+    if isinstance(value, Unknown):
+        return value.reason not in (COMMAND_LINE.reason, NUMBER.reason)
+    if isinstance(value, Instance):
+        root = value
+        while root.owner is not None:
+            root = root.owner
+        return not (is_array(value) or root.fallback or value.name.startswith("builtins."))
+    return False
+
+
+def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str, scalars: bool) -> None:
+    """Note that operands that must lie on one device don't, or may not. With `scalars`, a CPU tensor without dimensions goes with all."""
+    if m.is_silent or len(operands) < 2:
+        return
+    gpu = load_kinds().gpu
+    on_gpu = [one for one in operands if gpu in one.devices]
+    if not on_gpu:
+        return
+    first = next((one for one in on_gpu if one.devices == {gpu}), on_gpu[0])
+    worst: tuple[Certainty, Met] | None = None
+    for other in operands:
+        certainty = _apart(first, other, gpu, scalars) if other is not first else None
+        if certainty is not None and (worst is None or _rank(certainty) < _rank(worst[0])):
+            worst = certainty, other
+    if worst is not None:
+        note(m, TensorEvent("mismatch", node, (operand(first), operand(worst[1])), worst[0], m.context, of, name))
+
+
+def _rank(certainty: Certainty) -> int:
+    return list(Certainty).index(certainty)
+
+
+def _apart(first: Met, other: Met, gpu: str, scalars: bool) -> Certainty | None:
+    """Return how certainly two operands lie on different devices; None where they don't."""
+    if same(first.place, other.place) and first.place is not UNKNOWN:
+        return None
+    devices = other.devices - {gpu}
+    if not devices or (scalars and is_true(other.zero)):
+        return None
+    if "" in devices:
+        return Certainty.UNKNOWN
+    if load_kinds().default_place not in devices:
+        return None  # a device that the Mac lacks: naming it raised before
+    if scalars and not isinstance(other.zero, Known):
+        return Certainty.UNKNOWN
+    if len(other.devices) > 1 or len(first.devices) > 1:
+        return Certainty.GUARDED
+    if is_assumed(first.place) or is_assumed(other.place):
+        return Certainty.ASSUMED
+    return Certainty.SURE
+
+
+def is_assumed(said: Value) -> bool:
+    """Return whether a trait rests on what the program doesn't show. The premise that code runs on the Mac's GPU has no origin."""
+    return is_weak(said) and any(origin_of(one) is not None for one in alternatives_of(said))
+
+
+def operand(one: Met) -> Operand:
+    """Return what an event says of one of the values that meet."""
+    dtype = joined_trait(one.value, DTYPE)
+    return Operand(one.value, device_text(one.place), dtype_of(dtype), one.node, origin_of(one.place))
+
+
+def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of: str, name: str = "") -> None:
+    """Note that a tensor of a dtype that the Mac's GPU lacks is, or may be, put there, made there or cast there."""
+    kinds = load_kinds()
+    if m.is_silent or kinds.gpu not in devices_of(place):
+        return
+    names = frozenset(dtype_of(one) for one in alternatives_of(dtype))
+    if not names & kinds.lacks and (of == "cast" or "" not in names):  # what is computed there of what isn't float64 isn't either
+        return
+    certainty = Certainty.SURE
+    if names <= kinds.lacks:
+        certainty = Certainty.ASSUMED if is_assumed(dtype) or is_assumed(place) else certainty
+        certainty = Certainty.GUARDED if len(devices_of(place)) > 1 or (isinstance(dtype, OneOf) and len(names) > 1) else certainty
+    elif names & kinds.lacks:
+        certainty = Certainty.GUARDED
+    else:
+        certainty = Certainty.ASSUMED if dtype is UNSEEN else Certainty.UNKNOWN
+    shown = Operand(value, device_text(place), dtype_of(dtype) or next(iter(names & kinds.lacks), ""), node, origin_of(dtype))
+    note(m, TensorEvent("float64", node, (shown,), certainty, m.context, of, name))
+
+
+def to_array(m: Machine, node: ast.AST, value: Value, name: str, needs_no_graph: bool = True) -> None:
+    """Note that a tensor that isn't on the CPU, or requires grad, is made an array."""
+    if m.is_silent or not is_tensor(value):
+        return
+    kinds = load_kinds()
+    place, graph = joined_trait(value, PLACE), joined_trait(value, GRAPH)
+    shown = Operand(value, device_text(place), dtype_of(joined_trait(value, DTYPE)), node, origin_of(place))
+    if kinds.gpu in devices_of(place):
+        is_one = devices_of(place) == {kinds.gpu}
+        certainty = Certainty.GUARDED if not is_one else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
+        note(m, TensorEvent("numpy", node, (shown,), certainty, m.context, "device", name))
+    elif needs_no_graph and isinstance(graph, Known) and graph.value and "" not in devices_of(place):
+        certainty = Certainty.ASSUMED if is_weak(graph) else Certainty.SURE
+        note(m, TensorEvent("numpy", node, (shown,), certainty, m.context, "graph", name))
+
+
+def note(m: Machine, event: TensorEvent) -> None:
+    """Note an event. Where only another option than the default leads, it isn't sure."""
+    if event.certainty is Certainty.SURE and any(one.default is not None and one.default is not one.taken for one in m.context.guards):
+        event = TensorEvent(event.kind, event.node, event.operands, Certainty.GUARDED, event.context, event.of, event.name)
+    m.facts.events.append(event)

@@ -1,0 +1,153 @@
+"""Methods and attributes of tensors, arrays and modules that signatures can't say: moves, casts, and what tells about them."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import wide
+from mpslint.tensors.modules import move
+from mpslint.tensors.signatures import load_signatures
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    GRAPH,
+    NUMBER,
+    PLACE,
+    ZERO,
+    Machine,
+    device_text,
+    dtype_of,
+    is_module,
+    is_tensor,
+    joined_trait,
+    like,
+    retyped,
+    trait,
+    typed,
+)
+
+
+def moved(
+    m: Machine, receiver: Instance, method: str, arguments: tuple[Argument, ...], keywords: dict[str, Argument], node: ast.Call
+) -> Value | None:
+    """Return what a method that moves or casts gives: another tensor, or the module itself; None for another method."""
+    kinds = load_kinds()
+    if method not in kinds.moves and (method not in kinds.casts or arguments):
+        return None
+    place, dtype = asked(m, method, arguments, keywords, node)
+    if is_module(receiver):
+        if place is not None or dtype is not None:
+            _note_wide_module(m, receiver, place, dtype, node)
+            move(m, receiver, place, dtype)
+        return receiver
+    changes = {name: value for name, value in (("place", place), ("dtype", dtype)) if value is not None}
+    made = retyped(receiver, **changes)
+    wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "move" if place is not None else "cast", f"{receiver.kind}.{method}")
+    return made
+
+
+def _note_wide_module(m: Machine, module: Instance, place: Value | None, dtype: Value | None, node: ast.Call) -> None:
+    """Note that a module with weights of a dtype that the GPU lacks is put there."""
+    own = dtype if dtype is not None else trait(module, DTYPE)
+    if dtype_of(own):
+        wide(m, node, module, own, place if place is not None else trait(module, PLACE), "move", "")
+
+
+def asked(
+    m: Machine, method: str, arguments: tuple[Argument, ...], keywords: dict[str, Argument], node: ast.Call
+) -> tuple[Value | None, Value | None]:
+    """Return the device and the dtype that a call of `.to` and its like asks for; None for what it leaves."""
+    kinds = load_kinds()
+    if method in kinds.casts:
+        return None, Known(kinds.casts[method], node)
+    said = kinds.moves[method]
+    place: Value | None = Known(m.instead.get(id(node), said["place"]), node) if said else None
+    dtype: Value | None = None
+    given = [
+        *(one.value for one in arguments),
+        *(keywords[name].value for name in ("device", "dtype", "other", "tensor") if name in keywords),
+    ]
+    if said:
+        return (place, None)
+    for value in given:
+        parts = [_part(one) for one in alternatives_of(value)]
+        if all(kind == "place" for kind, _ in parts):
+            place = value
+        elif all(kind == "dtype" for kind, _ in parts):
+            value = parts[0][1]
+            name = dtype_of(value) or (kinds.tensor_types.get(value.name, "") if isinstance(value, Symbol) else "")
+            dtype = Known(name, getattr(value, "origin", None)) if name else UNKNOWN
+        elif all(kind == "like" for kind, _ in parts):
+            place, dtype = joined_trait(value, PLACE), joined_trait(value, DTYPE)
+        elif all(kind != "none" for kind, _ in parts):
+            place = value if isinstance(value, Instance) else UNKNOWN
+            dtype = UNKNOWN if not isinstance(value, Instance) else dtype
+    return place, dtype
+
+
+def _part(value: Value) -> tuple[str, Value]:
+    if isinstance(value, Known) and value.value in load_kinds().tensor_types:
+        return "dtype", Symbol(str(value.value), value.origin)
+    if isinstance(value, Known):
+        return ("place" if isinstance(value.value, (str, int)) and not isinstance(value.value, bool) else "none"), value
+    if isinstance(value, Symbol) and (dtype_of(value) or value.name in load_kinds().tensor_types):
+        return "dtype", value
+    return ("like" if is_tensor(value) else "any"), value
+
+
+def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Value | None:
+    """Return an attribute that tells a trait of a tensor, an array or a module; None for another."""
+    if not base.kind and PLACE not in base.slots:
+        return None
+    kinds = load_kinds()
+    if name == "device":
+        return _device(base)
+    if name == "dtype":
+        dtype = trait(base, DTYPE)
+        package = kinds.dtype_packages.get(base.kind, "")
+        return Symbol(f"{package}.{dtype.value}", dtype.origin) if package and isinstance(dtype, Known) else UNKNOWN
+    if is_module(base) and name in kinds.parameter_names and base.cls is None and name not in base.slots:
+        return typed(
+            Instance(f"{base.name}.{name}", owner=base), kinds.tensor, place=trait(base, PLACE), dtype=trait(base, DTYPE), graph=Known(True)
+        )
+    if not base.kind and base.cls is None and PLACE in base.slots and base.call is None:
+        part = Instance(f"{base.name}.{name}", owner=base, slots={PLACE: base.slots[PLACE]})
+        base.slots[name] = part
+        return part
+    if not base.kind or is_module(base):
+        return None
+    if name == "shape":
+        return shape_of(base)
+    if name in kinds.views:
+        return like(base, graph=Known(False) if name in kinds.views_without_graph else None)
+    if name in kinds.place_questions:
+        place = trait(base, PLACE)
+        text = device_text(place).split(":")[0]
+        return Known(text == kinds.place_questions[name], node, is_weak(place)) if text else UNKNOWN
+    if name == "requires_grad":
+        return trait(base, GRAPH)
+    if EACH in base.slots and f"{base.kind}.{name}" not in load_signatures() and not name.startswith("_"):
+        part = like(trait(base, EACH))  # of a group of tensors, such as a library's model gives
+        part.name, part.owner = f"{base.name}.{name}", base
+        base.slots[name] = part
+        return part
+    return None
+
+
+def shape_of(value: Instance) -> Value:
+    """Return the lengths of a tensor's or an array's dimensions: numbers that aren't known, at least one where it has dimensions."""
+    zero = trait(value, ZERO)
+    if isinstance(zero, Known):
+        return Items("tuple", {} if zero.value else {0: NUMBER}, None, not zero.value, NUMBER)
+    return UNKNOWN
+
+
+def _device(base: Instance) -> Value | None:
+    """Return the device of a tensor or a module; None where what a library does to it isn't seen, or naming its device raised before."""
+    place, kinds = trait(base, PLACE), load_kinds()
+    if not isinstance(place, Known):
+        return place
+    is_there = device_text(place) in (kinds.gpu, kinds.default_place) and not (place.weak and is_module(base))
+    return Known(place.value, place.origin, place.weak, kinds.device_class) if is_there else None

@@ -1,0 +1,286 @@
+"""Modules: where their weights lie, what moves with them, and what calling them makes of tensors."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Value, alternatives_of, origin_of, weakened
+from mpslint.facts.values import Mapping as DictValue
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import Met, meet, met
+from mpslint.tensors.signatures import Signature, load_signatures
+from mpslint.tensors.state import default_dtype, default_place, is_without_graph
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    PLACE,
+    WEIGHTS,
+    ZERO,
+    Machine,
+    dtype_of,
+    is_module,
+    is_none,
+    is_tensor,
+    joined_trait,
+    like,
+    retyped,
+    trait,
+    typed,
+)
+from mpslint.tensors.transfer import GivenByName, apply, graph_of
+
+MOST_MODULES = 2000
+"""Modules within one that a move goes through."""
+
+
+def is_module_class(cls: Class) -> bool:
+    """Return whether objects of a class of the program are modules."""
+    return not load_kinds().module_bases.isdisjoint(cls.outside_bases())
+
+
+def become_module(m: Machine, made: Instance, node: ast.AST | None) -> None:
+    """Make an object of a class of the program a module whose weights lie where they are made."""
+    at = node if node is not None else made.cls.node if made.cls is not None else ast.Pass()
+    typed(made, load_kinds().module, place=default_place(m, at), dtype=default_dtype(m, at))
+    made.slots[WEIGHTS] = Known(False)
+
+
+def make_module(
+    m: Machine, signature: Signature | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], node: ast.AST, made: Instance
+) -> None:
+    """Make what a call of an outside class gives a module; its argument modules and tensors move with it as the signature says.
+
+    Without a signature, where its weights lie is only assumed.
+    """
+    given = {**dict(zip(signature.parameters if signature is not None else (), positional, strict=False)), **keywords}
+    place = _given(keywords, "device") or default_place(m, node)
+    dtype = _given(keywords, "dtype")
+    typed(
+        made,
+        load_kinds().module,
+        place=UNKNOWN if _given(keywords, "device_map") is not None else place if signature is not None else weakened(place),
+        dtype=UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype),
+    )
+    if signature is None:
+        return
+    made.slots[WEIGHTS] = Known(signature.weights)
+    for name in signature.registered:
+        if name in given:
+            made.slots[name] = made.slots[(CHILD, name)] = given[name].value
+    if signature.inside:
+        inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
+        made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
+
+
+def _given(keywords: Mapping[str, Argument], name: str) -> Value | None:
+    value = keywords[name].value if name in keywords else None
+    return None if value is None or is_none(value) else value
+
+
+def _dtype_value(value: Value) -> Value:
+    name = dtype_of(value)
+    return Known(name, origin_of(value)) if name else UNKNOWN
+
+
+def _contained(values: list[Value]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, Items):
+            yield from _contained([*value.values(), *([value.each] if value.each is not None else [])])
+        elif isinstance(value, DictValue):
+            yield from _contained([entry.value for entry in value.slots.values()])
+        else:
+            yield value
+
+
+def children(module: Instance) -> Iterator[tuple[Any, Value]]:
+    """Yield what moves with a module, by its slot: modules, parameters and buffers. A plain tensor or a list of modules doesn't."""
+    for key, value in list(module.slots.items()):
+        is_read = isinstance(value, Instance) and value.owner is module and value.call is None
+        if (isinstance(key, tuple) and key[0] == CHILD) or (
+            isinstance(key, str) and not is_read and any(is_module(one) or is_parameter(one) for one in alternatives_of(value))
+        ):
+            yield key, value
+
+
+def is_parameter(value: Value) -> bool:
+    """Return whether a value is a parameter: a tensor that moves in place with its module, and carries a graph."""
+    made = value.call if isinstance(value, Instance) and is_tensor(value) else None
+    return made is not None and not load_kinds().parameters.isdisjoint(made.names)
+
+
+def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None) -> None:
+    """Move a module and all that moves with it, in place, or cast it; a buffer gives way to another tensor."""
+    changes = {PLACE: place, DTYPE: dtype}
+    waiting: list[Instance] = [module]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_MODULES:
+        one = waiting.pop()
+        if id(one.slots) in seen:
+            continue
+        seen.add(id(one.slots))
+        for key, value in changes.items():
+            if value is not None:
+                m.store.write(one.slots, key, value)
+        for key, value in children(one) if is_module(one) else ():
+            if is_tensor(value) and isinstance(value, Instance) and not is_parameter(value):
+                buffer = retyped(value, **{name: new for name, new in (("place", place), ("dtype", dtype)) if new is not None})
+                for slot in (key, key[1] if isinstance(key, tuple) else (CHILD, key)):
+                    if slot in one.slots:
+                        m.store.write(one.slots, slot, buffer)
+            else:
+                waiting += [inner for inner in alternatives_of(value) if isinstance(inner, Instance)]
+
+
+def register(m: Machine, module: Instance, name: Value, value: Value) -> None:
+    """Carry out `register_buffer(name, value)` and its like."""
+    key = name.value if isinstance(name, Known) and isinstance(name.value, str) else None
+    if key is not None:
+        m.store.write(module.slots, key, value)
+        m.store.write(module.slots, (CHILD, key), value)
+    else:
+        m.store.write(module.slots, (CHILD, id(value)), value)
+
+
+def call_module(
+    m: Machine,
+    module: Instance,
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    node: ast.Call,
+    name: str,
+    result: Instance,
+) -> Value:
+    """Return what a module of outside makes of what it is given; notes where its input lies on another device than its weights."""
+    own = load_signatures().get(module.name)
+    inner = [one for _, one in sorted_children(module)] if own is not None and own.inside else []
+    if inner and positional and (passed := _through(m, inner, positional[0].value, node)) is not None:
+        return passed
+    named = dict(zip(own.called_with, positional, strict=False)) if own is not None else {}
+    if own is not None and own.does in load_signatures():
+        done = load_signatures()[own.does]
+        given = GivenByName(
+            {
+                **_of_class(own, module),
+                **{key: Argument(module.slots[key], node.func) for key in own.registered if key in module.slots},
+                **named,
+                **keywords,
+            },
+            False,
+        )
+        ordered = {key: given.values[key] for key in sorted(given.values, key=lambda key: key not in own.called_with)}
+        return apply(m, done, GivenByName(ordered, False), node, result)
+    inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
+    if own is None and module.call is not None and module.name and not load_kinds().makes_module(module.name):
+        inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
+    weights = Met(module, node.func, trait(module, PLACE), Known(False))
+    tensors = [one for one in inputs if not one.may_be_number]
+    has_weights = not is_without_weights(module)
+    meet(m, node, [*([weights] if has_weights else []), *inputs], "module" if own is not None else "outside module", name, scalars=False)
+    place = weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
+    dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
+    graph = Known(False) if is_without_graph(m) else Known(True, weak=own is None) if has_weights else graph_of(inputs)
+    if own is None:  # what a library's model gives: tensors on its device, in a group of some kind
+        typed(result, load_kinds().tensor, place=place, graph=graph)
+        result.slots[EACH] = like(result)
+        return result
+    if own.parts:
+        _give_parts(result, own.parts, place, dtype, graph)
+        return result
+    return typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+
+
+def _of_class(own: Signature, module: Instance) -> dict[str, Argument]:
+    """Return the arguments with which a module was made, by name; what a call of it is given goes before them."""
+    call = module.call
+    return {**dict(zip(own.parameters, call.arguments, strict=False)), **call.keywords} if call is not None else {}
+
+
+def _give_parts(group: Instance, parts: Sequence[Any], place: Value, dtype: Value, graph: Value) -> None:
+    """Give what a recurrent layer returns its tensors, those in a tuple within it included."""
+    for number, word in enumerate(parts):
+        part = Instance(f"{group.name}[]", owner=group)
+        if isinstance(word, tuple):
+            _give_parts(part, word, place, dtype, graph)
+        else:
+            typed(part, load_kinds().tensor, place=place, dtype=dtype if word else UNKNOWN, graph=graph, zero=Known(False))
+        group.slots[("item", number)] = part
+
+
+def is_without_weights(module: Instance) -> bool:
+    """Return whether a module certainly has no parameters or buffers."""
+    weights = trait(module, WEIGHTS)
+    return isinstance(weights, Known) and not weights.value
+
+
+def sorted_children(module: Instance) -> list[tuple[Any, Value]]:
+    """Return the modules that a container holds by number, in order."""
+    return sorted(
+        ((key[1], one) for key, one in module.slots.items() if isinstance(key, tuple) and key[0] == CHILD and isinstance(key[1], int)),
+        key=_number,
+    )
+
+
+def _number(child: tuple[Any, Value]) -> int:
+    return int(child[0])
+
+
+def _through(m: Machine, inner: Sequence[Value], value: Value, node: ast.Call) -> Value | None:
+    """Return what modules make of a value one after the other; None where one of them isn't known."""
+    for one in inner:
+        if not is_module(one):
+            return None
+        value = m.calls.call_with(m, one, [value], node)
+    return value
+
+
+def copied(value: Value, seen: dict[int, Value] | None = None) -> Value:
+    """Return a deep copy of a tensor or a module: what happens to one doesn't happen to the other."""
+    seen = {} if seen is None else seen
+    if not isinstance(value, Instance) or not value.kind:
+        return value
+    if id(value) not in seen:
+        made = Instance(value.name, value.call, {}, value.cls, value.owner, value.fallback, value.kind)
+        seen[id(value)] = made
+        made.slots.update({key: copied(one, seen) for key, one in value.slots.items()})
+    return seen[id(value)]
+
+
+def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
+    """Make what a call gives a parameter of a tensor."""
+    graph = Known(True) if asked is None else asked.value if isinstance(asked.value, Known) else UNKNOWN
+    dtype, place = joined_trait(data, DTYPE), joined_trait(data, PLACE)
+    return typed(made, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=joined_trait(data, ZERO))
+
+
+def parameters_of(module: Instance) -> Instance:
+    """Return what going through the parameters of a module gives: one of them stands for all."""
+    first = _first_place(module)
+    one = typed(
+        Instance(f"{module.name}.parameters[]", owner=module),
+        load_kinds().tensor,
+        place=first,
+        dtype=trait(module, DTYPE),
+        graph=Known(True),
+        zero=Known(False),
+    )
+    made = Instance(f"{module.name}.parameters", owner=module)
+    made.slots[EACH] = one
+    return made
+
+
+def _first_place(module: Instance) -> Value:
+    """Return the device of the first weights within a module."""
+    seen: set[int] = set()
+    waiting: list[Value] = [module]
+    while waiting and len(seen) < MOST_MODULES:
+        one = waiting.pop(0)
+        if not isinstance(one, Instance) or id(one.slots) in seen:
+            continue
+        seen.add(id(one.slots))
+        weights = trait(one, WEIGHTS)
+        if one is not module and (is_tensor(one) or (isinstance(weights, Known) and weights.value)):
+            return trait(one, PLACE)
+        waiting += [child for _, child in children(one)] if is_module(one) else []
+    return trait(module, PLACE)

@@ -1,0 +1,108 @@
+"""Operators of Python between tensors, arrays and numbers: `a + b`, `a @ b`, `a < b`, `-a`, `a[i]`."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.values import UNKNOWN, Instance, Known, Value
+from mpslint.tensors.dtypes import result_dtype, typed_operand
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import Met, meet, met, to_array, wide
+from mpslint.tensors.state import default_dtype, is_without_graph
+from mpslint.tensors.traits import DTYPE, EACH, PLACE, ZERO, Machine, is_array, is_tensor, is_true, joined_trait, kind_of, like, typed
+from mpslint.tensors.transfer import graph_of, zero_of
+
+
+def binary(
+    m: Machine,
+    node: ast.AST,
+    op: ast.operator | ast.cmpop,
+    left: Value,
+    right: Value,
+    nodes: tuple[ast.AST, ast.AST],
+    in_place: bool = False,
+) -> Value | None:
+    """Return what an operator makes of two values of which one is a tensor or an array; None for others.
+
+    Notes where they don't go together. With `in_place` the left one keeps its dtype.
+    """
+    kinds = load_kinds()
+    sides = (left, right)
+    for one in sides:
+        if isinstance(one, Instance) and not one.kind and PLACE in one.slots and one.cls is None:
+            one.kind = kinds.tensor  # what was moved and is computed with
+    arrays = [one for one in sides if is_array(one)]
+    if any(map(is_tensor, sides)):  # a number of NumPy is one of Python to a tensor
+        arrays = [one for one in arrays if not is_true(joined_trait(one, ZERO))]
+    if not arrays and not any(map(is_tensor, sides)):
+        return None
+    if arrays and any(map(is_tensor, sides)):
+        for one in sides:
+            to_array(m, node, one, "")
+    kind = kinds.tensor if is_tensor(left) or not arrays else kind_of(arrays[0])
+    operands = [one for value, at in zip(sides, nodes, strict=True) for one in met(value, at)]
+    if kind == kinds.tensor:
+        meet(m, node, operands, "operation", "", scalars=not isinstance(op, ast.MatMult))
+    known = [one for one in operands if not one.may_be_number]
+    sized = [one for one in known if not is_true(one.zero)] or known
+    place = Known(kinds.default_place, node) if kind != kinds.tensor else sized[0].place if sized else UNKNOWN
+    is_test = isinstance(op, ast.cmpop)
+    of_sides = [typed_side for one in sides if (typed_side := typed_operand(one)) is not None]
+    default = Known("float64", node) if arrays else default_dtype(m, node)
+    dtype: Value = (
+        Known("bool", node) if is_test else result_dtype("float" if isinstance(op, ast.Div) else "same", of_sides, default, bool(arrays))
+    )
+    if in_place:
+        dtype = joined_trait(left, DTYPE)
+    graph = Known(False) if is_test or is_without_graph(m) else graph_of(operands)
+    numbers = [Met(array, None, UNKNOWN, joined_trait(array, ZERO)) for array in arrays]
+    zero = UNKNOWN if isinstance(op, ast.MatMult) else zero_of([*operands, *numbers])
+    made = typed(Instance(""), kind, place=place, dtype=dtype, graph=graph, zero=zero)
+    if kind == kinds.tensor and not is_test:
+        wide(m, node, made, dtype, place, "cast")
+    return made
+
+
+def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:
+    """Return what `-a` and `~a` make of a tensor or an array; None for others."""
+    if isinstance(node.op, ast.Not) or not (is_tensor(value) or is_array(value)):
+        return None
+    return like(value)
+
+
+def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | None:
+    """Return `a[i]` of a tensor or an array; None for others. An index on another device than the CPU must lie with it."""
+    if isinstance(base, Instance) and EACH in base.slots and isinstance(index, Known) and isinstance(index.value, (int, str)):
+        return base.slots.get(("item", index.value)) or base.slots.get(index.value) or base.slots[EACH]
+    if not (is_tensor(base) or is_array(base)):
+        return None
+    _meet_index(m, node, (node.value, node.slice), base, index)
+    keeps = (
+        isinstance(node.slice, ast.Slice) or is_tensor(index) or any(isinstance(one, ast.Slice) for one in getattr(node.slice, "elts", []))
+    )
+    return like(base, Known(False) if keeps else UNKNOWN)
+
+
+def write_item(m: Machine, node: ast.stmt, base: Value, index: Value, value: Value) -> bool:
+    """Carry out `a[i] = value` for a tensor or an array, which keeps its traits; return whether it is one.
+
+    A tensor takes values of any device, as they are copied.
+    """
+    if is_tensor(base):
+        _meet_index(m, node, (node, node), base, index)
+    elif is_array(base):
+        to_array(m, node, value, "")
+    return is_tensor(base) or is_array(base)
+
+
+def _meet_index(m: Machine, node: ast.AST, nodes: tuple[ast.AST, ast.AST], base: Value, index: Value) -> None:
+    if is_tensor(base):
+        elsewhere = {load_kinds().default_place}
+        indices = [one for one in met(index, nodes[1]) if not one.may_be_number and one.devices != elsewhere]
+        meet(m, node, [*indices, *met(base, nodes[0])], "index", "", scalars=False)
+
+
+def compared(m: Machine, node: ast.AST, op: ast.cmpop, left: Value, right: Value, nodes: tuple[ast.AST, ast.AST]) -> Value | None:
+    """Return what a comparison element by element gives; None for values that are no tensors or arrays, and for `is` and `in`."""
+    is_looking = isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+    return None if is_looking else binary(m, node, op, left, right, nodes)

@@ -1,0 +1,196 @@
+"""Traits: what a tensor, an array or a module is, kept in the slots of its value, so that branches undo and merge them like attributes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from collections.abc import Mapping as Mapping_
+from typing import Any, Protocol
+
+from mpslint.facts.facts import Facts
+from mpslint.facts.joined import join_all, same
+from mpslint.facts.values import (
+    TRAIT,
+    UNKNOWN,
+    Context,
+    Frame,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Unknown,
+    Value,
+    alternatives_of,
+    is_trait,
+)
+from mpslint.tensors.kinds import DTYPES, load_kinds
+
+PLACE = (TRAIT, "place")
+"""The device: the text of one, the value that names it, or Unknown."""
+DTYPE = (TRAIT, "dtype")
+GRAPH = (TRAIT, "graph")
+"""Whether it carries a graph, or is a parameter."""
+ZERO = (TRAIT, "zero")
+"""Whether it has no dimensions."""
+EACH = (TRAIT, "each")
+"""What going through it gives."""
+WEIGHTS = (TRAIT, "weights")
+"""Whether a module has parameters or buffers of its own."""
+
+NUMBER = Unknown("number")
+"""A plain number that isn't known: it has no device."""
+UNSEEN = Unknown("batch")
+"""The dtype of what comes out of a loader whose data nobody can see."""
+
+
+class Machine(Protocol):
+    """What traits need of the interpreter."""
+
+    facts: Facts
+    context: Context
+    is_silent: bool
+    instead: Mapping_[int, object]
+    module: Frame
+    store: Any
+
+    @property
+    def calls(self) -> Any:
+        """What follows calls of the program's functions."""
+
+
+def trait(value: Value, key: tuple[str, str]) -> Value:
+    """Return a trait of a value; Unknown for a value without it."""
+    return value.slots.get(key, UNKNOWN) if isinstance(value, Instance) else UNKNOWN
+
+
+def is_kind(value: Value, *kinds: str) -> bool:
+    """Return whether a value is certainly of one of some classes with traits, whichever of its alternatives it is."""
+    return all(isinstance(one, Instance) and one.kind in kinds for one in alternatives_of(value))
+
+
+def kind_of(value: Value) -> str:
+    """Return the class of the first alternative of a value that has one with traits, '' where none has."""
+    return next((one.kind for one in alternatives_of(value) if isinstance(one, Instance) and one.kind), "")
+
+
+def is_tensor(value: Value) -> bool:
+    """Return whether a value is certainly a tensor."""
+    return is_kind(value, load_kinds().tensor)
+
+
+def is_array(value: Value) -> bool:
+    """Return whether a value is certainly an array."""
+    return is_kind(value, *load_kinds().arrays)
+
+
+def is_module(value: Value) -> bool:
+    """Return whether a value is certainly a module."""
+    return is_kind(value, load_kinds().module)
+
+
+def joined_trait(value: Value, key: tuple[str, str]) -> Value:
+    """Return a trait of a value that may be one of several."""
+    return join_all([trait(one, key) for one in alternatives_of(value)])
+
+
+def typed(
+    made: Instance, kind: str, *, place: Value = UNKNOWN, dtype: Value = UNKNOWN, graph: Value = UNKNOWN, zero: Value = UNKNOWN
+) -> Instance:
+    """Give a value that was just made its class and traits, and return it."""
+    made.kind = kind
+    for key, value in ((PLACE, place), (DTYPE, dtype), (GRAPH, graph), (ZERO, zero)):
+        if value is not UNKNOWN:
+            made.slots[key] = value
+    return made
+
+
+def retyped(old: Instance, **changed: Value) -> Instance:
+    """Return another value with the traits of one, but for those that are given: what a move or a cast makes of it."""
+    made = Instance(old.name, old.call, dict(old.slots), owner=old, kind=old.kind)
+    keys = {"place": PLACE, "dtype": DTYPE, "graph": GRAPH, "zero": ZERO}
+    for name, value in changed.items():
+        made.slots[keys[name]] = value
+    return made
+
+
+def device_text(value: Value) -> str:
+    """Return the device that a value certainly names, an index of 0 left out; '' where it isn't known."""
+    if isinstance(value, Known) and isinstance(value.value, str):
+        return value.value.removesuffix(":0")
+    return ""
+
+
+def devices_of(value: Value) -> frozenset[str]:
+    """Return the devices that a value may name; with '' among them where one isn't known."""
+    return frozenset(device_text(one) for one in alternatives_of(value))
+
+
+def dtype_of(value: Value) -> str:
+    """Return the dtype that a value certainly names or is, '' where it isn't known."""
+    if isinstance(value, Symbol):
+        return load_kinds().dtype_named(value.name)
+    if isinstance(value, Known) and isinstance(value.value, str):
+        text = value.value.rpartition(".")[2]
+        return text if text in DTYPES else load_kinds().dtypes.get(f"numpy.{text}", "") or load_kinds().dtypes.get(f"builtins.{text}", "")
+    return ""
+
+
+def elements_of(value: Value) -> Iterator[Value]:
+    """Yield a value, or where it holds others (a list, a dict) those."""
+    for one in alternatives_of(value):
+        if isinstance(one, Items):
+            for inner in [*one.values(), *([one.each] if one.each is not None else [])]:
+                yield from elements_of(inner)
+        elif isinstance(one, Mapping):
+            for entry in one.slots.values():
+                yield from elements_of(entry.value)
+        else:
+            yield one
+
+
+def text_of(node: ast.AST | None) -> str:
+    """Return an expression as it is written."""
+    return ast.unparse(node) if node is not None else ""
+
+
+def has_traits(value: Value) -> bool:
+    """Return whether a value is, or may be, a tensor, an array or a module."""
+    return any(isinstance(one, Instance) and one.kind for one in alternatives_of(value))
+
+
+def like(value: Value, zero: Value | None = None, graph: Value | None = None) -> Instance:
+    """Return another value with the traits of a tensor or an array, but for those that are given."""
+    first = next(one for one in alternatives_of(value) if isinstance(one, Instance))
+    return typed(
+        Instance(f"{first.name}[]" if first.name else "", owner=first),
+        first.kind,
+        place=joined_trait(value, PLACE),
+        dtype=joined_trait(value, DTYPE),
+        graph=joined_trait(value, GRAPH) if graph is None else graph,
+        zero=joined_trait(value, ZERO) if zero is None else zero,
+    )
+
+
+def is_true(value: Value) -> bool:
+    """Return whether a trait is certainly true."""
+    return isinstance(value, Known) and bool(value.value)
+
+
+def is_none(value: Value) -> bool:
+    """Return whether a value is certainly None."""
+    return isinstance(value, Known) and value.value is None
+
+
+def covers(known: Value, value: Value) -> bool:
+    """Return whether all that a value may be is among what another may be: tensors by their class and traits."""
+    return all(any(_is_alike(one, other) for other in alternatives_of(known)) for one in alternatives_of(value))
+
+
+def _is_alike(a: Value, b: Value) -> bool:
+    if same(a, b):
+        return True
+    if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind and a.kind == b.kind and a.cls is b.cls):
+        return False
+    keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH]
+    return all(same(a.slots.get(key, UNKNOWN), b.slots.get(key, UNKNOWN)) for key in keys)

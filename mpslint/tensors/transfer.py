@@ -1,0 +1,295 @@
+"""What a function with a signature makes of the tensors and arrays that it is given, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpslint.core.record import record
+from mpslint.facts.joined import join_all
+from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
+from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
+from mpslint.tensors.kinds import DTYPES, load_kinds
+from mpslint.tensors.meet import Met, meet, met, to_array, wide
+from mpslint.tensors.signatures import Signature, with_arguments
+from mpslint.tensors.state import default_dtype, default_place, is_without_graph
+from mpslint.tensors.traits import (
+    EACH,
+    GRAPH,
+    NUMBER,
+    PLACE,
+    ZERO,
+    Machine,
+    dtype_of,
+    elements_of,
+    is_array,
+    is_none,
+    is_tensor,
+    is_true,
+    joined_trait,
+    like,
+    typed,
+)
+
+
+@record(frozen=True, eq=False)
+class GivenByName:
+    """The arguments of one call by the names of the parameters."""
+
+    values: Mapping[str, Argument]
+    is_open: bool
+    """Others may be given that aren't known."""
+    rest: tuple[Argument, ...] = ()
+    """Positional arguments of the parameter that takes all further ones, but for the first."""
+    more: str = ""
+    """The name of that parameter."""
+
+    def value(self, name: str) -> Value | None:
+        """Return an argument's value; None for one that isn't given, or is None."""
+        value = self.values[name].value if name in self.values else None
+        return None if value is not None and is_none(value) else value
+
+    def all(self, names: Sequence[str]) -> Iterator[Argument]:
+        """Yield what some parameters are given."""
+        for name in names:
+            if name in self.values:
+                yield self.values[name]
+                yield from self.rest if name == self.more else ()
+
+    @property
+    def first(self) -> Argument | None:
+        """What the first parameter is given; a method's is its object."""
+        return next(iter(self.values.values()), None)
+
+
+def given_to(
+    signature: Signature,
+    receiver: Value | None,
+    node: ast.Call,
+    positional: Sequence[Argument],
+    keywords: Mapping[str, Argument],
+    is_open: bool,
+) -> GivenByName:
+    """Return the arguments of a call by parameter; a method's object is its first."""
+    own = [Argument(receiver, node.func.value if isinstance(node.func, ast.Attribute) else node)] if receiver is not None else []
+    ordered = [*own, *positional]
+    named = dict(zip(signature.parameters, ordered, strict=False))
+    rest = ordered[len(signature.parameters) :]
+    if rest and signature.rest:
+        named[signature.rest] = rest[0]
+    return GivenByName({**named, **keywords}, is_open, tuple(rest[1:]), signature.rest)
+
+
+def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, result: Instance) -> Value:
+    """Return what a call of a function with a signature gives: its result with traits, or a plain value; notes what goes wrong."""
+    kinds = load_kinds()
+    tensors = {name for name, one in given.values.items() if is_tensor(one.value)}
+    variant = with_arguments(signature, {name for name in given.values if _is_set(given.value(name))}, tensors)
+    if variant is not signature and variant.parameters != signature.parameters:
+        given = GivenByName({**dict(zip(variant.parameters, given.values.values(), strict=False))}, given.is_open)
+    signature = variant
+    operands = [one for argument in given.all(signature.operands) for one in met(argument.value, argument.node)]
+    _check_operands(m, signature, given, operands, node)
+    if signature.in_place or signature.gives == "self":
+        return given.first.value if given.first is not None else UNKNOWN
+    if signature.gives_back:
+        return _given_back(signature, [argument for argument in (*given.values.values(), *given.rest) if argument.keyword is None], node)
+    if signature.gives in ("python", "none"):
+        return NUMBER if signature.gives == "python" else Known(None, node)
+    if not signature.gives and not signature.parts:
+        return result
+    kind = signature.gives
+    if signature.wraps and given.first is not None and isinstance(one := given.first.value, Instance) and is_array(one):
+        kind = one.kind
+    place, graph, zero = (
+        _place(m, signature, given, operands, node),
+        _graph(m, signature, given, operands),
+        _zero(signature, given, operands),
+    )
+    if signature.parts:
+        classes = signature.part_classes or (kind,) * len(signature.parts)
+        return _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
+    if signature.scalar and is_true(zero):
+        return NUMBER
+    made = Instance(f"{result.name}[]", owner=result) if signature.each else result
+    named = _named_dtype(signature, given)
+    dtype = _dtype(m, signature, signature.dtype, given, node) if named is None else named
+    typed(made, kind, place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
+    if kind == kinds.tensor:
+        wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name)
+    if signature.each:
+        result.slots[EACH] = made
+    return result
+
+
+def _group(
+    m: Machine,
+    signature: Signature,
+    parts: Sequence[Any],
+    classes: Sequence[str],
+    given: GivenByName,
+    node: ast.Call,
+    group: Instance,
+    place: Value,
+    graph: Value,
+    zero: Value,
+) -> Instance:
+    """Give a tuple its tensors, those in a tuple within it included."""
+    for number, word in enumerate(parts):
+        part = Instance(f"{group.name}[]", owner=group)
+        if isinstance(word, tuple):
+            _group(m, signature, word, tuple(classes[:1]) * len(word), given, node, part, place, graph, zero)
+        elif classes[number]:
+            dtype = _dtype(m, signature, word, given, node)
+            typed(part, classes[number], place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
+        group.slots[("item", number)] = part
+    return group
+
+
+def _is_set(value: Value | None) -> bool:
+    return value is not None and not (isinstance(value, Known) and value.value is False)
+
+
+def _given_back(signature: Signature, arguments: Sequence[Argument], node: ast.Call) -> Items:
+    """Return the arguments that a function gives back in pieces."""
+    pieces = [like(one.value, UNKNOWN) if is_tensor(one.value) or is_array(one.value) else UNKNOWN for one in arguments]
+    return Items("list", dict(enumerate(piece for piece in pieces for _ in range(signature.gives_back))), node)
+
+
+def _check_operands(m: Machine, signature: Signature, given: GivenByName, operands: list[Met], node: ast.Call) -> None:
+    """Note what operands meet that don't go together, and what must lie on the CPU and doesn't."""
+    kinds = load_kinds()
+    makes_array = signature.gives in kinds.arrays or signature.scalar or signature.name.split(".")[0] not in kinds.tensor.split(".")
+    for argument in given.all(signature.on_cpu):
+        for one in elements_of(argument.value):
+            to_array(m, node, one, signature.name, needs_no_graph=bool(makes_array))
+    if makes_array:
+        return
+    anywhere = [one for argument in given.all(signature.anywhere) for one in met(argument.value, argument.node)]
+    meet(
+        m,
+        node,
+        [*operands, *(one for one in anywhere if one.devices != {kinds.default_place})],
+        "operation",
+        signature.name,
+        signature.scalars,
+    )
+
+
+def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[Met], node: ast.AST) -> Value:
+    """Return the device of a result."""
+    kinds = load_kinds()
+    if signature.gives in kinds.arrays:
+        return Known(kinds.default_place, node)
+    if signature.place:
+        return Known(signature.place, node)
+    named = given.value(signature.place_argument) if signature.place_argument else None
+    if named is not None:
+        return named
+    if given.is_open and signature.place_argument:
+        return UNKNOWN
+    kept = given.value(signature.keeps_place) if signature.keeps_place else None
+    if kept is not None and is_tensor(kept):
+        return joined_trait(kept, PLACE)
+    if signature.makes:
+        return default_place(m, node)
+    known = [one for one in operands if not one.may_be_number and one.place is not UNKNOWN]
+    sized = [one for one in known if not is_true(one.zero)] or known
+    return sized[0].place if sized else UNKNOWN
+
+
+def _named_dtype(signature: Signature, given: GivenByName) -> Value | None:
+    """Return the dtype that an argument names; None where none does."""
+    named = given.value(signature.dtype_argument) if signature.dtype_argument else None
+    if named is None:
+        return UNKNOWN if given.is_open and signature.dtype_argument else None
+    found = [(dtype_of(one), one) for one in alternatives_of(named)]
+    return join_all([Known(name, getattr(one, "origin", None), is_weak(one)) if name else UNKNOWN for name, one in found])
+
+
+def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node: ast.AST) -> Value:
+    """Return the dtype of a result by the word that a signature has for it."""
+    kinds = load_kinds()
+    if not word:
+        return UNKNOWN
+    if word in DTYPES:
+        return default_dtype(m, node) if signature.makes and word == kinds.default_dtype else Known(word, node)
+    is_of_arrays = signature.gives in kinds.arrays
+    if word == "data":
+        default = Known("float64", node) if is_of_arrays else default_dtype(m, node)
+        return dtype_of_data(given.first.value, default) if given.first is not None else UNKNOWN
+    names = signature.operands[:1] if word == "first" else signature.operands
+    values = [one for argument in given.all(names) for one in elements_of(argument.value)]
+    operands = [one for value in values if _is_operand(value) and (one := typed_operand(value)) is not None]
+    return result_dtype(word, operands, Known("float64", node) if is_of_arrays else default_dtype(m, node), is_of_arrays)
+
+
+def _is_operand(value: Value) -> bool:
+    return not (isinstance(value, Known) and (value.value is None or isinstance(value.value, str)))
+
+
+def _graph(m: Machine, signature: Signature, given: GivenByName, operands: list[Met]) -> Value:
+    """Return whether a result carries a graph."""
+    asked = given.values.get("requires_grad")
+    if asked is not None and signature.place_argument:
+        return asked.value if isinstance(asked.value, Known) else UNKNOWN
+    if not signature.graph or signature.makes or is_without_graph(m):
+        return Known(False)
+    return graph_of(operands)
+
+
+def _of_dtype(graph: Value, dtype: Value) -> Value:
+    """Return whether what has a dtype carries a graph: whole numbers never do."""
+    name = dtype_of(dtype)
+    return Known(False) if name and DTYPES[name][0] < DTYPES["float32"][0] else graph
+
+
+def graph_of(operands: Sequence[Met]) -> Value:
+    """Return whether what is computed of operands carries a graph: it does if one of them does."""
+    graphs = [joined_trait(one.value, GRAPH) for one in operands if not one.may_be_number]
+    carrying = [one for one in graphs if is_true(one)]
+    if carrying:
+        return next((one for one in carrying if not is_weak(one)), carrying[0])
+    is_known = all(isinstance(one, Known) for one in graphs) and not any(one.may_be_number for one in operands)
+    return Known(False) if is_known else UNKNOWN
+
+
+def _zero(signature: Signature, given: GivenByName, operands: list[Met]) -> Value:
+    """Return whether a result has no dimensions."""
+    said, _, unless = signature.zero.partition("unless ")
+    if unless:
+        if given.is_open or given.value(unless) is not None or _is_set(given.value("keepdim")):
+            return UNKNOWN
+        return Known(True) if not said.strip() else zero_of(operands)
+    if said in ("always", "never"):
+        return Known(said == "always")
+    if said == "reduced":
+        reduction = given.value("reduction")
+        return Known(True) if reduction is None else Known(reduction.value != "none") if isinstance(reduction, Known) else UNKNOWN
+    if said == "same":
+        return joined_trait(given.first.value, ZERO) if given.first is not None else UNKNOWN
+    if said == "all" or (signature.scalars and not said):
+        return zero_of(operands)
+    return _zero_of_made(signature, given) if signature.makes else UNKNOWN
+
+
+def zero_of(operands: Sequence[Met]) -> Value:
+    """Return whether what is computed element by element has no dimensions: it has some if one operand has."""
+    zeros = [one.zero for one in operands if not one.may_be_number]
+    if any(isinstance(one, Known) and not one.value for one in zeros):
+        return Known(False)
+    is_known = all(isinstance(one, Known) for one in zeros) and not any(one.may_be_number for one in operands)
+    return Known(True) if is_known else UNKNOWN
+
+
+def _zero_of_made(signature: Signature, given: GivenByName) -> Value:
+    """Return whether a new tensor has no dimensions: one of a number has none, one of a list or of a size does."""
+    value = given.first.value if given.first is not None else UNKNOWN
+    if isinstance(value, Items):
+        return Known(signature.dtype != "data" and not value.slots and not value.open)
+    if isinstance(value, Known):
+        return Known(signature.dtype == "data" and not isinstance(value.value, str))
+    if signature.dtype == "data":
+        return joined_trait(value, ZERO)
+    return Known(False) if value is NUMBER or is_weak(value) else UNKNOWN

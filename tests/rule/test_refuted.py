@@ -1,0 +1,67 @@
+"""A device fix that certainly raises on the Mac's GPU is advice that says what to change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.core.finding import Finding, Safety
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
+
+HEAD = 'import gymnasium as gym\nimport numpy as np\nimport torch\nfrom torch import nn\n\ndevice = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+NET = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.lin = nn.Linear(4, 4)\n        {more}\n\n    def forward(self, x):\n        return {forward}\n\n\nnet = Net().to(device)\nfor x in torch.zeros(3, 2, 4):\n    net(x.to(device)).sum().backward()\n"
+PROGRAMS = {
+    "made in forward": (
+        NET.format(more="self.n = 4", forward="self.lin(x) + torch.zeros(4)"),
+        NET.format(more="self.n = 4", forward="self.lin(x) + torch.zeros(4, device=x.device)"),
+        "`torch.zeros(4)` in line 14 stays on the CPU: move it too",
+    ),
+    "rewards of a vector of environments": (
+        "net = nn.Linear(4, 2).to(device)\nenvs = gym.vector.SyncVectorEnv([])\nobs, reward, done, cut, info = envs.step(0)\nr = torch.tensor(reward).to(device)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "net = nn.Linear(4, 2).to(device)\nenvs = gym.vector.SyncVectorEnv([])\nobs, reward, done, cut, info = envs.step(0)\nr = torch.tensor(reward, dtype=torch.float32).to(device)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "is float64, which MPS doesn't support: make it float32",
+    ),
+}
+
+
+def choice_in(folder: Path) -> Finding:
+    """Return the finding about the choice of the device."""
+    files = check_paths([str(folder)], Options(isolated=True, select=("MPS503",)))
+    (found,) = (one for file in files if file.checked for one in file.checked.findings)
+    return found
+
+
+@pytest.mark.parametrize(("raising", "sound", "said"), PROGRAMS.values(), ids=PROGRAMS)
+def test_a_fix_that_raises_is_advice(tmp_path: Path, raising: str, sound: str, said: str) -> None:
+    """The same program without what raises keeps its safe fix."""
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + raising)
+    refuted = choice_in(tmp_path).fix
+    path.write_text(HEAD + sound)
+    kept = choice_in(tmp_path).fix
+
+    assert refuted is not None
+    assert refuted.safety is Safety.MANUAL
+    assert said in refuted.summary
+    assert kept is not None
+    assert kept.safety is Safety.SAFE
+
+
+def test_what_another_file_of_the_run_makes_counts(tmp_path: Path) -> None:
+    """It's named with its file."""
+    (tmp_path / "tables.py").write_text(
+        "import numpy as np\nimport torch\n\n\ndef extract(arr, t):\n    return torch.from_numpy(arr).to(device=t.device)[t].float()\n\n\nBETAS = np.linspace(0.1, 0.2, 10)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        HEAD
+        + "from tables import BETAS, extract\n\nnet = nn.Linear(4, 2).to(device)\nt = torch.zeros(3, dtype=torch.long).to(device)\nscale = extract(BETAS, t)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n"
+    )
+
+    fix = choice_in(tmp_path).fix
+
+    assert fix is not None
+    assert fix.safety is Safety.MANUAL
+    assert "(arr).to(device=t.device)` in line 6 of " in fix.summary
+    assert "tables.py is float64" in fix.summary

@@ -1,0 +1,70 @@
+"""The events of small programs, against real torch: `meta` stands for the Mac's GPU, which raises for the same operands."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from mpslint.facts.events import Certainty, TensorEvent
+from tests.tensors.programs import HEAD, PROGRAMS
+from tests.tensors.walked import events_of
+
+WIDE = (torch.float64, torch.complex128)
+
+
+class LikeMps(TorchDispatchMode):
+    """Raise for a float64 tensor on `meta`, as MPS does, and for operands on two devices."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        kwargs = kwargs or {}
+        tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+        on_gpu = any(one.device.type == "meta" for one in tensors)
+        if on_gpu and func is torch.ops.aten._to_copy.default and torch.device(kwargs.get("device") or "meta").type == "cpu":
+            return torch.zeros(args[0].shape, dtype=kwargs.get("dtype") or args[0].dtype)  # `meta` has nothing to copy
+        takes_indices = func in (torch.ops.aten.index.Tensor, torch.ops.aten.index_put_.default)
+        held = args[:1] if takes_indices and args[0].device.type == "meta" else tensors
+        if on_gpu and func is not torch.ops.aten.copy_.default and any(one.device.type == "cpu" and one.dim() for one in held):
+            raise RuntimeError("Expected all tensors to be on the same device")  # some kernels of `meta` don't look
+        made = func(*args, **kwargs)
+        for one in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(one, torch.Tensor) and one.device.type == "meta" and one.dtype in WIDE:
+                raise TypeError("Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64.")
+        return made
+
+
+def line_that_raises(code: str) -> int:
+    """Return the line of a program in which it raises with `meta` for `mps`, 0 where it doesn't."""
+    before = torch.get_default_dtype()
+    try:
+        with LikeMps():
+            exec(compile(code.replace("'mps'", "'meta'"), "<program>", "exec"), {"__name__": "__main__"})
+    except Exception as error:
+        return [frame.lineno or 0 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<program>"][-1]
+    finally:
+        torch.set_default_dtype(before)
+        torch.set_default_device(None)
+    return 0
+
+
+def lines_of(event: TensorEvent) -> range:
+    """Return the lines of an event's operation."""
+    assert isinstance(event.node, (ast.expr, ast.stmt))
+    return range(event.node.lineno, (event.node.end_lineno or event.node.lineno) + 1)
+
+
+@pytest.mark.parametrize("code", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_raises_is_an_event(code: str) -> None:
+    """A program that raises has a sure event in the line that raises, and none before; one that doesn't raise has none."""
+    line = line_that_raises(HEAD + code)
+
+    sure = [event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]
+
+    if line:
+        assert any(line in lines_of(event) for event in sure)
+    else:
+        assert [ast.unparse(event.node) for event in sure] == []
