@@ -22,7 +22,7 @@ def scratch_folder(purpose: str = "") -> Iterator[str]:
     remove_leftovers()
     own = _own(os.path.basename(tempfile.mkdtemp(prefix=f"{PREFIX}{purpose}")))
     with _locked(own.path):
-        own.make()  # only now: a tag without a lock is that of a folder whose owner is gone
+        own.make()  # only now: a tag without a lock marks a leftover
         contents = own.path / CONTENTS
         contents.mkdir()
         try:
