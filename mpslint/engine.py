@@ -18,7 +18,7 @@ from mpslint.project.run import Run
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
-from mpslint.rule.refuted import refuted_by
+from mpslint.rule.objections import objection_to
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
@@ -226,15 +226,15 @@ def _after_fixes(
     evidence: Evidence,
     rules: Sequence[Rule],
     found: list[Finding],
-    again: Callable[[Mapping[int, object], bool], Evidence],
+    again: Callable[[Mapping[int, object]], Evidence],
     looks_ahead: bool,
     shown: frozenset[int] | None = None,
 ) -> list[Finding]:
     """Return findings and, where the check `looks_ahead`, as notes what goes wrong only once they are fixed.
 
-    `again` evaluates with the values of their fixes, and follows tensors where it is told to. A fix that leads to what certainly raises on
-    the Mac's GPU, or to an error which no safe fix mends, is advice: `fix` doesn't make it. More rules are asked than the text alone
-    allows: some may be about a word that only a fix writes.
+    `again` evaluates with the values of their fixes. A fix that leads to what certainly raises on the Mac's GPU, or to an error which no
+    safe fix mends, is advice: `fix` doesn't make it. More rules are asked than the text alone allows: some may be about a word that only a
+    fix writes.
     """
     ids = {one.rule for one in found}
     instead: dict[int, object] = {}
@@ -253,14 +253,13 @@ def _after_fixes(
     asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and may_fail(rule, evidence.target)]
     if not asked and not is_offered:
         return found
-    if is_offered:
-        walked = again(instead, True)
-        if refuted := refuted_by(walked):
-            found = [replace(one, fix=advised(one.fix, f", but {refuted}")) if one.rule in ids else one for one in found]
-        walked.facts.release()
+    after = again(instead)
+    works = not any(one.severity is Severity.ERROR for one in found if one.rule in ids)
+    if is_offered and (objection := objection_to(after, evidence, works)):
+        found = [replace(one, fix=advised(one.fix, f", but {objection}")) if one.rule in ids else one for one in found]
     if not looks_ahead or not asked:
+        after.facts.release()
         return found
-    after = again(instead, False)
     known = {(one.rule, one.span) for one in found}
     notes: list[Finding] = []
     causes: dict[str, None] = {}

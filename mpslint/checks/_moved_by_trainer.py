@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from mpslint.checks._device_uses import uses_of
 from mpslint.checks._models import plain_text
-from mpslint.checks.left_on_cpu import gives_batches
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments
 
+LOADS = re.compile(r"(?:^|_)(?:loader|dataloader|batches|iterator|iter|dl)\d*$|loader$", re.IGNORECASE)
+"""A name of a loader."""
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef)
 COLLATES = ("collate_fn", "data_collator")
 """The arguments that are given a function which makes batches."""
@@ -33,10 +35,18 @@ def is_overruled(node: ast.AST, evidence: Evidence) -> bool:
 
 def _collators(evidence: Evidence) -> frozenset[str]:
     """Return the names of the functions that make batches, which a Trainer moves again; nothing where the program takes batches itself."""
-    if any(isinstance(node, ast.For) and gives_batches(node) for node in evidence.nodes_beside("for")):
+    if any(isinstance(node, ast.For) and _gives_batches(node) for node in evidence.nodes_beside("for")):
         return frozenset()
     given = (node for name in COLLATES for node in evidence.nodes_beside(name) if isinstance(node, ast.keyword) and node.arg == name)
     return frozenset(plain_text(node.value) for node in given) - {""}
+
+
+def _gives_batches(loop: ast.For) -> bool:
+    """Return whether a loop goes over a loader, counted and shown or not: `for i, (x, y) in enumerate(tqdm(train_loader))`."""
+    node = loop.iter
+    while isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return LOADS.search(plain_text(node)) is not None
 
 
 def _name_of(function: ast.AST | None) -> str:

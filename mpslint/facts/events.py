@@ -40,7 +40,8 @@ class Operand:
 @record(frozen=True, slots=True, eq=False)
 class TensorEvent:
     """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
-    CPU or requires grad), `unmoved` (the result of a move that is dropped)."""
+    CPU or requires grad), `host` (a function of torch takes it on the CPU only), `absent` (a Mac lacks
+    the device)."""
 
     kind: str
     node: ast.AST

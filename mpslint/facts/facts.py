@@ -206,7 +206,8 @@ class Facts:
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
     events: list[TensorEvent] = field(default_factory=list)
-    """Only where tensors are followed."""
+    uses_gpu: bool = False
+    """Whether a model is seen to move to the Mac's GPU, or something to be computed there."""
     commands: list[Command] = field(default_factory=list)
     configs: list[ConfigMapping] = field(default_factory=list)
     body: list[ast.stmt] = field(default_factory=list)

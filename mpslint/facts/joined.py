@@ -35,9 +35,9 @@ def same(a: Value, b: Value) -> bool:
     return False
 
 
-def without_none(value: Value) -> Value:
-    """Return what a value is where it is asked for an attribute, or called: what can be None raises there when it is."""
-    left = [one for one in alternatives_of(value) if not (isinstance(one, Known) and one.value is None)]
+def with_attribute(value: Value, name: str) -> Value:
+    """Return what a value is where it is asked for an attribute: what is a constant without it raises there (a sum that begins with 0)."""
+    left = [one for one in alternatives_of(value) if not (isinstance(one, Known) and not one.source and not hasattr(one.value, name))]
     return join_all(left) if left else value
 
 
@@ -56,13 +56,13 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _common(values: list[Value]) -> Value:
-    """Return what many values have in common: the class and traits of tensors; of anything else, nothing."""
-    kinds = {value.kind for value in values if isinstance(value, Instance) and value.cls is None}
-    if len(kinds) != 1 or "" in kinds or not all(isinstance(value, Instance) for value in values):
+    """Return what many values have in common: the class and traits of tensors, one that was moved being one; of anything else, nothing."""
+    slots = [value.slots for value in values if isinstance(value, Instance) and value.cls is None]
+    kinds = {value.kind for value in values if isinstance(value, Instance)} - {""}
+    keys = [key for key in slots[0] if is_trait(key) and all(key in one for one in slots)] if len(slots) == len(values) else []
+    if not keys or len(kinds) > 1:
         return UNKNOWN
-    slots = [value.slots for value in values if isinstance(value, Instance)]
-    keys = [key for key in slots[0] if is_trait(key) and all(key in one for one in slots)]
-    return Instance("", slots={key: join_all([one[key] for one in slots]) for key in keys}, kind=kinds.pop())
+    return Instance("", slots={key: join_all([one[key] for one in slots]) for key in keys}, kind="".join(kinds))
 
 
 def join_all(values: list[Value]) -> Value:

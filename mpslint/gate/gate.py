@@ -227,6 +227,8 @@ def words_of_condition(condition: Condition, of_files: bool) -> Iterator[Word]:
         yield from pieces_of(condition.names)
     elif condition.subject == "environment":
         yield from pieces_of(map(variable_word, condition.names))
+    elif condition.subject == "event":
+        yield from pieces_of(DEVICES)
     elif condition.subject == "check":
         for gate in map(gate_of, condition.names):
             yield from words_of_check(gate, condition, of_files)

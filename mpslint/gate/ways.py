@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.gate.gate import SUPPRESSION, Word, literal, pieces_of, word_of, words_of_check
 from mpslint.program.platform import load_platform
@@ -108,6 +109,9 @@ class _ConditionReader:
             yield frozenset(self.of_roles(names))
         elif subject == "runs_on" and self.is_code:
             yield frozenset([*self._of_devices(names, lambda value: value in names), *self.of_roles(load_roles().choose_device)])
+        elif subject == "event":
+            gpu = platform_data("tensors")["gpu"]
+            yield frozenset([*self._of_devices([gpu], lambda value: value == gpu), *self.of_roles(load_roles().choose_device)])
         elif subject == "mentions" and all(map(_PIECES.fullmatch, names)):
             yield frozenset([*pieces_of(piece for name in names for piece in name.split("|")), ANYWHERE])
         elif subject == "suppression":

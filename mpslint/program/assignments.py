@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
-from mpslint.facts.joined import join_all, without_none
+from mpslint.facts.joined import join_all, with_attribute
 from mpslint.facts.values import (
     MAYBE,
     UNKNOWN,
@@ -97,7 +97,7 @@ def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value
         middle = values[star : len(values) - behind]
         return [*values[:star], Items("list", dict(enumerate(middle))), *values[len(values) - behind :]]
     may_raise(m)
-    value = without_none(value)
+    value = with_attribute(value, "__iter__")
     if isinstance(value, OneOf) and all(isinstance(one, (Items, Instance)) for one in value.values):
         each = [_parts(m, targets, one, star) for one in value.values]
         return [join_all(list(parts)) for parts in zip(*each, strict=True)]
@@ -175,7 +175,7 @@ def _write_item(
             m.store.merge(m.store.undo(), {})
         may_raise(m)
         return
-    if m.follows_tensors and operations.write_item(m, statement, receiver, index, value):
+    if operations.write_item(m, statement, receiver, index, value):
         return
     is_slice = isinstance(target, ast.Slice)
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
@@ -220,9 +220,8 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
         lists.add_words(m, new)
         return False
     note_division(m, node, node.op, old, new)
-    nodes = (node.target, node.value)
-    made = operations.binary(m, node, node.op, old, new, nodes, in_place=True) if m.follows_tensors else None
-    made = made or _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
+    made = operations.binary(m, node, node.op, old, new, (node.target, node.value), in_place=True) or _in_place(m, old, node.op, new)
+    made = made or combine(old, node.op, new, node)
     if isinstance(node.target, ast.Name):
         m.bind(node.target.id, made)
     elif isinstance(node.target, ast.Attribute):

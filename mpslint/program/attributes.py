@@ -27,7 +27,8 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
-from mpslint.tensors import methods
+from mpslint.tensors import loaders, methods
+from mpslint.tensors.traits import PARTS, PLACE, part_of
 
 NUMBERS = (type(None), bool, int, float, complex)
 OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
@@ -119,7 +120,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         return call_function(m, own, [base.proxied or base], {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]
-    if m.follows_tensors and (told := methods.attribute(m, base, name, node)) is not None:
+    if (base.kind or PLACE in base.slots or PARTS in base.slots) and (told := methods.attribute(m, base, name, node)) is not None:
         return told
     if base.cls is not None:
         found = base.cls.lookup(name)
@@ -181,13 +182,15 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             given = bags.from_getter(m, base, "__getitem__", index.value)
             if given is not None:
                 return given
-        return base.slots.get(key) or (Instance(f"{base.name}[]", owner=base) if base.name else UNKNOWN)
+        if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
+            return part
+        return base.slots.get(key) or (part_of(base, f"{base.name}[]") if base.name or PLACE in base.slots else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
         return _of_each(m, index.values, lambda one: get_item(m, base, one))
     if isinstance(base, Mapping) and not isinstance(index, Known):
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
-        return entries[0] if is_one else UNKNOWN
+        return entries[0] if is_one else loaders.value_of(base)
     if not isinstance(index, Known) or not is_hashable(index.value):
         return UNKNOWN
     if isinstance(base, Mapping):
@@ -198,10 +201,10 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
     if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
         position = index.value + len(base.slots) if index.value < 0 else index.value
         if index.value < 0 and base.open:
-            return UNKNOWN
+            return join_all([*base.values(), base.each]) if base.each is not None else UNKNOWN
         if not base.open and position not in base.slots:
             raise Raised("IndexError")
-        return base.slots.get(position, UNKNOWN)
+        return base.slots.get(position, base.each or UNKNOWN)
     if isinstance(base, Known) and isinstance(base.value, (str, bytes, tuple)) and isinstance(index.value, int):
         try:
             return Known(base.value[index.value], base.origin, base.weak, base.source)

@@ -35,9 +35,12 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
 from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, plain_of
 from mpslint.tensors import loaders
+from mpslint.tensors.traits import NUMBER
 
 LONGEST_TEXT = 1 << 16
 PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "max", "sum", "complex", "repr"])
+PLAIN = frozenset(["int", "float", "str", "bool", "len", "complex", "repr"])
+"""They give a number or a text, whatever they are given."""
 STRING_METHODS = frozenset(
     [
         "lower",
@@ -78,7 +81,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in ITERATING and not m.is_silent:
         m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
     if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
-        return _pure(name, values, arguments, node)
+        plain = _pure(name, values, arguments, node)
+        return NUMBER if plain is UNKNOWN and name in PLAIN else plain
     if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
         return found
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
@@ -125,13 +129,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     ):
         if name in ("map", "filter"):
             return None
-        if name == "next" and m.follows_tensors and values and (each := loaders.each_of(values[0])) is not None:
+        if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
             return each
         if name not in ("range", "enumerate", "zip", "iter"):
             return Known(None, node) if name == "print" else UNKNOWN
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
-        if m.follows_tensors:
-            loaders.of_builtin(name, values, made)
+        loaders.of_builtin(name, values, made)
         return made
     return None
 
@@ -266,8 +269,10 @@ def _length(value: Value, node: ast.Call) -> Value:
 def _container(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
     """Return what `list(...)` and its like make of what is not known to its end."""
     kind = {"tuple": "tuple", "set": "set", "frozenset": "set", "reversed": "iterator"}.get(name, "list")
-    is_known = len(values) == 1 and isinstance(values[0], Items) and values[0].kind in ("list", "tuple") and name in ("list", "tuple")
-    return Items(kind, dict(values[0].slots) if is_known and isinstance(values[0], Items) else {}, node, open=True)
+    source = values[0] if len(values) == 1 and isinstance(values[0], Items) else Items("list", {})
+    if source.kind in ("list", "tuple") and name in ("list", "tuple"):
+        return Items(kind, dict(source.slots), node, True, source.each)
+    return Items(kind, {}, node, True, None if source.slots else source.each)
 
 
 def _dict(m: Walker, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:

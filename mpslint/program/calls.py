@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
-from mpslint.facts.joined import join_all, without_none
+from mpslint.facts.joined import join_all, with_attribute
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -45,17 +45,18 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
-from mpslint.tensors import domain, modules
+from mpslint.tensors import domain, loaders, modules
+from mpslint.tensors.traits import as_one
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
     """Return what a call returns, and record it when it calls something outside the program."""
     receiver: Value | None = None
     if isinstance(node.func, ast.Attribute):
-        receiver = without_none(m.value(node.func.value))
+        receiver = as_one(with_attribute(m.value(node.func.value), node.func.attr))
         callee = _method_of(m, receiver, node.func)
     else:
-        callee = without_none(m.value(node.func))
+        callee = with_attribute(m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
     if (
         isinstance(receiver, OneOf)
@@ -66,10 +67,12 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
         with m.guarded(node.func, True):
             return _call_one_of(m, methods, arguments, node)
     if isinstance(callee, OneOf):
+        is_same = isinstance(receiver, OneOf) and len(receiver.values) == len(callee.values)
+        owners = receiver.values if isinstance(receiver, OneOf) and is_same else (receiver,) * len(callee.values)
         if all(isinstance(value, Instance) and value.cls is None for value in callee.values):
-            call_value(m, callee.values[0], receiver, arguments, node)  # a method of some outside object is called in any case
+            call_value(m, callee.values[0], owners[0], arguments, node)  # a method of some outside object is called in any case
         with m.guarded(node.func, True):  # which of them is called is not decided
-            return _call_one_of(m, [(one, receiver) for one in callee.values], arguments, node)
+            return _call_one_of(m, list(zip(callee.values, owners, strict=True)), arguments, node)
     return call_value(m, callee, receiver, arguments, node)
 
 
@@ -106,7 +109,8 @@ def _method_of(m: Walker, receiver: Value, node: ast.Attribute) -> Value:
         and node.attr not in receiver.slots
         and (receiver.cls is None or receiver.cls.lookup(node.attr) is None)
     ):
-        return Instance(f"{receiver.name}.{node.attr}", owner=receiver)
+        held = loaders.held_at(receiver, node.attr)
+        return Instance(f"{receiver.name}.{node.attr}", owner=receiver) if held is None else held
     return m.attribute(receiver, node.attr, node)
 
 
@@ -199,7 +203,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
     if name in platform.transparent and (arguments.positional or named):
         value = arguments.positional[0].value if arguments.positional else named[0]
-        if m.follows_tensors and name in domain.copies() and isinstance(value, Instance) and value.kind:
+        if name in domain.copies() and isinstance(value, Instance) and value.kind:
             return modules.copied(value)
         if name in platform.devices:
             record_call(m, (name,), "", None, arguments, node)
@@ -266,7 +270,7 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
     instance = m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
-    if m.follows_tensors and modules.is_module_class(cls):
+    if modules.is_module_class(cls):
         modules.become_module(m, instance, node)
     if self_parsed.is_parser(m, cls):
         instance.slots[commandline.OPTIONS] = Mapping({}, node)
@@ -302,12 +306,11 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     elif isinstance(callee, Instance):
         names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
     if method in m.platform.returns_self and isinstance(receiver, Instance):
-        record_call(m, names, method, receiver, arguments, node)
-        made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0])) if m.follows_tensors else None
+        made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0]))
+        record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
         return receiver if made is None else made
     if names and names[0] in m.platform.returns_arguments and (given := _given_back(m, names[0], arguments)) is not None:
-        if m.follows_tensors:
-            domain.place(m, names[0], receiver, arguments, node)
+        domain.place(m, names[0], receiver, arguments, node)
         record_call(m, names, method, receiver, arguments, node)
         return given
     special = environment.call_outside(m, names, arguments, node)
@@ -340,7 +343,8 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
     if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
         commands.start_group(m, callee)
     _follow_callbacks(m, arguments)
-    about = domain.call(m, callee, names[0] if names else "", method, receiver, arguments, node, result) if m.follows_tensors else None
+    name = names[0] if names else ""
+    about = domain.call(m, callee, name, method, receiver, arguments, node, result)
     return result if about is None else about
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_trait, is_weak, settled
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_weak, settled
 from mpslint.program import bags
 from mpslint.program.attributes import get_item
 from mpslint.program.exits import Raised, cut, marks
@@ -15,6 +15,7 @@ from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
 from mpslint.tensors import loaders
+from mpslint.tensors.traits import is_kept, part_of
 
 MOST_ROUNDS = 64
 """Rounds that are worked out one by one."""
@@ -39,7 +40,7 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
         if exact is not None:
             return exact
     for place, key, value in written.values():
-        if is_trait(key):  # what a round moves stays moved
+        if is_kept(key, value):
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
@@ -62,12 +63,10 @@ def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp 
         if isinstance(node, ast.DictComp):
             m.value(node.key)
             each = m.value(node.value)
-            common = each if m.follows_tensors else None
-            return _one_object_by_key(m, node, iterated, each) or _entries(m, node) or Mapping({}, node, True, each=common)
+            return _one_object_by_key(m, node, iterated, each) or _entries(m, node) or Mapping({}, node, True, each=each)
         each = m.value(node.elt)
-        common = each if m.follows_tensors else None
         kind = "list" if isinstance(node, ast.ListComp) else "set" if isinstance(node, ast.SetComp) else "iterator"
-        return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items(kind, {}, node, True, common)
+        return (_constants(m, node, iterated) if isinstance(node, ast.ListComp) else None) or Items(kind, {}, node, True, each)
 
 
 def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value | None:
@@ -225,13 +224,13 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     element: Value = UNKNOWN
     if isinstance(iterated, Items) and not iterated.open and iterated.slots:
         element = join_all(iterated.values())
-    elif m.follows_tensors and (each := loaders.each_of(iterated)) is not None:
+    elif (each := loaders.each_of(iterated)) is not None:
         element = each
     elif isinstance(iterated, Items) and iterated.each is not None:
         element = join_all([*iterated.values(), iterated.each])
     elif isinstance(iterated, Instance):
-        element = Instance(f"{iterated.name}[]", owner=iterated)
-    elif m.follows_tensors and isinstance(target, ast.Name) and isinstance(iterated, Unknown):
+        element = part_of(iterated, f"{iterated.name}[]")
+    elif isinstance(target, ast.Name) and isinstance(iterated, Unknown):
         element = m.made(Instance(""))  # whatever it is, it is one object in each round
     bind_loop_target(m, target, element)
 
@@ -242,7 +241,5 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
     elif isinstance(target, (ast.Tuple, ast.List)):
         for index, element in enumerate(target.elts):
             inner = element.value if isinstance(element, ast.Starred) else element
-            part = loaders.split(value, index) if m.follows_tensors else None
-            if part is None:
-                part = get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN
+            part = loaders.split(value, index) or (get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN)
             bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)

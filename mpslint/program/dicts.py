@@ -28,7 +28,7 @@ def call_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgument
     if name == "copy":
         return Mapping(dict(receiver.slots), receiver.origin, receiver.is_open)
     if name in ("items", "values", "keys"):
-        each = loaders.entry_of(receiver, name, node) if m.follows_tensors and name != "keys" else None
+        each = None if name == "keys" else loaders.entry_of(receiver, name, node)
         return iterating.as_pairs(m, receiver, name, node) or Items("iterator", {}, node, True, each)
     if name == "clear":
         m.store.change(receiver, {}, False)

@@ -43,7 +43,6 @@ def evaluate_program(
     project: Loader | None = None,
     has_premises: bool = False,
     instead: Mapping[int, object] = MappingProxyType({}),
-    follows_tensors: bool = False,
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
@@ -51,14 +50,12 @@ def evaluate_program(
     none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
     modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With `has_premises`
     functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
-    With `follows_tensors` devices and dtypes are followed too, and events noted.
     """
     relevance = Relevance(document, words)
     machine = Walker(
         load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, relevance
     )
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
-    machine.follows_tensors = follows_tensors
     machine.frame = machine.module
     machine.facts.frames.append(machine.module)
     machine.facts.body = list(body)
@@ -115,7 +112,7 @@ def _cell_of(machine: Walker, statement: ast.stmt) -> int | None:
 
 def _is_passed_over(machine: Walker, function: Function) -> bool:
     """Return whether no rule can be about a word of a function that nothing calls."""
-    if machine.relevance.of(function):
+    if machine.relevance.of(function) or domain.is_step(function):
         return False
     made = machine.instances.get(id(function.cls)) if function.cls is not None else None
     if made is not None:
@@ -148,12 +145,12 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
         return
     machine.analysed.add(id(function.node))
     is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
-    premises = {} if is_command else premises_of(machine, function)
+    premises = {} if is_command else {**premises_of(machine, function), **(domain.step_of(function, receiver[0]) if receiver else {})}
     is_called = is_command or bool(premises)
     machine.context = Context(called=is_called)
     machine.store.begin()
     try:
-        for one in receiver if machine.follows_tensors else ():
+        for one in receiver:
             domain.place_object(machine, one)
         call_function(machine, function, receiver, premises, True, None, is_called=is_called)
     finally:

@@ -35,6 +35,8 @@ from mpslint.program.machine import Walker
 from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, united, with_more
 from mpslint.tensors import operations
 
+_LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
+"""Comparisons that no tensor takes element by element."""
 LONGEST_SPEC = 3
 """Digits of what says how a value is formatted."""
 
@@ -58,7 +60,7 @@ def _attribute(m: Walker, node: ast.Attribute) -> Value:
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
     base, index = m.value(node.value), m.value(node.slice)
-    if m.follows_tensors and (part := operations.item(m, node, base, index)) is not None:
+    if (part := operations.item(m, node, base, index)) is not None:
         return part
     is_part = isinstance(index, Items) and index.kind == "slice"
     if isinstance(index, Items) and is_part and any(isinstance(one, (Known, Items)) for one in alternatives_of(base)):
@@ -102,7 +104,7 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
-    if m.follows_tensors and (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
+    if (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
         return made
     value = combine(left, node.op, right, node)
     device = m.platform.device_of_any_index(left.value) if value is UNKNOWN and isinstance(left, Known) else ""
@@ -111,7 +113,7 @@ def _binary(m: Walker, node: ast.BinOp) -> Value:
 
 def _unary(m: Walker, node: ast.UnaryOp) -> Value:
     value = m.value(node.operand)
-    if m.follows_tensors and (made := operations.unary(m, node, value)) is not None:
+    if (made := operations.unary(m, node, value)) is not None:
         return made
     if isinstance(node.op, ast.Not):
         answer = m.truth(value)
@@ -193,7 +195,7 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
         if writes is None:
             return UNKNOWN
         m.store.merge(writes, {})
-        made = operations.compared(m, node, op, left, right, (node.left, comparator)) if m.follows_tensors else None
+        made = operations.binary(m, node, op, left, right, (node.left, comparator)) if not isinstance(op, _LOOKING) else None
         results.append(compare(m, left, op, right, node) if made is None else made)
         answer = truth(results[-1])
         if answer is False and is_sure:

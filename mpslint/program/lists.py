@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
+from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Value, settled
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
@@ -98,9 +99,17 @@ def extend(m: Walker, items: Items, more: Value) -> None:
     """Put items behind those of a list."""
     added = iterated(more)
     if items.open or added is None or len(items.slots) + len(added) > MOST_ITEMS:
-        m.store.change(items, dict(items.slots), True)
+        known = [items.each or UNKNOWN] if items.open else []
+        m.store.change(items, dict(items.slots), True, join_all([*known, *_elements(more)]))
     else:
         _become(m, items, [*items.values(), *added])
+
+
+def _elements(more: Value) -> list[Value]:
+    """Return what a list gains, as far as it is known; it may gain what isn't."""
+    if not isinstance(more, Items):
+        return [UNKNOWN]
+    return [*more.values(), *([more.each] if more.each is not None else [UNKNOWN] if more.open else [])]
 
 
 def iterated(value: Value) -> list[Value] | None:

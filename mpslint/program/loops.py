@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any, get_args
 
 from mpslint.facts.joined import join, truth
-from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Items, Known, Mapping, Unknown, Value, is_trait, is_weak
+from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Instance, Items, Known, Mapping, Unknown, Value, is_trait, is_weak
 from mpslint.program import bags
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import Exit, Raised, cut, marks, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.store import CONTENT, Writes, value_at, widened
+from mpslint.program.store import Writes, unknown_at, value_at, widened
 from mpslint.program.walk import assigning, children
-from mpslint.tensors.traits import covers, has_traits
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
 
 MOST_ROUNDS = 64
 """Rounds that are walked one by one."""
@@ -154,10 +155,11 @@ def _loop(
     if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind, MOST_ROUND_STEPS)) is not None:
         return _finish(m, node, *ends)
     before, start = marks(m), m.steps
+    made = len(m.facts.objects)
     states, breaks = _any_round(m, node, begin)
     taken = m.steps - start
     if not runs:
-        states = [*states, {}]
+        states = [*states, _of_made(states, {id(one.slots) for one in m.facts.objects[made:]})]
     if following is not None and not m.is_silent and taken * least < MOST_ROUND_STEPS:
         of_any = cut(m, before)
         before_silent, m.is_silent = m.is_silent, True
@@ -170,6 +172,11 @@ def _loop(
         for target, path in of_any:
             target.paths.append(path)
     return _finish(m, node, states, breaks)
+
+
+def _of_made(states: Sequence[Writes], made: Set[int]) -> Writes:
+    """Return what is kept of the objects that rounds make: where there is no round, there is no object either."""
+    return {at: one for state in states for at, one in state.items() if at[0] in made and is_kept(one[1], one[2])}
 
 
 def _rounds(
@@ -233,7 +240,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
             own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
             started = {name: slots[name] for name, slots in own.items() if name in slots}
             for name, value in started.items():
-                m.store.write(own[name], name, carried.get(name, value if has_traits(value) else LOOP))
+                m.store.write(own[name], name, carried.get(name, value if _is_carried(value) else LOOP))
             frames, objects = len(m.facts.frames), len(m.facts.objects)
             begin()
             with m.within(loops=(*m.context.loops, node)):
@@ -246,8 +253,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         more: Writes = {}
         for state in [*([] if leaves else [written]), *target.of("continue")]:
             more.update(_wider(state, {**changed, **more}, new))
-        states = [*([] if leaves else [written]), *target.of("continue")] if m.follows_tensors else []
-        is_carried = [_carry(carried, started, own, state) for state in states]
+        is_carried = [_carry(carried, started, own, state) for state in [*([] if leaves else [written]), *target.of("continue")]]
         if not more and not (any(is_carried) and len(m.context.loops) + m.context.outer_loops < DEEPEST_CARRIED):
             break
         changed = {**changed, **more}
@@ -257,9 +263,16 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
             cut(m, before)
     states = [*([] if leaves else [written]), *target.of("continue")]
     if more:
-        nothing_known: Writes = {at: (place, key, ({}, True) if key is CONTENT else UNKNOWN) for at, (place, key, _) in changed.items()}
+        nothing_known: Writes = {at: (place, key, unknown_at(key)) for at, (place, key, _) in changed.items()}
         return [{**state, **nothing_known} for state in states], [{**state, **nothing_known} for state in target.of("break")]
     return states, target.of("break")
+
+
+def _is_carried(value: Value) -> bool:
+    """Return whether a value is handed from round to round as long as none writes another: a tensor, several, a module, a device, None."""
+    if isinstance(value, Known):
+        return value.value is None or value.source == load_kinds().device_class
+    return has_traits(value) or (isinstance(value, Items) and bool(value.slots) and all(map(has_traits, value.values())))
 
 
 def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, dict[Any, Value]], state: Writes) -> bool:
@@ -268,10 +281,19 @@ def _carry(carried: dict[str, Value], started: dict[str, Value], own: dict[str, 
     for name, before in started.items():
         known = carried.get(name, before)
         _, _, value = state.get((id(own[name]), name), (None, None, known))
-        if isinstance(value, VALUES) and (has_traits(value) or has_traits(known)) and not covers(known, value):
+        value = _as_left(value, state)
+        if isinstance(value, VALUES) and (_is_carried(value) or _is_carried(known)) and not covers(known, value):
             carried[name] = join(known, value)
             is_new = True
     return is_new
+
+
+def _as_left(value: Any, state: Writes) -> Any:
+    """Return an object with the traits that a round wrote to it: these are undone when the round is."""
+    if not isinstance(value, Instance) or value.cls is not None:
+        return value
+    written = {key: one for key in (PLACE, DTYPE) if (one := state.get((id(value.slots), key), (None, None, None))[2]) is not None}
+    return retyped(value, **{key[1]: one for key, one in written.items()}) if written else value
 
 
 def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:

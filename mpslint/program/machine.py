@@ -150,14 +150,14 @@ class Walker:
     """The modules of which `from module import *` was seen."""
     project: Loader | None = None
     """What loads the modules of the project; None where a file is read by itself."""
-    follows_tensors: bool = False
-    """Whether devices and dtypes of tensors are followed, and events noted."""
     has_premises: bool = False
     """Whether parameters that nothing gives a value are taken for what they are on a Mac."""
     own_device: Value | None = None
     """The device that the program chooses for itself: what such a parameter is given, where it is one."""
     instead: Mapping[int, object] = field(default_factory=dict)
     """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
+    dropped: ast.AST | None = None
+    """The call that is a statement of its own: nothing takes its result."""
     steps: int = 0
     silent_steps: int = 0
     """How many of them were spent on the rounds of loops."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.facts.values import Class, Function, Instance, Known, Symbol, Value
 from mpslint.program.machine import Walker
+from mpslint.tensors.kinds import load_kinds
 
 
 def premises_of(machine: Walker, function: Function) -> dict[str, Value]:
@@ -43,8 +44,8 @@ def _said_of(machine: Walker, parameter: ast.arg) -> Any:
 def _premise(said: str | Mapping[str, str], machine: Walker) -> Value:
     """Return what a parameter is taken for: the device of the program or of the premises, or an object of a class of outside."""
     if isinstance(said, str):
-        return machine.own_device or Known(said, None, weak=True)
-    return Instance(said["is"])
+        return machine.own_device or Known(said, None, True, load_kinds().device_class)
+    return Instance(said["is"], kind=load_kinds().module if said["is"] in load_kinds().module_bases else "")
 
 
 def device_of(machine: Walker) -> Value | None:

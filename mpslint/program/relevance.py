@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from mpslint.core.record import record
-from mpslint.facts.values import Function, Known, Symbol, Value, alternatives_of
+from mpslint.facts.values import Function, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
 from mpslint.source.words import Words, places_of
+from mpslint.tensors.modules import is_module_class
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""
@@ -52,7 +53,9 @@ class Relevance:
     def is_worth_following(self, function: Function, given: Iterable[Value] = ()) -> bool:
         """Return whether a call of a function should be followed: it matters, it is quickly done, or it is given what matters."""
         node = function.node
-        return (node.end_lineno or node.lineno) - node.lineno < SHORT or self.of(function) or any(map(self._speaks, given))
+        is_of_module = function.cls is not None and is_module_class(function.cls)
+        is_short = (node.end_lineno or node.lineno) - node.lineno < SHORT
+        return is_short or is_of_module or self.of(function) or any(map(self._speaks, given))
 
     def note_names(self, slots: Iterable[tuple[object, Value]]) -> None:
         """Note the names among some slots whose value is, or may be, a text or an outside name that matters."""
@@ -61,6 +64,8 @@ class Relevance:
                 self.names.add(name)
 
     def _speaks(self, value: Value) -> bool:
+        if isinstance(value, Instance) and value.kind:
+            return True  # what happens to tensors and modules matters whatever it is called
         text = value.value if isinstance(value, Known) else value.name if isinstance(value, Symbol) else None
         return isinstance(text, str) and self.words is not None and self.words.are_in(text)
 

@@ -45,6 +45,7 @@ def execute_one(m: Walker, statement: ast.stmt) -> bool:
 
 
 def _expression(m: Walker, node: ast.Expr) -> bool:
+    m.dropped = node.value
     value = m.value(node.value)
     if isinstance(value, Instance) and value.name in ENDS:
         leave(m, "raise", "SystemExit")

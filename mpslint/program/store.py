@@ -7,15 +7,16 @@ from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from mpslint.core.record import record
-from mpslint.facts.joined import join
+from mpslint.facts.joined import join, join_all
 from mpslint.facts.values import MAYBE, UNKNOWN, DictEntry, Items, Mapping, Names, Unknown, Value
+from mpslint.tensors.traits import covers
 
 Place: TypeAlias = "dict[Any, Any] | Items | Mapping"
 """The slots of a frame or an object; or a list or dict, whose content is one value."""
 Writes: TypeAlias = dict[tuple[int, Any], tuple[Place, Any, Any]]
 """(id of the place, key) -> (the place, key, value)."""
 
-Content: TypeAlias = tuple[dict[Any, Any], bool]
+Content: TypeAlias = tuple[dict[Any, Any], bool, Value | None]
 
 MISSING = object()
 CONTENT = object()
@@ -56,15 +57,14 @@ class Store:
                 self.journals[-1].setdefault((id(slots), key), (slots, key, slots[key]))
             del slots[key]
 
-    def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool) -> None:
-        """Give a list or dict another content; `slots` must be a dict of its own."""
+    def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
+        """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
         self._note(container, CONTENT)
         if (id(container), CONTENT) in self.volatile:
-            slots, is_open = {}, True
+            slots, is_open, each = {}, True, None
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
-        _put(container, CONTENT, (slots, is_open))
-        container.each = None
+        _put(container, CONTENT, (slots, is_open, each))
 
     def put(self, place: Place, key: Any, value: Any) -> None:
         """Write what an `undo` or a `since` says of a place."""
@@ -151,23 +151,32 @@ def value_at(place: Place, key: Any) -> Any:
     return content_of(place)
 
 
+def unknown_at(key: Any) -> Any:
+    """Return what is written at a place of which nothing is known."""
+    return ({}, True, None) if key is CONTENT else UNKNOWN
+
+
 def content_of(container: Items | Mapping) -> Content:
-    """Return the slots of a list or dict, and whether there may be more."""
-    return container.slots, container.open if isinstance(container, Items) else container.is_open
+    """Return the slots of a list or dict, whether there may be more, and what these have in common."""
+    return container.slots, container.open if isinstance(container, Items) else container.is_open, container.each
 
 
 def widened(place: Items | Mapping, old: Content, new: Content) -> Content | None:
     """Return what is known of a list or dict however often it is changed from `old` to `new`; None where `old` holds for it."""
-    (first, first_open), (second, second_open) = old, new
+    (first, first_open, first_each), (second, second_open, second_each) = old, new
     if isinstance(place, Items):
         if place.kind == "set":
-            return None if first_open and not first else ({}, True)
+            return None if first_open and not first else ({}, True, None)
         kept = {}
         for index, value in sorted(first.items()):
             if second.get(index) is not value:
                 break
             kept[index] = value
-        return None if first_open and len(kept) == len(first) else (kept, True)
+        beyond = [value for slots in (first, second) for index, value in slots.items() if index not in kept]
+        others = [one or UNKNOWN for one, is_open in ((first_each, first_open), (second_each, second_open)) if is_open]
+        each = join_all([*others, *beyond])
+        is_same = first_open and len(kept) == len(first) and (first_each is None or covers(first_each, each))
+        return None if is_same else (kept, True, None if each is UNKNOWN else each)
     same_keys = list(first) == list(second)
     merged = {
         key: entry if second.get(key) is entry or _is_vague(entry, key in second) else _vague(entry, key in second)
@@ -176,7 +185,7 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
     merged.update({key: _vague(entry, False) for key, entry in second.items() if key not in first})
     is_open = first_open or second_open or not same_keys
     holds = is_open == first_open and len(merged) == len(first) and all(merged[key] is entry for key, entry in first.items())
-    return None if holds else (merged, is_open)
+    return None if holds else (merged, is_open, None)
 
 
 def _is_vague(entry: Any, is_there: bool) -> bool:
@@ -189,9 +198,9 @@ def _vague(entry: Any, is_there: bool) -> Any:
 
 def _put(place: Place, key: Any, value: Any) -> None:
     if isinstance(place, Items):
-        place.slots, place.open = value
+        place.slots, place.open, place.each = value
     elif isinstance(place, Mapping):
-        place.slots, place.is_open = value
+        place.slots, place.is_open, place.each = value
     elif value is MISSING:
         place.pop(key, None)
     else:
@@ -214,19 +223,23 @@ def _either(a: Any, b: Any, place: Place) -> Any:
 
 def _either_items(a: Content, b: Content, is_set: bool) -> Any:
     """Return the content of a list that is one of two: what both begin with, and maybe more where they are not equally long."""
-    (first, first_open), (second, second_open) = a, b
+    (first, first_open, first_each), (second, second_open, second_each) = a, b
     is_open = first_open or second_open or len(first) != len(second)
     if is_set:
-        return (first, is_open) if first == second else ({}, True)
-    return {index: join(value, second[index]) for index, value in first.items() if index in second}, is_open
+        return (first, is_open, None) if first == second else ({}, True, None)
+    kept = {index: join(value, second[index]) for index, value in first.items() if index in second}
+    beyond = [value for slots in (first, second) for index, value in slots.items() if index not in kept]
+    others = [one or UNKNOWN for one, may_be_more in ((first_each, first_open), (second_each, second_open)) if may_be_more]
+    each = join_all([*others, *beyond]) if is_open else None
+    return kept, is_open, None if each is UNKNOWN else each
 
 
 def _either_entries(a: Content, b: Content) -> Any:
     """Return the content of a dict that is one of two; where their keys or the order of these differ, there may be more or others."""
-    (first, first_open), (second, second_open) = a, b
+    (first, first_open, _), (second, second_open, _) = a, b
     merged = {key: _join(entry, second[key]) if key in second else _unsure(entry) for key, entry in first.items()}
     merged.update({key: _unsure(entry) for key, entry in second.items() if key not in first})
-    return merged, first_open or second_open or list(first) != list(second)
+    return merged, first_open or second_open or list(first) != list(second), None
 
 
 def _unsure(entry: Any) -> Any:

@@ -13,7 +13,7 @@ from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Know
 from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks
 from mpslint.program.machine import Walker
-from mpslint.program.store import CONTENT, Place, Writes
+from mpslint.program.store import Place, Writes, unknown_at
 
 IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
 """What catches the error of an import."""
@@ -148,7 +148,7 @@ def _end_history(m: Walker, target: Exit, writes: Writes) -> None:
         named = [path for path in target.paths if path.name]
         places: dict[object, tuple[Place, object]] = {**target.history}
         places.update({at: (place, key) for at, (place, key, _) in writes.items()})
-        unknown: Any = {at: (place, key, ({}, True) if key is CONTENT else UNKNOWN) for at, (place, key) in places.items()}
+        unknown: Any = {at: (place, key, unknown_at(key)) for at, (place, key) in places.items()}
         target.paths = [Departure("raise", "", UNKNOWN, unknown), *named]
 
 

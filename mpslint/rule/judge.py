@@ -19,6 +19,7 @@ from mpslint.facts.values import Call, Context, Known
 from mpslint.rule.autograd import lacks_gradients
 from mpslint.rule.check import check_module, gate_of, is_command
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
+from mpslint.rule.events import call_of, events_for
 from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.ways import is_reached, makes_another
@@ -294,6 +295,11 @@ def check_function(name: str) -> CheckFunction:
     return found
 
 
+def _events(condition: Condition, evidence: Evidence) -> Iterator[Match]:
+    for span, values, event, related, node in events_for(condition, evidence):
+        yield Match(span, values, None, call_of(event, evidence), None, event.context, related, node)
+
+
 def _nowhere(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     """Conditions about the whole file have no place of their own."""
     raise RuleError(f"{condition.subject!r} cannot come first in `when`: it has no place in the file")
@@ -314,6 +320,7 @@ _SUBJECTS: dict[str, Callable[[Condition, Evidence], Iterator[Match]]] = {
     "handler": _handlers,
     "import": _imports,
     "check": _checks,
+    "event": _events,
     "role": _nowhere,
     "trains": _nowhere,
     "chooses_device": _nowhere,

@@ -82,6 +82,7 @@ SUBJECTS = (
     "mentions",
     "chip",
     "check",
+    "event",
     "versions",
     "suppression",
     "runs_on",

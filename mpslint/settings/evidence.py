@@ -266,7 +266,6 @@ def gather_run(
     target: Target,
     words: Words | None = None,
     instead: Mapping[int, object] = MappingProxyType({}),
-    follows_tensors: bool = False,
 ) -> Evidence:
     """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text.
 
@@ -286,9 +285,7 @@ def gather_run(
 
     parsed_body = body_of(run.script)
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(
-        document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead, follows_tensors=follows_tensors
-    )
+    facts = evaluate_program(document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead)
     _add_shell_facts(entry, facts)
     files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
     body = [statement for one in files for statement in one.body]
@@ -305,7 +302,6 @@ def gather_evidence(
     has_premises: bool = False,
     parsed: Parsed | None = None,
     instead: Mapping[int, object] = MappingProxyType({}),
-    follows_tensors: bool = False,
 ) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
     what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
@@ -324,7 +320,6 @@ def gather_evidence(
         words,
         has_premises=has_premises,
         instead=instead,
-        follows_tensors=follows_tensors,
     )
     if text is document.python:
         _add_shell_facts(document, facts)

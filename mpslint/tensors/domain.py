@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from mpslint.facts.events import Certainty, TensorEvent
-from mpslint.facts.values import UNKNOWN, Argument, Instance, Known, Value, alternatives_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Items, Known, Value, alternatives_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import meet, met, wide
+from mpslint.tensors.meet import absent, meet, met, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import as_parameter, call_module, make_module, move, parameters_of, register
+from mpslint.tensors.modules import as_parameter, call_module, make_module, move, parameters_of, register, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
-from mpslint.tensors.traits import DTYPE, EACH, PLACE, Machine, is_array, is_module, kind_of, trait, typed
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    PARTS,
+    PLACE,
+    Machine,
+    device_text,
+    devices_of,
+    is_array,
+    is_element,
+    is_module,
+    kind_of,
+    like,
+    retyped,
+    trait,
+    typed,
+)
 from mpslint.tensors.transfer import apply, given_to
 
 
@@ -51,13 +68,18 @@ def call(
     positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
     if isinstance(callee, Instance) and not callee.kind and callee.cls is None and PLACE in callee.slots:
         callee.kind = kinds.module  # what was moved and is called
+    stars = [one.value for one in node.keywords if one.arg is None]
+    unpacked = dict(zip((f"**{number}" for number in range(len(stars))), map(Argument, arguments.unpacked, stars), strict=False))
+    everything = {**keywords, **unpacked}
     if is_module(callee) and isinstance(callee, Instance):
-        unpacked = {f"**{number}": Argument(one, node) for number, one in enumerate(arguments.unpacked)}
-        return call_module(m, callee, positional, {**keywords, **unpacked}, node, name, result)
+        return call_module(m, callee, positional, everything, node, name, result)
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
             return made
+        if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
+            inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
+            meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)
         if receiver.kind:
             return _method(m, receiver, method, positional, keywords, is_open, node, result)
         each = trait(receiver, EACH)
@@ -65,12 +87,18 @@ def call(
             return made
     elif method in kinds.moves and method and (where := asked(m, method, positional, keywords, node)[0]) is not None:
         result.slots[PLACE] = where
+        if m.dropped is node:
+            note_use(m, where, is_move=True)
         return None
     if name in kinds.default_device_setters | kinds.default_dtype_setters and positional:
         set_default(m, name, positional[0])
         return None
-    if name in kinds.wrappers and positional and kind_of(positional[0].value):
-        return positional[0].value
+    if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
+        result.slots[PLACE] = onto
+        return None
+    if name in kinds.wrappers and positional:
+        result.kind = kinds.module  # of what isn't known: where it lies isn't known either
+        return positional[0].value if kind_of(positional[0].value) else None
     signature = signatures.get(name)
     if name in kinds.parameters and positional:
         return as_parameter(positional[0].value, keywords.get("requires_grad"), result)
@@ -95,7 +123,35 @@ def call(
         return result
     if not _is_plain(name):
         hand_over(m, node, name, [*positional, *keywords.values()])
+        for_device(m, name, receiver, positional, keywords, result)
     return None
+
+
+def for_device(
+    m: Machine, name: str, receiver: Value | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], made: Instance
+) -> None:
+    """Note where what an object of a library gives lies: where its operands do, else on the device for which it was made, it is assumed."""
+    kinds = load_kinds()
+    if isinstance(receiver, Instance) and PARTS in receiver.slots:
+        made.slots[PLACE] = receiver.slots[PARTS]
+        return
+    given = [one.value for one in (*positional, *keywords.values())]
+    if kinds.gives_like_operands(name):
+        places = [one.place for value in given for one in met(value, None) if not one.may_be_number]
+    else:
+        named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []
+        devices = [*named, *(one for one in given if isinstance(one, Known) and one.source == kinds.device_class)]
+        places = [weakened(one) for one in devices]
+    if places and "" not in devices_of(places[0]):
+        made.slots[PARTS] = places[0]
+        note_use(m, places[0])
+
+
+def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dict[str, Argument]) -> Value | None:
+    """Return the device onto which something is loaded; None where none is named."""
+    number, keyword = said
+    given = keywords[keyword].value if keyword in keywords else positional[number].value if len(positional) > number else UNKNOWN
+    return given if "" not in devices_of(given) else None
 
 
 def copies() -> frozenset[str]:
@@ -139,13 +195,18 @@ def _method(
     if is_module(receiver):
         if method in ("parameters", "buffers"):
             return parameters_of(receiver)
+        if (content := loaders.content_of(receiver)) is not None and isinstance(content, Items) and method in kinds.adding and positional:
+            m.store.change(content, {**content.slots, len(content.slots): positional[-1].value}, content.open, content.each)
+            return receiver
         if method in kinds.registering and len(positional) > kinds.registering[method]:
             register(m, receiver, positional[0].value, positional[kinds.registering[method]].value)
             return Known(None, node)
         return receiver if method in ("train", "eval", "requires_grad_") else None
+    if method in kinds.place_numbers and (place := device_text(trait(receiver, PLACE))):
+        return Known(-1 if place == kinds.default_place else int(place.partition(":")[2] or 0), node)
     signature = load_signatures().get(f"{receiver.kind}.{method}")
     if signature is None:
-        return None
+        return loaders.of_iterable(receiver, method, result) if EACH in receiver.slots else None
     return apply(m, signature, given_to(signature, receiver, node, positional, keywords, is_open), node, result)
 
 
@@ -157,9 +218,19 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Argum
     where, dtype = asked(m, method, arguments.positional, arguments.keywords, node)
     if where is None and PLACE not in receiver.slots:
         return None
+    if is_element(receiver):  # a batch or a part of one: modules are rarely gone through
+        if where is not None:
+            m.store.write(receiver.slots, PARTS, where)
+        made = retyped(receiver, **{name: one for name, one in (("place", where), ("dtype", dtype)) if one is not None})
+        wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "cast" if where is None else "move", f"{kinds.tensor}.{method}")
+        return made
     for key, value in ((PLACE, where), (DTYPE, dtype)):
         if value is not None:
             m.store.write(receiver.slots, key, value)
+    if where is not None:
+        absent(m, node, where)
+        if m.dropped is node or "" in devices_of(where):  # a module that moves in place
+            note_use(m, where, is_move=True)
     if dtype is not None:
         wide(m, node, receiver, dtype, trait(receiver, PLACE), "cast", f"{kinds.tensor}.{method}")
     return receiver
@@ -175,6 +246,7 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
     calls = [one.call for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
     given = {*arguments.keywords, *(name for call in calls for name in call.keywords)}
     gpu = Known(kinds.gpu, node, weak=not kinds.stays_on_cpu.isdisjoint(given))
+    note_use(m, gpu)
     if said == "*":
         values = [one.value for one in (*arguments.positional, *arguments.keywords.values())]
     else:
@@ -198,13 +270,53 @@ def place_object(m: Machine, made: Instance) -> None:
         move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
 
 
+def is_step(function: Function) -> bool:
+    """Return whether a function is a method that a library calls with a batch on the Mac's GPU."""
+    return _said_of_step(function) is not None
+
+
+def _said_of_step(function: Function) -> Mapping[str, Any] | None:
+    steps = load_kinds().steps
+    said = next((steps[name] for name in function.cls.outside_bases() if name in steps), None) if function.cls is not None else None
+    return said if said is not None and getattr(function.node, "name", "") in said["methods"] else None
+
+
+def step_of(function: Function, made: Instance) -> dict[str, Value]:
+    """Return what a library gives a method of an object that it calls as a step, by parameter; nothing for another method."""
+    kinds = load_kinds()
+    said = _said_of_step(function)
+    if said is None:
+        return {}
+    call = made.call
+    given = [one.value for one in (*call.arguments, *call.keywords.values())] if call is not None else []
+    named = {name for one in given if isinstance(one, Instance) and one.call is not None for name in one.call.keywords}
+    if not kinds.stays_on_cpu.isdisjoint(named | set(call.keywords if call is not None else ())):
+        return {}
+    gpu = Known(kinds.gpu, None, True, kinds.device_class)
+    batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))
+    batch.slots[EACH] = like(batch)
+    values: dict[str, Value] = {"model": typed(Instance("model"), kinds.module, place=gpu), "batch": batch}
+    names = [one.arg for one in function.node.args.args]
+    return {names[said[role]]: value for role, value in values.items() if role in said and said[role] < len(names)}
+
+
 def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None:
     """Make an unknown object a module where it is asked what only modules have, and one that was moved a tensor where tensors have it."""
     kinds = load_kinds()
     if value.kind or value.cls is not None or value.fallback or _is_plain(value.name):
         return
     is_moved = PLACE in value.slots
-    if method in kinds.module_methods and (is_moved or value.call is not None or value.owner is None):
-        typed(value, kinds.module, place=trait(value, PLACE) if is_moved else weakened(default_place(m, node)))
+    if method in kinds.array_methods:
+        value.kind = kinds.array
+    elif method in kinds.module_methods and (is_moved or value.call is not None or value.owner is None):
+        typed(value, kinds.module, place=trait(value, PLACE) if is_moved else _place_of_whole(value) or weakened(default_place(m, node)))
     elif is_moved and f"{kinds.tensor}.{method}" in load_signatures() and method not in kinds.moves and method not in kinds.casts:
         value.kind = kinds.tensor
+
+
+def _place_of_whole(value: Instance) -> Value | None:
+    """Return the device of the module of which an unknown value is a part; None where it is none of one."""
+    one = value.owner
+    while one is not None and PLACE not in one.slots:
+        one = one.owner
+    return one.slots[PLACE] if one is not None else None

@@ -8,7 +8,7 @@ from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Instance, Items, Known, OneOf, Value, alternatives_of, origin_of
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.traits import DTYPE, EACH, ZERO, dtype_of, is_array, is_tensor, is_true, joined_trait, trait
+from mpslint.tensors.traits import EACH, ZERO, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_trait, trait
 
 _WHOLE, _REAL = 1, 2
 
@@ -112,7 +112,7 @@ def typed_operand(value: Value) -> Typed | None:
         parts = tuple(one for one in value.values if isinstance(one, Instance) and one.kind)
         value = value if not parts else parts[0] if len(parts) == 1 else OneOf(parts)
     if is_tensor(value) or is_array(value):
-        dtype = joined_trait(value, DTYPE)
+        dtype = joined_dtype(value)
         return Typed(dtype_of(dtype), 1 if is_true(joined_trait(value, ZERO)) else 2, dtype, is_array(value))
     return Typed("", 0, UNKNOWN)
 
@@ -136,6 +136,6 @@ def _dtype_of_element(value: Value, default: Value) -> Value:
         parts = [dtype_of_data(one, default) for one in inner]
         return promoted([Typed(dtype_of(one), 2, one) for one in parts], dtype_of(default)) if parts else default
     if isinstance(value, Instance) and value.kind:
-        return trait(value, DTYPE)
+        return joined_dtype(value)
     each = trait(value, EACH)
     return dtype_of_data(each, default) if each is not UNKNOWN else UNKNOWN

@@ -10,6 +10,7 @@ from typing import Any
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange
 
 
 @record(frozen=True)
@@ -20,6 +21,8 @@ class Kinds:
     module: str
     parameters: frozenset[str]
     arrays: frozenset[str]
+    array: str
+    array_methods: frozenset[str]
     module_bases: frozenset[str]
     module_makers: frozenset[str]
     module_methods: frozenset[str]
@@ -27,13 +30,17 @@ class Kinds:
     default_dtype: str
     default_integer: str
     gpu: str
+    absent: frozenset[str]
     device_class: str
+    device_argument: str
+    device_maps: frozenset[str]
     lacks: frozenset[str]
     default_device_setters: frozenset[str]
     default_dtype_setters: frozenset[str]
     dtypes: dict[str, str]
     dtype_packages: dict[str, str]
     place_questions: dict[str, str]
+    place_numbers: frozenset[str]
     tensor_types: dict[str, str]
     without_graph: frozenset[str]
     moves: dict[str, dict[str, str]]
@@ -43,15 +50,40 @@ class Kinds:
     cpu_batches_when: dict[str, str]
     tensor_data: frozenset[str]
     data_views: frozenset[str]
+    numbers: frozenset[str]
+    plain_packages: frozenset[str]
+    like_operands: frozenset[str]
+    loads_onto: dict[str, tuple[int, str]]
+    module_runs: dict[str, str]
     registering: dict[str, int]
+    adding: frozenset[str]
     wrappers: frozenset[str]
     placers: dict[str, Any]
     placed_bases: frozenset[str]
+    steps: dict[str, dict[str, Any]]
     parameter_names: frozenset[str]
     stays_on_cpu: frozenset[str]
     copies: frozenset[str]
     views: frozenset[str]
     views_without_graph: frozenset[str]
+
+    @functools.cached_property
+    def tensors(self) -> frozenset[str]:
+        """The class of tensors."""
+        return frozenset({self.tensor})
+
+    @functools.cached_property
+    def modules(self) -> frozenset[str]:
+        """The class of modules."""
+        return frozenset({self.module})
+
+    def leaves_inputs(self, method: str, versions: Mapping[str, Version]) -> bool:
+        """Return whether a method of a module runs it on inputs that it leaves where they are, in the `versions` of the packages."""
+        return method in self.module_runs and VersionRange.parse(self.module_runs[method]).matches(versions)
+
+    def gives_like_operands(self, name: str) -> bool:
+        """Return whether what objects of a class give lies where the tensors do that they are made of."""
+        return _fits(name, self.like_operands)
 
     def makes_module(self, name: str) -> bool:
         """Return whether a function of a qualified name makes a module of outside."""
@@ -69,6 +101,7 @@ class Kinds:
         return last if package in self.dtype_packages.values() and last in DTYPES else ""
 
 
+@functools.lru_cache(maxsize=10_000)
 def _fits(name: str, patterns: frozenset[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 

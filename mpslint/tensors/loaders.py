@@ -19,17 +19,18 @@ from mpslint.facts.values import (
     alternatives_of,
 )
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
-    DTYPE,
     EACH,
     NUMBER,
-    UNSEEN,
     Machine,
     has_traits,
     is_array,
+    is_module,
     is_tensor,
-    joined_trait,
+    joined_dtype,
     like,
+    part_of,
     retyped,
     trait,
     typed,
@@ -134,7 +135,7 @@ def default_collate(sample: Value, node: ast.AST) -> Value:
     if is_tensor(sample):
         return like(sample, Known(False))
     if is_array(sample):
-        return _batch(joined_trait(sample, DTYPE), node)
+        return _batch(joined_dtype(sample), node)
     return unseen(node)
 
 
@@ -148,7 +149,7 @@ def _batch(dtype: Value, node: ast.AST) -> Instance:
 def batch_on_cpu(node: ast.AST, made: Instance) -> Instance:
     """Make what a tokenizer or a processor gives a batch, like a dict, of tensors on the CPU."""
     kinds = load_kinds()
-    typed(made, kinds.tensor, place=Known(kinds.default_place, node), dtype=UNSEEN, graph=Known(False), zero=Known(False))
+    typed(made, kinds.tensor, place=Known(kinds.default_place, node), graph=Known(False), zero=Known(False))
     made.slots[EACH] = like(made)
     return made
 
@@ -160,7 +161,6 @@ def unseen(node: ast.AST) -> Instance:
         Instance("batch"),
         kinds.tensor,
         place=Known(kinds.default_place, node, weak=True),
-        dtype=UNSEEN,
         graph=Known(False),
         zero=Known(False, weak=True),
     )
@@ -194,9 +194,40 @@ def each_of(value: Value) -> Value | None:
             found.append(trait(one, EACH))
         elif is_tensor(one) or is_array(one):
             found.append(like(one, UNKNOWN))
+        elif (inner := contained(one)) is not None:
+            found.append(inner)
+        elif isinstance(one, Items) and any(map(has_traits, one.values())) and not one.open:
+            found += one.values()
         else:
             return None
     return join_all(found)
+
+
+def contained(value: Value) -> Value | None:
+    """Return what a container of modules holds, one of them standing for all; None for another value."""
+    content = content_of(value)
+    if isinstance(content, Mapping):
+        return value_of(content)
+    return join_all([*content.values(), *([content.each] if content.each is not None else [])]) if isinstance(content, Items) else None
+
+
+def content_of(value: Value) -> Value | None:
+    """Return the list or dict of a container of modules; None for another value."""
+    if not isinstance(value, Instance) or not is_module(value):
+        return None
+    own = load_signatures().get(value.name)
+    return value.slots.get(own.registered[0]) if own is not None and own.registered and not own.called_with else None
+
+
+def held_at(value: Value, key: object) -> Value | None:
+    """Return the module that a container of modules holds under a number or name; None where that isn't known."""
+    content = content_of(value)
+    if isinstance(content, Mapping):
+        entry = content.slots.get(key)
+        return entry.value if isinstance(entry, DictEntry) else None
+    if isinstance(content, Items) and isinstance(key, int):
+        return content.slots.get(key % len(content.slots) if content.slots and not content.open else key, content.each)
+    return None
 
 
 def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | None:
@@ -207,17 +238,18 @@ def of_iterable(receiver: Instance, method: str, result: Instance) -> Value | No
     if method in ("__iter__", "values"):
         result.slots[EACH] = trait(receiver, EACH)
         return result
-    return trait(receiver, EACH) if method == "__next__" else None
+    return trait(receiver, EACH) if method in ("__next__", "get", "pop") else None
 
 
 def of_builtin(name: str, values: list[Value], result: Instance) -> None:
     """Give `enumerate(x)`, `zip(x, y)` and `iter(x)` what going through them gives."""
-    if name == "enumerate" and values and (each := each_of(values[0])) is not None:
-        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: each})
-    elif name == "zip" and any(each_of(value) is not None for value in values):
-        result.slots[EACH] = Items("tuple", {number: each_of(value) or UNKNOWN for number, value in enumerate(values)})
-    elif name in ("iter", "reversed", "sorted") and values and (each := each_of(values[0])) is not None:
-        result.slots[EACH] = each
+    each = [each_of(value) or (part_of(value, "[]") if isinstance(value, Instance) else Instance("[]")) for value in values]
+    if name == "enumerate" and each:
+        result.slots[EACH] = Items("tuple", {0: NUMBER, 1: each[0]})
+    elif name == "zip":
+        result.slots[EACH] = Items("tuple", dict(enumerate(each)))
+    elif name in ("iter", "reversed", "sorted") and each and each_of(values[0]) is not None:
+        result.slots[EACH] = each[0]
 
 
 def value_of(entries: Mapping) -> Value:
@@ -237,7 +269,8 @@ def entry_of(entries: Mapping, method: str, node: ast.AST) -> Value:
 
 
 def split(value: Value, number: int) -> Value | None:
-    """Return the part of a number of an unseen batch that is unpacked."""
-    if isinstance(value, Instance) and value.kind and EACH in value.slots:
-        return value.slots.get(("item", number)) or value.slots[EACH]
-    return None
+    """Return the part of a number of a group of tensors, or of a tensor, that is unpacked; None for another value."""
+    if not isinstance(value, Instance):
+        return None
+    part = value.slots.get(("item", number)) or value.slots.get(EACH)
+    return like(value, UNKNOWN) if part is None and (is_tensor(value) or is_array(value)) else part

@@ -30,8 +30,8 @@ from mpslint.tensors.traits import (
     DTYPE,
     GRAPH,
     NUMBER,
+    OF_ARRAY,
     PLACE,
-    UNSEEN,
     WEIGHTS,
     ZERO,
     Machine,
@@ -66,8 +66,10 @@ class Met:
 
 def met(value: Value, node: ast.AST | None) -> list[Met]:
     """Return what meets others in a value: the tensors in it, or the value itself where it may be one."""
+    if isinstance(value, (Known, Symbol)):
+        return []
     found = []
-    for one in elements_of(value):
+    for one in (value,) if isinstance(value, Instance) and value.kind else elements_of(value):
         if is_tensor(one):
             found.append(Met(one, node, joined_trait(one, PLACE), joined_trait(one, ZERO)))
         elif is_module(one):
@@ -92,30 +94,57 @@ def _may_be_tensor(value: Value) -> bool:
         root = value
         while root.owner is not None:
             root = root.owner
-        return not (is_array(value) or root.fallback or value.name.startswith("builtins."))
+        return not (is_array(value) or root.fallback or root.name.partition(".")[0] in load_kinds().plain_packages)
     return False
 
 
-def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str, scalars: bool) -> None:
-    """Note that operands that must lie on one device don't, or may not. With `scalars`, a CPU tensor without dimensions goes with all."""
+def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str, scalars: bool) -> bool:
+    """Note that operands that must lie on one device don't, or may not, and return whether it certainly raises.
+
+    With `scalars`, a CPU tensor without dimensions goes with all.
+    """
     if m.is_silent or len(operands) < 2:
-        return
+        return False
     gpu = load_kinds().gpu
     on_gpu = [one for one in operands if gpu in one.devices]
     if not on_gpu:
-        return
+        return False
     first = next((one for one in on_gpu if one.devices == {gpu}), on_gpu[0])
     worst: tuple[Certainty, Met] | None = None
     for other in operands:
-        certainty = _apart(first, other, gpu, scalars) if other is not first else None
+        is_number = scalars and other.may_be_number and m.context.called and not _is_made(other.value)
+        certainty = _apart(first, other, gpu, scalars) if other is not first and not is_number else None
         if certainty is not None and (worst is None or _rank(certainty) < _rank(worst[0])):
             worst = certainty, other
-    if worst is not None:
-        note(m, TensorEvent("mismatch", node, (operand(first), operand(worst[1])), worst[0], m.context, of, name))
+    if worst is None:
+        return False
+    note(m, TensorEvent("mismatch", node, (operand(first), operand(worst[1])), worst[0], m.context, of, name))
+    return worst[0] is Certainty.SURE
+
+
+def absent(m: Machine, node: ast.AST, place: Value) -> None:
+    """Note that something is put on a device that a Mac lacks."""
+    lacking = [one for one in alternatives_of(place) if device_text(one).partition(":")[0] in load_kinds().absent]
+    if lacking and not m.is_silent:
+        certainty = Certainty.GUARDED if isinstance(place, OneOf) else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
+        shown = Operand(place, device_text(lacking[0]), "", node, origin_of(lacking[0]))
+        note(m, TensorEvent("absent", node, (shown,), certainty, m.context))
+
+
+def note_use(m: Machine, place: Value, is_move: bool = False) -> None:
+    """Note that something is computed on a device, or that a model moves there, where that is, or in a move may be, the Mac's GPU."""
+    devices = devices_of(place)
+    if load_kinds().gpu in devices or (is_move and "" in devices):
+        m.facts.uses_gpu = True
 
 
 def _rank(certainty: Certainty) -> int:
     return list(Certainty).index(certainty)
+
+
+def _is_made(value: Value) -> bool:
+    """Return whether an unknown value is what a call gives: a name or an attribute that isn't known is mostly a number, such as a rate."""
+    return isinstance(value, Instance) and value.call is not None
 
 
 def _apart(first: Met, other: Met, gpu: str, scalars: bool) -> Certainty | None:
@@ -164,25 +193,30 @@ def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of
     elif names & kinds.lacks:
         certainty = Certainty.GUARDED
     else:
-        certainty = Certainty.ASSUMED if dtype is UNSEEN else Certainty.UNKNOWN
+        certainty = Certainty.UNKNOWN if dtype is OF_ARRAY else Certainty.ASSUMED
     shown = Operand(value, device_text(place), dtype_of(dtype) or next(iter(names & kinds.lacks), ""), node, origin_of(dtype))
     note(m, TensorEvent("float64", node, (shown,), certainty, m.context, of, name))
 
 
-def to_array(m: Machine, node: ast.AST, value: Value, name: str, needs_no_graph: bool = True) -> None:
-    """Note that a tensor that isn't on the CPU, or requires grad, is made an array."""
-    if m.is_silent or not is_tensor(value):
+def on_cpu(
+    m: Machine, node: ast.AST, value: Value, at: ast.AST | None, name: str, kind: str = "numpy", needs_no_graph: bool = True
+) -> None:
+    """Note that a tensor, which stands `at` an expression, isn't on the CPU as it has to be, or requires grad where it must not.
+
+    `kind` is "numpy" where it's made an array.
+    """
+    place, graph = joined_trait(value, PLACE), joined_trait(value, GRAPH)
+    if m.is_silent or is_array(value) or is_module(value) or (place is UNKNOWN and not is_tensor(value)):
         return
     kinds = load_kinds()
-    place, graph = joined_trait(value, PLACE), joined_trait(value, GRAPH)
-    shown = Operand(value, device_text(place), dtype_of(joined_trait(value, DTYPE)), node, origin_of(place))
+    shown = Operand(value, device_text(place), dtype_of(joined_trait(value, DTYPE)), at, origin_of(place))
     if kinds.gpu in devices_of(place):
         is_one = devices_of(place) == {kinds.gpu}
         certainty = Certainty.GUARDED if not is_one else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
-        note(m, TensorEvent("numpy", node, (shown,), certainty, m.context, "device", name))
+        note(m, TensorEvent(kind, node, (shown,), certainty, m.context, "device", name))
     elif needs_no_graph and isinstance(graph, Known) and graph.value and "" not in devices_of(place):
         certainty = Certainty.ASSUMED if is_weak(graph) else Certainty.SURE
-        note(m, TensorEvent("numpy", node, (shown,), certainty, m.context, "graph", name))
+        note(m, TensorEvent(kind, node, (shown,), certainty, m.context, "graph", name))
 
 
 def note(m: Machine, event: TensorEvent) -> None:

@@ -6,7 +6,8 @@ import ast
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import wide
+from mpslint.tensors.loaders import held_at
+from mpslint.tensors.meet import absent, note_use, wide
 from mpslint.tensors.modules import move
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
@@ -14,6 +15,7 @@ from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     NUMBER,
+    PARTS,
     PLACE,
     ZERO,
     Machine,
@@ -23,6 +25,7 @@ from mpslint.tensors.traits import (
     is_tensor,
     joined_trait,
     like,
+    part_of,
     retyped,
     trait,
     typed,
@@ -37,6 +40,8 @@ def moved(
     if method not in kinds.moves and (method not in kinds.casts or arguments):
         return None
     place, dtype = asked(m, method, arguments, keywords, node)
+    if place is not None:
+        absent(m, node, place)
     if is_module(receiver):
         if place is not None or dtype is not None:
             _note_wide_module(m, receiver, place, dtype, node)
@@ -44,6 +49,8 @@ def moved(
         return receiver
     changes = {name: value for name, value in (("place", place), ("dtype", dtype)) if value is not None}
     made = retyped(receiver, **changes)
+    if EACH not in receiver.slots:  # a batch that moves by itself uses nothing
+        note_use(m, trait(made, PLACE))
     wide(m, node, receiver, trait(made, DTYPE), trait(made, PLACE), "move" if place is not None else "cast", f"{receiver.kind}.{method}")
     return made
 
@@ -99,8 +106,6 @@ def _part(value: Value) -> tuple[str, Value]:
 
 def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Value | None:
     """Return an attribute that tells a trait of a tensor, an array or a module; None for another."""
-    if not base.kind and PLACE not in base.slots:
-        return None
     kinds = load_kinds()
     if name == "device":
         return _device(base)
@@ -108,12 +113,15 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         dtype = trait(base, DTYPE)
         package = kinds.dtype_packages.get(base.kind, "")
         return Symbol(f"{package}.{dtype.value}", dtype.origin) if package and isinstance(dtype, Known) else UNKNOWN
+    if is_module(base) and (inner := held_at(base, name)) is not None:
+        return inner
     if is_module(base) and name in kinds.parameter_names and base.cls is None and name not in base.slots:
         return typed(
             Instance(f"{base.name}.{name}", owner=base), kinds.tensor, place=trait(base, PLACE), dtype=trait(base, DTYPE), graph=Known(True)
         )
-    if not base.kind and base.cls is None and PLACE in base.slots and base.call is None:
-        part = Instance(f"{base.name}.{name}", owner=base, slots={PLACE: base.slots[PLACE]})
+    moved_to = base.slots.get(PLACE) or (base.slots.get(PARTS) if f"{kinds.tensor}.{name}" not in load_signatures() else None)
+    if not base.kind and base.cls is None and moved_to is not None:
+        part = part_of(base, f"{base.name}.{name}")
         base.slots[name] = part
         return part
     if not base.kind or is_module(base):
@@ -124,8 +132,9 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         return like(base, graph=Known(False) if name in kinds.views_without_graph else None)
     if name in kinds.place_questions:
         place = trait(base, PLACE)
-        text = device_text(place).split(":")[0]
-        return Known(text == kinds.place_questions[name], node, is_weak(place)) if text else UNKNOWN
+        text = device_text(place)  # of a device that the Mac lacks nothing is asked: naming it raised before
+        is_there = text in (kinds.gpu, kinds.default_place)
+        return Known(text == kinds.place_questions[name], node, is_weak(place)) if is_there else UNKNOWN
     if name == "requires_grad":
         return trait(base, GRAPH)
     if EACH in base.slots and f"{base.kind}.{name}" not in load_signatures() and not name.startswith("_"):

@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Value, alternatives_of, origin_of, weakened
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import Met, meet, met
+from mpslint.tensors.meet import Met, meet, met, note_use
 from mpslint.tensors.signatures import Signature, load_signatures
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -19,7 +19,9 @@ from mpslint.tensors.traits import (
     WEIGHTS,
     ZERO,
     Machine,
+    devices_of,
     dtype_of,
+    elements_of,
     is_module,
     is_none,
     is_tensor,
@@ -56,13 +58,15 @@ def make_module(
     """
     given = {**dict(zip(signature.parameters if signature is not None else (), positional, strict=False)), **keywords}
     place = _given(keywords, "device") or default_place(m, node)
+    mapped = _given(keywords, "device_map")
     dtype = _given(keywords, "dtype")
     typed(
         made,
         load_kinds().module,
-        place=UNKNOWN if _given(keywords, "device_map") is not None else place if signature is not None else weakened(place),
+        place=_mapped(mapped) if mapped is not None else place if signature is not None else weakened(place),
         dtype=UNKNOWN if signature is None and dtype is None else default_dtype(m, node) if dtype is None else _dtype_value(dtype),
     )
+    note_use(m, trait(made, PLACE))
     if signature is None:
         return
     made.slots[WEIGHTS] = Known(signature.weights)
@@ -72,6 +76,14 @@ def make_module(
     if signature.inside:
         inner = [*positional, *(one for name, one in keywords.items() if name in signature.inside)]
         made.slots.update({(CHILD, number): one for number, one in enumerate(_contained([argument.value for argument in inner]))})
+
+
+def _mapped(asked: Value) -> Value:
+    """Return where a device map puts a model: accelerate's own maps on the GPU as far as it has room, a device there."""
+    kinds = load_kinds()
+    if isinstance(asked, Known) and asked.value in kinds.device_maps:
+        return Known(kinds.gpu, asked.origin, True)
+    return asked if devices_of(asked) <= {kinds.gpu, kinds.default_place} else UNKNOWN
 
 
 def _given(keywords: Mapping[str, Argument], name: str) -> Value | None:
@@ -99,9 +111,19 @@ def children(module: Instance) -> Iterator[tuple[Any, Value]]:
     for key, value in list(module.slots.items()):
         is_read = isinstance(value, Instance) and value.owner is module and value.call is None
         if (isinstance(key, tuple) and key[0] == CHILD) or (
-            isinstance(key, str) and not is_read and any(is_module(one) or is_parameter(one) for one in alternatives_of(value))
+            isinstance(key, str)
+            and not is_read
+            and any(is_module(one) or is_parameter(one) or _is_part(one) for one in alternatives_of(value))
         ):
             yield key, value
+
+
+def _is_part(value: Value) -> bool:
+    """Return whether an unknown value is a part of a module of outside: its `features`, its `classifier`."""
+    root = value if isinstance(value, Instance) and not value.kind and value.call is None else None
+    while root is not None and not root.kind:
+        root = root.owner
+    return root is not None and is_module(root)
 
 
 def is_parameter(value: Value) -> bool:
@@ -113,6 +135,8 @@ def is_parameter(value: Value) -> bool:
 def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None) -> None:
     """Move a module and all that moves with it, in place, or cast it; a buffer gives way to another tensor."""
     changes = {PLACE: place, DTYPE: dtype}
+    if place is not None and not is_without_weights(module):
+        note_use(m, place, is_move=True)
     waiting: list[Instance] = [module]
     seen: set[int] = set()
     while waiting and len(seen) < MOST_MODULES:
@@ -130,7 +154,7 @@ def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None)
                     if slot in one.slots:
                         m.store.write(one.slots, slot, buffer)
             else:
-                waiting += [inner for inner in alternatives_of(value) if isinstance(inner, Instance)]
+                waiting += [inner for inner in elements_of(value) if isinstance(inner, Instance)]
 
 
 def register(m: Machine, module: Instance, name: Value, value: Value) -> None:
@@ -174,11 +198,13 @@ def call_module(
     inputs = [one for argument in (*positional, *keywords.values()) for one in met(argument.value, argument.node)]
     if own is None and module.call is not None and module.name and not load_kinds().makes_module(module.name):
         inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
-    weights = Met(module, node.func, trait(module, PLACE), Known(False))
+    weights = weights_of(module, node.func)
     tensors = [one for one in inputs if not one.may_be_number]
     has_weights = not is_without_weights(module)
-    meet(m, node, [*([weights] if has_weights else []), *inputs], "module" if own is not None else "outside module", name, scalars=False)
-    place = weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
+    meeting = [*([weights] if has_weights else []), *inputs]
+    raises = meet(m, node, meeting, "module" if own is not None else "outside module", name, scalars=False)
+    place = UNKNOWN if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
+    note_use(m, place)
     dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
     graph = Known(False) if is_without_graph(m) else Known(True, weak=own is None) if has_weights else graph_of(inputs)
     if own is None:  # what a library's model gives: tensors on its device, in a group of some kind
@@ -189,6 +215,11 @@ def call_module(
         _give_parts(result, own.parts, place, dtype, graph)
         return result
     return typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+
+
+def weights_of(module: Instance, node: ast.AST) -> Met:
+    """Return the weights of a module as what a call of it meets."""
+    return Met(module, node, trait(module, PLACE), Known(False))
 
 
 def _of_class(own: Signature, module: Instance) -> dict[str, Argument]:

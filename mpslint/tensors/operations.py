@@ -7,9 +7,25 @@ import ast
 from mpslint.facts.values import UNKNOWN, Instance, Known, Value
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.meet import Met, meet, met, to_array, wide
+from mpslint.tensors.loaders import held_at
+from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, wide
 from mpslint.tensors.state import default_dtype, is_without_graph
-from mpslint.tensors.traits import DTYPE, EACH, PLACE, ZERO, Machine, is_array, is_tensor, is_true, joined_trait, kind_of, like, typed
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    NUMBER,
+    PLACE,
+    ZERO,
+    Machine,
+    is_array,
+    is_number,
+    is_tensor,
+    is_true,
+    joined_trait,
+    kind_of,
+    like,
+    typed,
+)
 from mpslint.tensors.transfer import graph_of, zero_of
 
 
@@ -28,6 +44,10 @@ def binary(
     """
     kinds = load_kinds()
     sides = (left, right)
+    if any(map(is_number, sides)) and all(
+        is_number(one) or (isinstance(one, Known) and isinstance(one.value, (int, float))) for one in sides
+    ):
+        return NUMBER
     for one in sides:
         if isinstance(one, Instance) and not one.kind and PLACE in one.slots and one.cls is None:
             one.kind = kinds.tensor  # what was moved and is computed with
@@ -37,15 +57,14 @@ def binary(
     if not arrays and not any(map(is_tensor, sides)):
         return None
     if arrays and any(map(is_tensor, sides)):
-        for one in sides:
-            to_array(m, node, one, "")
+        for one, at in zip(sides, nodes, strict=True):
+            on_cpu(m, node, one, at, "")
     kind = kinds.tensor if is_tensor(left) or not arrays else kind_of(arrays[0])
     operands = [one for value, at in zip(sides, nodes, strict=True) for one in met(value, at)]
-    if kind == kinds.tensor:
-        meet(m, node, operands, "operation", "", scalars=not isinstance(op, ast.MatMult))
+    raises = kind == kinds.tensor and meet(m, node, operands, "operation", "", scalars=not isinstance(op, ast.MatMult))
     known = [one for one in operands if not one.may_be_number]
     sized = [one for one in known if not is_true(one.zero)] or known
-    place = Known(kinds.default_place, node) if kind != kinds.tensor else sized[0].place if sized else UNKNOWN
+    place = Known(kinds.default_place, node) if kind != kinds.tensor else sized[0].place if sized and not raises else UNKNOWN
     is_test = isinstance(op, ast.cmpop)
     of_sides = [typed_side for one in sides if (typed_side := typed_operand(one)) is not None]
     default = Known("float64", node) if arrays else default_dtype(m, node)
@@ -57,6 +76,7 @@ def binary(
     graph = Known(False) if is_test or is_without_graph(m) else graph_of(operands)
     numbers = [Met(array, None, UNKNOWN, joined_trait(array, ZERO)) for array in arrays]
     zero = UNKNOWN if isinstance(op, ast.MatMult) else zero_of([*operands, *numbers])
+    note_use(m, place)
     made = typed(Instance(""), kind, place=place, dtype=dtype, graph=graph, zero=zero)
     if kind == kinds.tensor and not is_test:
         wide(m, node, made, dtype, place, "cast")
@@ -64,7 +84,9 @@ def binary(
 
 
 def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:
-    """Return what `-a` and `~a` make of a tensor or an array; None for others."""
+    """Return what `-a` and `~a` make of a tensor, an array or a named number; None for others."""
+    if is_number(value) and not isinstance(node.op, ast.Not):
+        return NUMBER
     if isinstance(node.op, ast.Not) or not (is_tensor(value) or is_array(value)):
         return None
     return like(value)
@@ -74,6 +96,8 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     """Return `a[i]` of a tensor or an array; None for others. An index on another device than the CPU must lie with it."""
     if isinstance(base, Instance) and EACH in base.slots and isinstance(index, Known) and isinstance(index.value, (int, str)):
         return base.slots.get(("item", index.value)) or base.slots.get(index.value) or base.slots[EACH]
+    if isinstance(index, Known) and (inner := held_at(base, index.value)) is not None:
+        return inner
     if not (is_tensor(base) or is_array(base)):
         return None
     _meet_index(m, node, (node.value, node.slice), base, index)
@@ -91,7 +115,7 @@ def write_item(m: Machine, node: ast.stmt, base: Value, index: Value, value: Val
     if is_tensor(base):
         _meet_index(m, node, (node, node), base, index)
     elif is_array(base):
-        to_array(m, node, value, "")
+        on_cpu(m, node, value, node, "")
     return is_tensor(base) or is_array(base)
 
 

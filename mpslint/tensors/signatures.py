@@ -51,9 +51,10 @@ class Signature:
     """Whether it gives a list of such tensors."""
     dtype: str = ""
     """A dtype by name, or how it follows from the operands': `same` (promoted), `first` (the first operand's), `data` (of the numbers or
-    the arrays given, a plain number being as strong as an array), `float` (the default float for whole numbers and bools), `widened` (int64
-    for them), `inexact` (as ufuncs: of whole numbers float16 for 8 bits, float32 for 16, else float64), `real` (of complex numbers their
-    real counterpart), `widest` (int64 for whole numbers, else float64); '' for one that isn't known."""
+    the arrays given, a plain number being as strong as an array), `array` (the same, of what is an array for sure), `float` (the
+    default float for whole numbers and bools), `widened` (int64 for them), `inexact` (as ufuncs: of whole numbers float16 for 8 bits,
+    float32 for 16, else float64), `real` (of complex numbers their real counterpart), `widest` (int64 for whole numbers, else float64);
+    '' for one that isn't known."""
     dtype_argument: str = ""
     """The parameter that names the dtype instead."""
     place_argument: str = ""
@@ -96,7 +97,7 @@ class Signature:
     @property
     def is_module(self) -> bool:
         """Whether it is a class of modules."""
-        return bool(self.called_with or self.inside or self.registered)
+        return bool(self.called_with or self.inside or self.registered or self.weights)
 
 
 _FIELDS = frozenset(Signature.__annotations__) - {"name"}
@@ -135,6 +136,12 @@ def _tuples(value: Any) -> Any:
 
 def with_arguments(signature: Signature, given: Collection[str], tensors: Collection[str]) -> Signature:
     """Return a signature as it is where some arguments are given, neither None nor False, and some of them are tensors."""
+    is_one = not (signature.with_tensors or signature.with_arguments)
+    return signature if is_one else _variant(signature, frozenset(given), frozenset(tensors))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _variant(signature: Signature, given: frozenset[str], tensors: frozenset[str]) -> Signature:
     for name, said in signature.with_tensors.items():
         if name in tensors:
             return signature_of(signature.name, said)

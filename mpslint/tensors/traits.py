@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from collections.abc import Mapping as Mapping_
 from typing import Any, Protocol
 
+from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
@@ -14,10 +15,12 @@ from mpslint.facts.values import (
     UNKNOWN,
     Context,
     Frame,
+    Function,
     Instance,
     Items,
     Known,
     Mapping,
+    OneOf,
     Symbol,
     Unknown,
     Value,
@@ -33,6 +36,8 @@ GRAPH = (TRAIT, "graph")
 """Whether it carries a graph, or is a parameter."""
 ZERO = (TRAIT, "zero")
 """Whether it has no dimensions."""
+PARTS = (TRAIT, "parts")
+"""The device of what an unknown object gives: it was made for one, or moved (a batch that is an object moves itself)."""
 EACH = (TRAIT, "each")
 """What going through it gives."""
 WEIGHTS = (TRAIT, "weights")
@@ -40,8 +45,10 @@ WEIGHTS = (TRAIT, "weights")
 
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
-UNSEEN = Unknown("batch")
-"""The dtype of what comes out of a loader whose data nobody can see."""
+NOWHERE = frozenset({""})
+"""The devices of what isn't known."""
+OF_ARRAY = Unknown("array")
+"""The dtype of an array that isn't known: float64 more often than not."""
 
 
 class Machine(Protocol):
@@ -51,8 +58,10 @@ class Machine(Protocol):
     context: Context
     is_silent: bool
     instead: Mapping_[int, object]
+    versions: Mapping_[str, Version]
     module: Frame
     store: Any
+    dropped: ast.AST | None
 
     @property
     def calls(self) -> Any:
@@ -64,9 +73,11 @@ def trait(value: Value, key: tuple[str, str]) -> Value:
     return value.slots.get(key, UNKNOWN) if isinstance(value, Instance) else UNKNOWN
 
 
-def is_kind(value: Value, *kinds: str) -> bool:
+def is_kind(value: Value, kinds: Collection[str]) -> bool:
     """Return whether a value is certainly of one of some classes with traits, whichever of its alternatives it is."""
-    return all(isinstance(one, Instance) and one.kind in kinds for one in alternatives_of(value))
+    if isinstance(value, Instance):  # asked of each value of a program
+        return value.kind in kinds
+    return isinstance(value, OneOf) and all(isinstance(one, Instance) and one.kind in kinds for one in value.values)
 
 
 def kind_of(value: Value) -> str:
@@ -76,22 +87,28 @@ def kind_of(value: Value) -> str:
 
 def is_tensor(value: Value) -> bool:
     """Return whether a value is certainly a tensor."""
-    return is_kind(value, load_kinds().tensor)
+    return is_kind(value, load_kinds().tensors)
 
 
 def is_array(value: Value) -> bool:
     """Return whether a value is certainly an array."""
-    return is_kind(value, *load_kinds().arrays)
+    return is_kind(value, load_kinds().arrays)
 
 
 def is_module(value: Value) -> bool:
     """Return whether a value is certainly a module."""
-    return is_kind(value, load_kinds().module)
+    return is_kind(value, load_kinds().modules)
 
 
 def joined_trait(value: Value, key: tuple[str, str]) -> Value:
     """Return a trait of a value that may be one of several."""
-    return join_all([trait(one, key) for one in alternatives_of(value)])
+    return join_all([trait(one, key) for one in value.values]) if isinstance(value, OneOf) else trait(value, key)
+
+
+def joined_dtype(value: Value) -> Value:
+    """Return the dtype of a value that may be one of several; of an array it says that it's an array's."""
+    found = joined_trait(value, DTYPE)
+    return OF_ARRAY if found is UNKNOWN and is_array(value) else found
 
 
 def typed(
@@ -123,6 +140,8 @@ def device_text(value: Value) -> str:
 
 def devices_of(value: Value) -> frozenset[str]:
     """Return the devices that a value may name; with '' among them where one isn't known."""
+    if value is UNKNOWN:
+        return NOWHERE
     return frozenset(device_text(one) for one in alternatives_of(value))
 
 
@@ -145,8 +164,22 @@ def elements_of(value: Value) -> Iterator[Value]:
         elif isinstance(one, Mapping):
             for entry in one.slots.values():
                 yield from elements_of(entry.value)
+        elif isinstance(one, Instance) and not one.kind and ("item", 0) in one.slots:  # a tuple that a function gives
+            for key, inner in one.slots.items():
+                yield from elements_of(inner) if isinstance(key, tuple) and key[0] == "item" else ()
         else:
             yield one
+
+
+def part_of(value: Instance, name: str) -> Instance:
+    """Return a part of something unknown: an attribute, an item, what going through it gives. It lies where its whole does."""
+    place = value.slots.get(PLACE) or value.slots.get(PARTS)
+    return Instance(name, owner=value, slots={} if place is None else {PLACE: place})
+
+
+def is_element(value: Instance) -> bool:
+    """Return whether an unknown value is what a round of a loop gets of something unknown."""
+    return not value.kind and value.cls is None and value.call is None and (not value.name or value.name.endswith("[]"))
 
 
 def text_of(node: ast.AST | None) -> str:
@@ -155,8 +188,29 @@ def text_of(node: ast.AST | None) -> str:
 
 
 def has_traits(value: Value) -> bool:
-    """Return whether a value is, or may be, a tensor, an array or a module."""
-    return any(isinstance(one, Instance) and one.kind for one in alternatives_of(value))
+    """Return whether a value is, or may be, a tensor, an array or a module, or something that was moved."""
+    return any(isinstance(one, Instance) and (one.kind or PLACE in one.slots) for one in alternatives_of(value))
+
+
+def is_kept(key: object, value: object) -> bool:
+    """Return whether what a round of a loop writes to an object stands for all that the rounds make: traits, what has some, and functions.
+
+    What is moved stays moved, and each of the modules of a list has its own modules.
+    """
+    return is_trait(key) or isinstance(value, Function) or (isinstance(value, (Instance, OneOf)) and has_traits(value))
+
+
+def as_one(value: Value) -> Value:
+    """Return one tensor or array for several of which a value is one, with what they have in common; another value as it is."""
+    if not isinstance(value, OneOf):
+        return value
+    ones = [one for one in value.values if isinstance(one, Instance) and one.cls is None and (one.kind or PLACE in one.slots)]
+    kinds = {one.kind for one in ones} - {""}
+    if len(ones) < len(value.values) or len(kinds) > 1 or kinds & load_kinds().modules:
+        return value
+    made = like(value)
+    made.kind = "".join(kinds)
+    return made
 
 
 def like(value: Value, zero: Value | None = None, graph: Value | None = None) -> Instance:
@@ -170,6 +224,11 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
         graph=joined_trait(value, GRAPH) if graph is None else graph,
         zero=joined_trait(value, ZERO) if zero is None else zero,
     )
+
+
+def is_number(value: Value) -> bool:
+    """Return whether a value is a plain number that isn't known."""
+    return value is NUMBER or (isinstance(value, Symbol) and value.name in load_kinds().numbers)
 
 
 def is_true(value: Value) -> bool:
@@ -190,7 +249,10 @@ def covers(known: Value, value: Value) -> bool:
 def _is_alike(a: Value, b: Value) -> bool:
     if same(a, b):
         return True
-    if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind and a.kind == b.kind and a.cls is b.cls):
+    if isinstance(a, Items) and isinstance(b, Items):
+        is_like = a.kind == b.kind and not (a.open or b.open) and a.slots.keys() == b.slots.keys()
+        return is_like and all(covers(one, b.slots[key]) for key, one in a.slots.items())
+    if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind == b.kind and a.cls is b.cls and (a.kind or PLACE in a.slots)):
         return False
     keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH]
     return all(same(a.slots.get(key, UNKNOWN), b.slots.get(key, UNKNOWN)) for key in keys)

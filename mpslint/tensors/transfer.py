@@ -11,13 +11,14 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.meet import Met, meet, met, to_array, wide
+from mpslint.tensors.meet import Met, absent, meet, met, note_use, on_cpu, wide
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     NUMBER,
+    OF_ARRAY,
     PLACE,
     ZERO,
     Machine,
@@ -25,6 +26,7 @@ from mpslint.tensors.traits import (
     elements_of,
     is_array,
     is_none,
+    is_number,
     is_tensor,
     is_true,
     joined_trait,
@@ -84,13 +86,15 @@ def given_to(
 def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, result: Instance) -> Value:
     """Return what a call of a function with a signature gives: its result with traits, or a plain value; notes what goes wrong."""
     kinds = load_kinds()
-    tensors = {name for name, one in given.values.items() if is_tensor(one.value)}
-    variant = with_arguments(signature, {name for name in given.values if _is_set(given.value(name))}, tensors)
+    variant = signature
+    if signature.with_tensors or signature.with_arguments:
+        tensors = frozenset(name for name, one in given.values.items() if is_tensor(one.value))
+        variant = with_arguments(signature, frozenset(name for name in given.values if _is_set(given.value(name))), tensors)
     if variant is not signature and variant.parameters != signature.parameters:
         given = GivenByName({**dict(zip(variant.parameters, given.values.values(), strict=False))}, given.is_open)
     signature = variant
     operands = [one for argument in given.all(signature.operands) for one in met(argument.value, argument.node)]
-    _check_operands(m, signature, given, operands, node)
+    raises = _check_operands(m, signature, given, operands, node)
     if signature.in_place or signature.gives == "self":
         return given.first.value if given.first is not None else UNKNOWN
     if signature.gives_back:
@@ -103,10 +107,11 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     if signature.wraps and given.first is not None and isinstance(one := given.first.value, Instance) and is_array(one):
         kind = one.kind
     place, graph, zero = (
-        _place(m, signature, given, operands, node),
+        UNKNOWN if raises else _place(m, signature, given, operands, node),
         _graph(m, signature, given, operands),
         _zero(signature, given, operands),
     )
+    note_use(m, place)
     if signature.parts:
         classes = signature.part_classes or (kind,) * len(signature.parts)
         return _group(m, signature, signature.parts, classes, given, node, result, place, graph, zero)
@@ -157,24 +162,14 @@ def _given_back(signature: Signature, arguments: Sequence[Argument], node: ast.C
     return Items("list", dict(enumerate(piece for piece in pieces for _ in range(signature.gives_back))), node)
 
 
-def _check_operands(m: Machine, signature: Signature, given: GivenByName, operands: list[Met], node: ast.Call) -> None:
-    """Note what operands meet that don't go together, and what must lie on the CPU and doesn't."""
+def _check_operands(m: Machine, signature: Signature, given: GivenByName, operands: list[Met], node: ast.Call) -> bool:
+    """Note what operands meet that don't go together, and what must lie on the CPU and doesn't; return whether that surely raises."""
     kinds = load_kinds()
     makes_array = signature.gives in kinds.arrays or signature.scalar or signature.name.split(".")[0] not in kinds.tensor.split(".")
     for argument in given.all(signature.on_cpu):
         for one in elements_of(argument.value):
-            to_array(m, node, one, signature.name, needs_no_graph=bool(makes_array))
-    if makes_array:
-        return
-    anywhere = [one for argument in given.all(signature.anywhere) for one in met(argument.value, argument.node)]
-    meet(
-        m,
-        node,
-        [*operands, *(one for one in anywhere if one.devices != {kinds.default_place})],
-        "operation",
-        signature.name,
-        signature.scalars,
-    )
+            on_cpu(m, node, one, argument.node, signature.name, "numpy" if makes_array else "host", needs_no_graph=bool(makes_array))
+    return not makes_array and meet(m, node, operands, "operation", signature.name, signature.scalars)
 
 
 def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[Met], node: ast.AST) -> Value:
@@ -186,6 +181,7 @@ def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[
         return Known(signature.place, node)
     named = given.value(signature.place_argument) if signature.place_argument else None
     if named is not None:
+        absent(m, node, named)
         return named
     if given.is_open and signature.place_argument:
         return UNKNOWN
@@ -216,9 +212,10 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
     if word in DTYPES:
         return default_dtype(m, node) if signature.makes and word == kinds.default_dtype else Known(word, node)
     is_of_arrays = signature.gives in kinds.arrays
-    if word == "data":
+    if word in ("data", "array"):
         default = Known("float64", node) if is_of_arrays else default_dtype(m, node)
-        return dtype_of_data(given.first.value, default) if given.first is not None else UNKNOWN
+        found = dtype_of_data(given.first.value, default) if given.first is not None else UNKNOWN
+        return OF_ARRAY if word == "array" and found is UNKNOWN else found
     names = signature.operands[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]
     operands = [one for value in values if _is_operand(value) and (one := typed_operand(value)) is not None]
@@ -291,5 +288,5 @@ def _zero_of_made(signature: Signature, given: GivenByName) -> Value:
     if isinstance(value, Known):
         return Known(signature.dtype == "data" and not isinstance(value.value, str))
     if signature.dtype == "data":
-        return joined_trait(value, ZERO)
+        return Known(True) if is_number(value) else joined_trait(value, ZERO)
     return Known(False) if value is NUMBER or is_weak(value) else UNKNOWN

@@ -32,7 +32,7 @@ DTYPES = {
     "complex64",
     "complex128",
 }
-WORDS = {"", "same", "float", "inexact", "widened", "widest", "first", "data", "real", "complex"}
+WORDS = {"", "same", "float", "inexact", "widened", "widest", "first", "data", "array", "real", "complex"}
 ZERO = {"", "always", "never", "same", "all", "reduced"}
 
 

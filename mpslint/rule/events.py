@@ -1,0 +1,91 @@
+"""Events as rules ask about them: which kind, of what and how sure, at the place that has to change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mpslint.core.finding import Related, Span
+from mpslint.facts.events import Certainty, Operand, TensorEvent
+from mpslint.facts.values import Call, Instance
+from mpslint.rule.rule import Condition
+from mpslint.settings.evidence import Evidence
+
+LONGEST_OPERATION = 60
+Place = tuple[Span, Mapping[str, Any], TensorEvent, tuple[Related, ...], ast.AST]
+"""Where a finding is, what its message may speak of, the event, the other places that it names, and the expression to change."""
+
+
+def events_for(condition: Condition, evidence: Evidence) -> Iterator[Place]:
+    """Yield the events that a condition is about; unless it says otherwise, those that are sure."""
+    options = condition.options
+    certainties = {Certainty(one) for one in options.get("certainty", [Certainty.SURE.value])}
+    for event in evidence.facts.events:
+        if event.kind not in condition.names or event.certainty not in certainties:
+            continue
+        if "of" in options and event.of not in options["of"]:
+            continue
+        yield _placed(event, evidence)
+
+
+def _placed(event: TensorEvent, evidence: Evidence) -> Place:
+    """Return an event at the operand that has to change: the last, where it was made or left behind, else where it is used."""
+    changed = event.operands[-1]
+    maker = maker_of(event)
+    if maker is not None:
+        node: ast.AST = maker.node
+    else:
+        node = _cast_of(event) or event.node if changed.node is None or event.kind == "float64" else changed.node
+    span = evidence.span_of(node)
+    values: dict[str, Any] = {
+        "operation": _operation(event),
+        "written": evidence.document.text[span.start : span.end],
+        "value": event.kind,
+        "of": event.of,
+    }
+    related = []
+    for side, operand in zip(("other", "changed") if len(event.operands) > 1 else ("changed",), event.operands, strict=True):
+        values |= {
+            side: ast.unparse(operand.node) if operand.node is not None else "",
+            f"{side}_place": operand.place,
+            f"{side}_dtype": operand.dtype,
+        }
+        if maker is None and (origin := _origin(operand, evidence)) is not None and origin not in span and span not in origin:
+            said = f"{values[side]} is put on {operand.place} here" if operand.place else f"{values[side]} is made here"
+            related.append(Related(origin, said))
+    if maker is not None:
+        related.append(Related(evidence.span_of(event.node), "it goes to the Mac's GPU here"))
+    return span, values, event, tuple(related), node
+
+
+def _origin(operand: Operand, evidence: Evidence) -> Span | None:
+    return evidence.span_of(operand.origin) if operand.origin is not None and hasattr(operand.origin, "lineno") else None
+
+
+def _cast_of(event: TensorEvent) -> ast.AST | None:
+    """Return the cast that gave what is moved later its dtype; None for what is cast there."""
+    cast = event.operands[-1].origin
+    return cast if isinstance(cast, ast.Call) and isinstance(cast.func, ast.Attribute) and cast is not event.node else None
+
+
+def maker_of(event: TensorEvent) -> Call | None:
+    """Return the call that made a tensor which has the wrong dtype from there on; None where another value does."""
+    value = event.operands[-1].value
+    is_made = event.kind == "float64" and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
+    made = value.call if is_made and isinstance(value, Instance) else None
+    return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
+
+
+def _operation(event: TensorEvent) -> str:
+    """Return what happens, as a reader writes it: the name of a function, the sign of an operator."""
+    node = event.node
+    if isinstance(node, ast.Call):
+        return f"{ast.unparse(node.func)}()"
+    text = ast.unparse(node)
+    return text if len(text) <= LONGEST_OPERATION else f"{text[: LONGEST_OPERATION - 3]}..."
+
+
+def call_of(event: TensorEvent, evidence: Evidence) -> Call | None:
+    """Return the call that made what is changed, else that in which an event happens; None for an operator."""
+    return maker_of(event) or next((call for call in evidence.facts.calls if call.node is event.node), None)

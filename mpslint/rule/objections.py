@@ -1,0 +1,50 @@
+"""What speaks against a fix that moves a program to the Mac's GPU, seen in the walk of the program as it is rewritten."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.events import Certainty, TensorEvent
+from mpslint.settings.evidence import Evidence
+
+LONGEST_OPERAND = 60
+"""Characters of an expression that an advice quotes."""
+
+
+def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
+    """Return what goes wrong, or may go wrong, only in the walk of the `fixed` program, with what to change; '' for nothing.
+
+    What certainly happens comes first. Both walks are of the same syntax tree. Where the program `works` as it is written, a fix has to
+    be seen to gain something.
+    """
+    said = platform_data("events")
+    known = {(one.kind, id(one.node)) for one in written.facts.events}
+    new = [one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _counts(one, said)]
+    if new:
+        return _said(min(new, key=_order), fixed, said)
+    return "" if fixed.facts.uses_gpu or not works else said["idle"][Certainty.SURE.value]
+
+
+def _counts(event: TensorEvent, said: dict[str, dict[str, str]]) -> bool:
+    """Return whether an event keeps a fix from being made. What a library does with values that aren't known is its own matter."""
+    is_open = event.certainty is Certainty.UNKNOWN and event.of.startswith("outside")
+    return event.certainty.value in said[event.kind] and not is_open and hasattr(event.node, "lineno")
+
+
+def _order(event: TensorEvent) -> int:
+    return list(Certainty).index(event.certainty)
+
+
+def _said(event: TensorEvent, fixed: Evidence, said: dict[str, dict[str, str]]) -> str:
+    """Return what a person has to change: the last operand, as the first is what it meets."""
+    operand = event.operands[-1]
+    node = operand.node if operand.node is not None and hasattr(operand.node, "lineno") else event.node
+    span = fixed.span_of(node)
+    part = fixed.document.part_at(span.start)
+    place = part.document.place(span.start - part.span.start)
+    line = f"cell {place.cell}, line {place.line}" if place.cell is not None else f"line {place.line}"
+    where = f"{line} of {part.document.path}" if fixed.document.parts else line
+    quoted = " ".join(ast.unparse(node).split())
+    shown = quoted if len(quoted) <= LONGEST_OPERAND else f"{quoted[: LONGEST_OPERAND - 3]}..."
+    return said[event.kind][event.certainty.value].format(operand=shown, where=where, dtype=operand.dtype)
