@@ -10,6 +10,7 @@ from typing import Any
 from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.drawn_data import drawn_sets, untrained_where_missing
+from mpslint.verify.child.drawn_tokenizers import stand_in_for_missing
 from mpslint.verify.child.torch_patches import Report, Shortened
 
 
@@ -34,7 +35,7 @@ def library_changes(
         "transformers.trainer": trainer,
         "transformers.modeling_utils": models,
         "transformers.configuration_utils": transformers_patches.known_configurations,
-        "transformers.tokenization_utils_base": transformers_patches.clear_offline_errors,
+        "transformers.tokenization_utils_base": lambda module: stand_in_for_missing(module, shortened, transformers_patches.HUB),
         "accelerate.accelerator": transformers_patches.one_process,
         "lightning.pytorch.trainer.trainer": lightning,
         "pytorch_lightning.trainer.trainer": lightning,

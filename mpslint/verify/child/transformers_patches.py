@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from mpslint.core.finding import ReadError
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.models import DEPTHS, config_values
 from mpslint.verify.child.torch_patches import Report, Shortened
@@ -218,25 +217,6 @@ def known_configurations(module: ModuleType) -> None:
 
     known: Any = get
     config_class.get_config_dict = classmethod(known)
-
-
-def clear_offline_errors(module: ModuleType) -> None:
-    """Have tokenizers and processors that are not at hand say so in one line."""
-    base: Any = getattr(module, "PreTrainedTokenizerBase", None)
-    if base is None:
-        return
-    original = base.from_pretrained.__func__
-
-    def load(cls: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return original(cls, name, *args, **kwargs)
-        except OSError:
-            raise ReadError(
-                f"the tokenizer of {str(name)!r} isn't on this machine, and verify does not use the network: download it once "
-                f"(`hf download {name}`), or name a folder that holds it"
-            ) from None
-
-    base.from_pretrained = classmethod(load)
 
 
 def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, report: Report) -> None:
