@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from torch.nn import functional
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child import rig
 from mpslint.verify.emulator.autocast import Autocast, sees_all
+from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 # Libraries beside torch deprecate each other; that is not ours to fix.
@@ -158,13 +160,81 @@ def test_a_weight_is_cast_once_and_gradients_come_back_in_its_dtype() -> None:
     source = torch.empty(2, 8, device="meta")
     with Autocast(torch.bfloat16) as mode:
         hidden = torch.nn.functional.linear(torch.nn.functional.linear(source, weight), weight)
-        assert len(mode._weights) == 1
+        assert len(mode.casts.weights) == 1
         loss = torch.nn.functional.mse_loss(hidden, source)
     loss.backward()
 
     assert (hidden.dtype, loss.dtype) == (torch.bfloat16, torch.float32)
     assert weight.grad is not None
     assert weight.grad.dtype == torch.float32
+
+
+OWN = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.checkpoint import checkpoint
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(1024, 4096), nn.Linear(4096, 1024)
+        self.attention = nn.MultiheadAttention(1024, 8, batch_first=True)
+        self.again = nn.Sequential(nn.Linear(1024, 1024), nn.GELU())
+
+    def forward(self, x):
+        before = torch.mps.current_allocated_memory()
+        hidden = self.first(x)
+        cast = 2 * (x.numel() + self.first.weight.numel() + hidden.numel())
+        got = torch.mps.current_allocated_memory() - before
+        assert cast <= got < cast + 2**15, (cast, got)  # and the bias
+        x = self.last(F.gelu(hidden))
+        assert x.dtype == torch.HALF and F.layer_norm(x, (1024,)).dtype == torch.float32
+        assert self.attention(x, x, x)[0].dtype == torch.HALF
+        for reentrant in (False, True):
+            x = checkpoint(self.again, x, use_reentrant=reentrant)
+            assert x.dtype == torch.HALF
+        assert torch.is_autocast_enabled("mps") and torch.get_autocast_dtype("mps") == torch.HALF
+        with torch.autocast("mps", enabled=False):
+            assert self.last(hidden.float()).dtype == torch.float32
+        assert F.linear(torch.ones(2, 2), torch.ones(2, 2)).dtype == torch.float32  # on the CPU
+        return x
+
+model = Net().to("mps")
+optimizer = torch.optim.SGD(model.parameters())
+for _ in range(3):
+    with torch.autocast("mps", dtype=torch.HALF):
+        loss = F.mse_loss(model(torch.randn(4, 512, 1024, device="mps")), torch.zeros((), device="mps"))
+    assert loss.dtype == model.first(torch.randn(1, 1024, device="mps")).dtype == torch.float32
+    loss.backward()
+    assert {parameter.grad.dtype for parameter in model.parameters() if parameter.grad is not None} == {torch.float32}
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("half", ["bfloat16", "float16"])
+def test_own_code_gets_the_dtypes_and_bytes_of_autocast(half: str, tmp_path: Path) -> None:
+    """Its own assertions hold, in layers that are computed again too; before, it was told that all is float32."""
+    (tmp_path / "train.py").write_text(OWN.replace("HALF", half))
+    report = verify_script(tmp_path / "train.py", ScriptOptions(machine=VerifiedMac("2.13"), backend="emulated"))
+    checks = {check.name: check for verdict in report.verdicts for check in verdict.checks}
+    assert checks["starts"].status == "pass", checks["starts"]
+
+
+@pytest.mark.parametrize(("torch_on_the_mac", "status"), [("2.5", "fail"), ("2.6", "pass")])
+def test_autocast_that_the_mac_ignores_casts_nothing(torch_on_the_mac: str, status: str, tmp_path: Path) -> None:
+    """bfloat16 autocast came with torch 2.6: before, the outputs are float32, and that is said."""
+    dtype = "float32" if status == "fail" else "bfloat16"
+    code = OWN.partition("class Net")[0] + (
+        'model = nn.Linear(8, 8).to("mps")\noptimizer = torch.optim.SGD(model.parameters())\n'
+        'with torch.autocast("mps", dtype=torch.bfloat16):\n    out = model(torch.ones(2, 8, device="mps"))\n'
+        f"assert out.dtype == torch.{dtype}\nout.float().mean().backward()\noptimizer.step()\n"
+    )
+    (tmp_path / "train.py").write_text(code)
+    report = verify_script(tmp_path / "train.py", ScriptOptions(machine=VerifiedMac(torch_on_the_mac), backend="emulated"))
+    checks = {check.name: check.status for verdict in report.verdicts for check in verdict.checks}
+    assert (checks["starts"], checks["operators"]) == ("pass", status)
 
 
 def test_models_whose_casts_are_hidden_are_told() -> None:

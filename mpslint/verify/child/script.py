@@ -3,9 +3,7 @@ or as it is on a Mac."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
 import linecache
 import os
 import random
@@ -20,6 +18,7 @@ from typing import Any, Protocol
 import torch
 import torch.utils.checkpoint
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
@@ -33,7 +32,7 @@ from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
-from mpslint.verify.child.source import ANSWERS, pieces
+from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
@@ -56,6 +55,7 @@ from mpslint.verify.child.torch_patches import (
 from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.child.workers import check_workers
 from mpslint.verify.emulator.allocator import OutOfMemoryError
+from mpslint.verify.emulator.autocast import Casts
 from mpslint.verify.emulator.intercept import Interceptor
 from mpslint.verify.emulator.keys import graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
@@ -81,7 +81,7 @@ class Stage:
         self.job, self.script = job, job.script
         self.code = pieces(Path(self.script.file), self.script.shown)
         shown = {piece.file: piece.shown for piece in self.code}
-        shown.update(_siblings(Path(self.script.file), Path(self.script.root or Path(self.script.file).parent)))
+        shown.update(siblings(Path(self.script.file), Path(self.script.root or Path(self.script.file).parent)))
         self.coverage = Coverage(job.machine.torch, shown)
         self.coverage.is_fallback_on = os.environ.get("PYTORCH_ENABLE_MPS_FALLBACK") == "1"
         self.shortened = Shortened()
@@ -94,7 +94,8 @@ class Stage:
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
-        self.precision = Precision()
+        self.precision, self.casts = Precision(), Casts()
+        self.mode: Any = None
         self.checkpoints = Checkpoints()
         self.failure = self.failure_line = self.stopped = ""
         self.is_raised_on_mps = False
@@ -124,8 +125,8 @@ class Stage:
             serve_default_device("meta" if self.is_emulated else "cpu")
             generators_for_mps()
             no_pinning()
-        self.precision = note_precision(self.job.machine, self.report, is_served=self.script.device != "real")
-        self.checkpoints = note_checkpoints()
+        self.precision = note_precision(self.job.machine, self.report, self.script.device, self.casts)
+        self.checkpoints = note_checkpoints(self.served)
         self.process = os.getpid()
         os._exit = self.exit_now  # type: ignore[assignment]
         self.started_processes = note_processes(self.coverage.user_line)
@@ -185,14 +186,19 @@ class Stage:
                 watch = Watch(self.memory, self.keys, self.seen, before=interceptor.before)
                 self.watch = watch
                 mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
-                mode.hosted = interceptor.hosted
+                mode.hosted, mode.casts = interceptor.hosted, self.casts
                 self.interceptor = interceptor
                 self.clock.host = lambda: interceptor.host
                 stack.enter_context(watch)
             else:
                 mode = StandIn("cpu", on_backward=self.note_loss)
-            stack.enter_context(mode)
+            self.mode = stack.enter_context(mode)
             yield
+
+    def served(self) -> contextlib.AbstractContextManager[object]:
+        """Return what serves the device where torch has switched that off: in functions that a backward pass computes again."""
+        is_on = self.mode is None or self.mode in _get_current_function_mode_stack()
+        return contextlib.nullcontext() if is_on else self.mode
 
     def note_loss(self, loss: Any) -> None:
         """Keep the value of what backward() is called on."""
@@ -214,7 +220,7 @@ class Stage:
             for piece in self.code:
                 code = piece.compiled()
                 with self.running():
-                    _execute(code, module.__dict__)
+                    execute(code, module.__dict__)
         except StopRun:
             pass
         except AskedUser as error:
@@ -338,21 +344,9 @@ class Stage:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
         if self.script.start:
             yield self.script.start
-        if self.precision.half and self.is_emulated:
-            yield (f"{self.precision.half} autocast is not seen by tensors without values: activations are counted in float32")
-
-
-def _siblings(path: Path, root: Path) -> dict[str, str]:
-    """Return the other Python files of a script's project, which its imports may run."""
-    return {str(other): str(other.relative_to(root)) for other in root.rglob("*.py") if other != path}
-
-
-def _execute(code: Any, namespace: dict[str, Any]) -> None:
-    """Run compiled code in a namespace; a cell with a top-level `await` runs in an event loop."""
-    if code.co_flags & inspect.CO_COROUTINE:
-        asyncio.run(eval(code, namespace))
-    else:
-        exec(code, namespace)
+        if self.casts.unsure:
+            hidden = ", ".join(sorted(self.casts.unsure))
+            yield f"{self.precision.half} autocast casts inside {hidden}, which isn't emulated: all of it has the dtype of its input"
 
 
 class Parent(Protocol):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.source.magics import mask_cell
@@ -73,3 +76,16 @@ def unguarded(piece: Piece, line: int) -> bool:
         if node.lineno <= line <= (node.end_lineno or node.lineno):
             return not (isinstance(node, ast.If) and "__name__" in {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)})
     return False
+
+
+def siblings(path: Path, root: Path) -> dict[str, str]:
+    """Return the other Python files of a script's project, which its imports may run."""
+    return {str(other): str(other.relative_to(root)) for other in root.rglob("*.py") if other != path}
+
+
+def execute(code: CodeType, namespace: dict[str, Any]) -> None:
+    """Run compiled code in a namespace; a cell with a top-level `await` runs in an event loop."""
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(eval(code, namespace))
+    else:
+        exec(code, namespace)

@@ -5,18 +5,20 @@ The user's code goes on seeing `mps:0`: devices are replaced on the way into tor
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
+from mpslint.verify.emulator.autocast import Casts, taken_apart
 from mpslint.verify.emulator.neutral import neutral_number, to_host
 from mpslint.verify.emulator.raised import as_on_mps
 
 MPS = "mps"
 CONVERT = "Cannot convert a {what} to {target} as the MPS framework doesn't support float64. Please use float32 instead."
+ATTENTION = torch.nn.functional.multi_head_attention_forward.__name__
+"""A function of Python code that calls matrix products."""
 PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.Tensor)
 
 
@@ -36,6 +38,8 @@ class StandIn(TorchFunctionMode):
         self.is_emulated = served == "meta"
         self.lstm, self.on_backward = lstm, on_backward
         self.hosted: Callable[[torch.Tensor, torch.Tensor], None] = lambda source, copy: None
+        self.casts: Casts | None = None
+        """What autocast for MPS does, where the run is emulated: torch's own passes tensors without values by."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -50,9 +54,15 @@ class StandIn(TorchFunctionMode):
                     return answered
         if name == "backward" and self.on_backward is not None and args:
             self.on_backward(args[0])
+        args, kwargs = self.inward(args), self.inward_named(kwargs)
+        if self.casts is not None and torch.is_autocast_enabled(MPS):
+            if name == ATTENTION:
+                with self:
+                    return taken_apart(func, args, kwargs)
+            args, kwargs = self.casts.of(name, torch.get_autocast_dtype(MPS), args, kwargs)
         if name == "lstm" and self.lstm is not None:
             return self.lstm(func, args, kwargs)
-        return func(*self.inward(args), **self.inward_named(kwargs))
+        return func(*args, **kwargs)
 
     def inward(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return arguments with the device replaced, however it is written: `x.to("mps")` gets here as a string."""
@@ -193,9 +203,3 @@ def pickle_without_values() -> None:
         return torch._utils._rebuild_meta_tensor_no_storage, kept
 
     Tensor._reduce_ex_internal = without_values
-
-
-@contextlib.contextmanager
-def nothing() -> Any:
-    """Stand for a context manager that does nothing on a machine without MPS."""
-    yield

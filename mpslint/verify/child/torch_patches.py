@@ -18,6 +18,8 @@ import torch.utils.checkpoint
 from mpslint.verify.child.clock import Clock, steps
 from mpslint.verify.child.no_cuda import give_accelerator
 from mpslint.verify.child.rig import allow_fused
+from mpslint.verify.emulator.autocast import Casts
+from mpslint.verify.job import Device
 from mpslint.verify.platform import precision_outcome
 from mpslint.verify.spec import VerifiedMac
 
@@ -300,16 +302,24 @@ def shape_of(batch: Any) -> str:
     return " ".join(dict.fromkeys(found))
 
 
-def note_precision(machine: VerifiedMac, report: Report, *, is_served: bool) -> Precision:
-    """Have autocast and GradScaler say what they do on the machine; return what was asked for."""
+def note_precision(machine: VerifiedMac, report: Report, device: Device, casts: Casts) -> Precision:
+    """Have autocast and GradScaler say what they do on the machine; return what was asked for.
+
+    Where the run is emulated, autocast for MPS is on as on the machine, and `casts` are forgotten where it ends. The CPU that stands in for
+    MPS computes in float32.
+    """
     asked = Precision()
     autocast: Any = torch.amp.autocast_mode.autocast
     init, enter = autocast.__init__, autocast.__enter__
 
     @functools.wraps(init)
     def noted(self: Any, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
-        self.wanted = (device_type, dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16), enabled)
-        if device_type == "mps" and is_served:
+        half = dtype or (torch.bfloat16 if device_type == "cpu" else torch.float16)
+        self.wanted = (device_type, half, enabled)
+        if device_type == "mps" and device == "emulated":
+            works = half in HALVES and precision_outcome("autocast", HALVES[half], machine).does == "works"
+            init(self, device_type, half, enabled and works, cache_enabled)
+        elif device_type == "mps" and device == "cpu":
             init(self, "cpu", torch.bfloat16, False, cache_enabled)
         else:
             init(self, device_type, dtype, enabled, cache_enabled)
@@ -320,7 +330,14 @@ def note_precision(machine: VerifiedMac, report: Report, *, is_served: bool) -> 
             _judge_autocast(device_type, HALVES.get(dtype, "") if dtype is not None else "", machine, report, asked)
         return enter(self)
 
-    autocast.__init__, autocast.__enter__ = noted, entered
+    module: Any = torch
+    clear = module.clear_autocast_cache
+
+    def cleared() -> None:
+        casts.weights.clear()
+        clear()
+
+    autocast.__init__, autocast.__enter__, module.clear_autocast_cache = noted, entered, cleared
     _note_scaler(machine, report, asked)
     return asked
 
@@ -363,8 +380,8 @@ class Checkpoints:
     depth: int = 0
 
 
-def note_checkpoints() -> Checkpoints:
-    """Have activation checkpointing say when a checkpointed function is running."""
+def note_checkpoints(served: Callable[[], contextlib.AbstractContextManager[object]]) -> Checkpoints:
+    """Have activation checkpointing say when a checkpointed function is running, and `served` serve its device."""
     state = Checkpoints()
     original = torch.utils.checkpoint.checkpoint
 
@@ -374,7 +391,8 @@ def note_checkpoints() -> Checkpoints:
         def inside(*given: Any, **named: Any) -> Any:
             state.depth += 1
             try:
-                return function(*given, **named)
+                with served():
+                    return function(*given, **named)
             finally:
                 state.depth -= 1
 

@@ -13,45 +13,75 @@ CastsAs = Literal["mps", "cpu"]
 """Whose lists autocast follows: MPS's, or the CPU's where the emulator is compared with real runs there."""
 
 
-class Autocast(TorchFunctionMode):
-    """Casts what operators are given, as autocast to `half` does; weights are cast once while it is on."""
+class Casts:
+    """What autocast makes of the tensors that operators are given; a weight is cast once until all casts are forgotten."""
 
-    def __init__(self, half: torch.dtype, casts_as: CastsAs = "mps") -> None:
-        super().__init__()
-        table = platform_data("autocast")[casts_as]
-        self.half = half
-        self._policies = {name: policy for policy in ("half", "float32", "widest") for name in table[policy]}
-        self._weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    def __init__(self, casts_as: CastsAs = "mps") -> None:
+        table = platform_data("autocast")
+        self._policies = {name: policy for policy in ("half", "float32", "widest") for name in table[casts_as][policy]}
+        self._recurrent = frozenset(table["recurrent"])
+        self.weights: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.unsure: set[str] = set()
+        """Operators whose casts happen inside them, unseen."""
 
-    def __exit__(self, *error: Any) -> None:
-        self._weights.clear()
-        super().__exit__(*error)  # type: ignore[no-untyped-call]
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        policy = self._policies.get(getattr(func, "__name__", ""))
-        if policy is None:
-            return func(*args, **kwargs)
-        if policy == "widest":
-            wanted = torch.float32 if any(tensor.dtype == torch.float32 for tensor in _floats((args, kwargs))) else self.half
+    def of(self, name: str, half: torch.dtype, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Return what autocast to `half` hands on to the operator of a name."""
+        policy = self._policies.get(name)
+        if name in self._recurrent:
+            self.unsure.add(name)
+            wanted = next((tensor.dtype for tensor in _floats(args)), torch.float32)
+        elif policy is None:
+            return args, kwargs
+        elif policy == "widest":
+            wanted = torch.float32 if any(tensor.dtype == torch.float32 for tensor in _floats((args, kwargs))) else half
         else:
-            wanted = self.half if policy == "half" else torch.float32
-        return func(*self._cast(args, wanted), **{name: self._cast(value, wanted) for name, value in kwargs.items()})
+            wanted = half if policy == "half" else torch.float32
+        return self._cast(args, wanted), {name: self._cast(value, wanted) for name, value in kwargs.items()}
 
     def _cast(self, value: Any, wanted: torch.dtype) -> Any:
-        """Return a value with the tensors in it cast, those of float64 and of whole numbers as they are."""
+        """Return a value with the device's tensors in it cast, those of float64 and of whole numbers as they are."""
         if isinstance(value, torch.Tensor):
-            if value.dtype == wanted or not value.is_floating_point() or value.dtype == torch.float64:
+            if value.dtype == wanted or not value.is_floating_point() or value.dtype == torch.float64 or not value.is_meta:
                 return value
-            if not (value.requires_grad and value.is_leaf and value.dtype == torch.float32 and wanted == self.half):
+            is_weight = value.requires_grad and value.is_leaf and value.dtype == torch.float32 and wanted != torch.float32
+            if not (is_weight and torch.is_autocast_cache_enabled()):
                 return value.to(wanted)
-            known = self._weights.get(id(value))
+            known = self.weights.get(id(value))
             if known is None:
-                known = self._weights[id(value)] = (value, value.to(wanted))
+                known = self.weights[id(value)] = (value, value.to(wanted))
             return known[1]
         if type(value) in (list, tuple):
             return type(value)(self._cast(item, wanted) for item in value)
         return value
+
+
+class Autocast(TorchFunctionMode):
+    """Casts what operators are given, as autocast to `half` does, while it is on."""
+
+    def __init__(self, half: torch.dtype, casts_as: CastsAs = "mps") -> None:
+        super().__init__()
+        self.half, self.casts = half, Casts(casts_as)
+
+    def __exit__(self, *error: Any) -> None:
+        self.casts.weights.clear()
+        super().__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = self.casts.of(getattr(func, "__name__", ""), self.half, args, kwargs or {})
+        return func(*args, **kwargs)
+
+
+def taken_apart(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a function of torch.nn.functional so that modes see each operator that it calls, instead of the whole."""
+    module: Any = torch.nn.functional
+    asked = module.has_torch_function
+
+    def unseen(tensors: Any) -> bool:
+        module.has_torch_function = asked
+        return False
+
+    module.has_torch_function = unseen
+    return func(*args, **kwargs)
 
 
 def is_casting() -> bool:
