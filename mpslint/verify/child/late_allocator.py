@@ -22,8 +22,19 @@ class LateAllocator(AllocatorModel):
 
     def allocate(self, size: int) -> Block | None:
         """Return the block of a tensor, the first one by what the environment says now."""
+        self._start()
+        return super().allocate(size)
+
+    def limit(self, fraction: float) -> None:
+        """Raise past so many times the recommended memory from now on, as `set_per_process_memory_fraction()` does; 0 is no limit."""
+        self._start()
+        self._set_ratio(fraction)
+
+    def _start(self) -> None:
         if not self._is_started:
             self._is_started = True
             with contextlib.suppress(KeyError, ValueError):
-                self.rules = rules_on(self.machine, float(os.environ[WATERMARK]))
-        return super().allocate(size)
+                self._set_ratio(float(os.environ[WATERMARK]))
+
+    def _set_ratio(self, ratio: float) -> None:
+        self.rules = rules_on(self.machine, ratio)

@@ -110,14 +110,14 @@ class Stage:
         """Change torch and the libraries that the code may import."""
         if self.is_emulated:
             self.clock.memory, self.clock.keys, self.clock.allocator = self.memory, self.keys, self.allocator
-            pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended)
+            pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended, self.allocator.limit)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
             overwrite_where_swap_fails()
             no_checks_of_values()
             pickle_without_values()
         elif self.script.device == "cpu":
-            pretend_mps(lambda: 0, lambda: 0, self.recommended)
+            pretend_mps(lambda: 0, lambda: 0, self.recommended, lambda fraction: None)
             on_empty_cache(lambda: None)
         if self.script.device == "real":
             self.clock.gauge = mps_gauge() if self.job.backend == "mps" else cuda_gauge()

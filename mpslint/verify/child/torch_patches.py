@@ -48,8 +48,11 @@ class Precision:
     is_scaled: bool = False
 
 
-def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommended: int) -> None:
-    """Make torch say that MPS is there, and its memory functions answer from the emulator."""
+def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommended: int, limit: Callable[[float], None]) -> None:
+    """Make torch say that MPS is there, and its memory functions answer from the emulator.
+
+    `limit` takes the share of the recommended memory that `torch.mps.set_per_process_memory_fraction()` allows.
+    """
     backend: Any = torch.backends.mps
     for name in ("is_available", "is_built"):
         setattr(backend, name, lambda: True)
@@ -61,7 +64,9 @@ def pretend_mps(memory: Callable[[], int], driver: Callable[[], int], recommende
     mps.current_allocated_memory = memory
     mps.driver_allocated_memory = driver
     mps.recommended_max_memory = lambda: recommended
-    for name in ("synchronize", "manual_seed", "set_per_process_memory_fraction", "set_rng_state"):
+    core: Any = torch._C
+    core._mps_setMemoryFraction = limit
+    for name in ("synchronize", "manual_seed", "set_rng_state"):
         setattr(mps, name, lambda *args, **kwargs: None)
     mps.seed = lambda: 0
     mps.get_rng_state = lambda: torch.zeros(16, dtype=torch.uint8)

@@ -4,6 +4,7 @@ generation is one pass."""
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable
 from types import ModuleType
@@ -27,6 +28,10 @@ OFF: dict[str, Any] = {
     "logging_nan_inf_filter": False,
     "disable_tqdm": True, "report_to": [], "save_only_model": True, "auto_find_batch_size": False,
 }  # fmt: skip
+
+
+PUBLISHED_FOR = ("SEQ_TO_SEQ_CAUSAL_LM", "SPEECH_SEQ_2_SEQ", "PRETRAINING", "CAUSAL_LM", "MASKED_LM", "IMAGE_CLASSIFICATION")
+"""Tasks of transformers, in the order in which one of them names the class of a published checkpoint."""
 
 
 def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, evaluation_batches: int) -> None:
@@ -213,10 +218,19 @@ def known_configurations(module: ModuleType) -> None:
             return original(cls, name, **kwargs)
         except OSError:
             left = {key: value for key, value in kwargs.items() if key not in HUB}
-            return config_values(RunSpec(str(name), "causal_lm", Lengths(1))), left
+            values = config_values(RunSpec(str(name), "causal_lm", Lengths(1)))
+            return {"architectures": published_classes(values.get("model_type", "")), **values}, left
 
     known: Any = get
     config_class.get_config_dict = classmethod(known)
+
+
+def published_classes(kind: str) -> list[str] | None:
+    """Return the class that checkpoints of a kind of model are published with; TRL builds a reference model by it."""
+    module: Any = importlib.import_module("transformers.models.auto.modeling_auto")
+    tables = (getattr(module, f"MODEL_FOR_{task}_MAPPING_NAMES", {}) for task in PUBLISHED_FOR)
+    found = next((table[kind] for table in tables if kind in table), None)
+    return found if found is None else [found if isinstance(found, str) else found[0]]
 
 
 def one_pass_generation(module: ModuleType, clock: Clock, shortened: Shortened, report: Report) -> None:
