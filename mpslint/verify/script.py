@@ -34,6 +34,8 @@ ATTEMPTS = 4
 """How often a script is started, each time from a folder that has what it lacked in the last."""
 EXTENDED = 3
 """A run that was too short to tell is done once more, so many times longer."""
+MORE_STEPS_TELL = ("live memory", "compiled graphs", "fits")
+"""Checks that a longer run may settle."""
 USUAL_STEPS = 2000
 """How many optimizer steps a run is taken to mean when its code does not say."""
 CERTAIN_ERRORS = (
@@ -75,7 +77,7 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
     """Return the report on a script or notebook, as it is. The file itself, and all beside it,
     are left as they were."""
     report = _verify_once(path, options, progress)
-    if any(check.status == "inconclusive" and check.name == "live memory" for verdict in report.verdicts for check in verdict.checks):
+    if any(check.status == "inconclusive" and check.name in MORE_STEPS_TELL for verdict in report.verdicts for check in verdict.checks):
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report

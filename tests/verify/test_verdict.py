@@ -107,6 +107,23 @@ def test_a_matrix_fits_a_terminal() -> None:
     assert sum(line.startswith(names) for line in lines) == len(names)
 
 
+@pytest.mark.parametrize(
+    ("new", "ahead", "status"),
+    [
+        ([300, *[20] * 19], (), "fail"),
+        ([300, *[20] * 9, *[12] * 5, *[6] * 5], (), "inconclusive"),
+        ([300, *[20] * 9, *[12] * 5, *[6] * 5], (6.0,) * 180, "fail"),
+        ([300, *[20] * 19], (*[10.0] * 20, *[0.0] * 160), "pass"),
+    ],
+    ids=["goes on", "slows", "slows, and its loader says that it goes on", "its loader says that it settles"],
+)
+def test_whether_graphs_settle_is_told_by_what_comes(new: list[int], ahead: tuple[float, ...], status: str) -> None:
+    """A short run is not carried on by its own rate where the batches ahead are known, or where that rate falls."""
+    steps = tuple(StepRecord(number, live=GB, peak=GB, driver=GB, new_graph_keys=count) for number, count in enumerate(new, start=1))
+    result = RunResult("run", "emulated", steps, graph_keys=sum(new), ahead=ahead)
+    assert {check.name: check.status for check in check_run(result, MACHINE, None, 9000)}["compiled graphs"] == status
+
+
 def test_look_alikes_pass() -> None:
     """A warning, checkpointing without dropout, LoRA on bfloat16 weights, few shapes at the start."""
     assert failed(run(troubles=(Trouble("x", "warning", "slow"),))) == {}

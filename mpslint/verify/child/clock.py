@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
+from mpslint.verify.child.ahead import Fetched
 from mpslint.verify.child.device import Gauge
 from mpslint.verify.child.installed import resident
 from mpslint.verify.emulator.allocator import AllocatorModel
@@ -47,7 +48,7 @@ class Clock:
     gauge: Gauge | None = None
     """The memory of a real GPU, where the code runs on one."""
     records: list[StepRecord] = field(default_factory=list)
-    shapes: list[str] = field(default_factory=list)
+    fetched: Fetched = field(default_factory=Fetched)
     losses: list[float] = field(default_factory=list)
     norm: float | None = None
     stopped: str = ""
@@ -74,6 +75,8 @@ class Clock:
     _others: Counter[int] = field(default_factory=Counter)
     """Steps of each other optimizer since the last one that counted."""
     _seen: tuple[int, int] = (0, 0)
+    _told: int = 0
+    """How many batches the records so far have told of."""
     _started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -117,7 +120,6 @@ class Clock:
         if self.memory is not None:
             self.births.append(self.memory.count)
         self.progress(self.done, self.steps, record)
-        self.shapes.clear()
         self.losses.clear()
         self.turns.clear()
         if time.monotonic() > self.deadline:
@@ -127,7 +129,8 @@ class Clock:
         """Return what was seen since the last record."""
         now = time.perf_counter()
         seconds, self._started = now - self._started, now
-        shapes = ", ".join(dict.fromkeys(self.shapes))[:200]
+        shapes = ", ".join(dict.fromkeys(self.fetched.shapes[self._told :]))[:200]
+        self._told = len(self.fetched.shapes)
         if self.memory is None:
             live, driver, peak = self.gauge_now()
             loss = sum(self.losses) if self.losses else None

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -22,6 +23,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
+from mpslint.verify.child.ahead import STEPS, new_graphs
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
@@ -30,13 +32,13 @@ from mpslint.verify.child.kept import kept_by_line
 from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
+from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
 from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
-    Precision,
     Shortened,
     count_steps,
     generators_for_mps,
@@ -45,7 +47,6 @@ from mpslint.verify.child.torch_patches import (
     no_pinning,
     no_saving,
     note_checkpoints,
-    note_precision,
     on_empty_cache,
     overwrite_where_swap_fails,
     pretend_mps,
@@ -66,9 +67,8 @@ from mpslint.verify.job import Job, Lack, LackError
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
 from mpslint.verify.platform import is_at_least, limits_of
 
-SHARE_OF_TIME = 0.6
+SHARE_OF_TIME, SECONDS_ON_CPU = 0.6, 60.0
 EXIT = os._exit
-SECONDS_ON_CPU = 60.0
 
 
 class Stage:
@@ -336,6 +336,17 @@ class Stage:
             settings_steps=self.clock.planned,
         )
 
+    def looked_ahead(self, result: RunResult) -> RunResult:
+        """Return a result with what its code's loader gives after the last step: more graphs, and larger batches."""
+        fetched, compiled = self.clock.fetched, [record.new_graph_keys for record in result.steps if record.what == "train"]
+        each = len(fetched.shapes) // max(len(compiled), 1)
+        if (self.failure and not self.out_of_memory) or not (compiled and each and fetched.may_vary):
+            return result
+        with self.running():
+            fetched.look_ahead((STEPS - len(compiled)) * each)
+        larger = max(fetched.sizes) / max(*fetched.sizes[: each * len(compiled)], 1)
+        return replace(result, ahead=new_graphs(compiled, fetched.shapes, each), larger_ahead=larger)
+
     def notes(self) -> Iterator[str]:
         """Yield what the reader should know about how the run was done."""
         if self.clock.stopped:
@@ -377,7 +388,8 @@ def run_script(job: Job, parent: Parent) -> RunResult:
         guard(Path(job.script.sandbox))
     _seed()
     stage.run()
-    return stage.result(time.perf_counter() - stage.started)
+    result = stage.result(time.perf_counter() - stage.started)
+    return stage.looked_ahead(result) if stage.is_emulated else result
 
 
 def _seed() -> None:
