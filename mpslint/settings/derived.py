@@ -15,6 +15,7 @@ from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.settings.sliced import cut_by_hand
+from mpslint.settings.stacked import loads_itself, stacking_call
 
 MOST_SHAPES = 64
 """Batches of no more different lengths than these count as bounded."""
@@ -36,13 +37,13 @@ DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "length.bound": ("length.source", "length.truncation"),
     "length.reached": ("length.source", "length.truncation"),
     "padding.limit": ("padding.strategy",),
-    "padding.shapes": ("padding.strategy", "padding.collator"),
+    "padding.shapes": ("padding.strategy", "padding.collator", "loader.batch"),
 }
 """The settings of which one at least is there wherever this one follows."""
 DERIVED_FROM_ROLES: Mapping[str, tuple[str, ...]] = {
     "batch.train": ("batch_shape", "row_choice"),
     "model.head": ("model",),
-    "length.limit": ("model",),
+    "length.limit": ("model", "model_config"),
     "length.bound": ("map", "batch_shape", "row_choice"),
     "length.reached": ("map", "batch_shape", "row_choice"),
     "model.active_dropout": ("model", "model_config"),
@@ -143,7 +144,13 @@ def _is_own(value: Value) -> bool:
 
 
 def _limit(plan: TrainingPlan, family: ModelFamily | None) -> Setting | None:
-    """Return the tokens that the model takes, or was trained on."""
+    """Return the tokens that the model takes, or was trained on: those that its configuration is given, else those of its family."""
+    for made in (*plan.calls.get("model_config", ()), *plan.calls.get("model", ())):
+        for name in load_families().positions:
+            if name in made.keywords:
+                value = made.keywords[name].value
+                is_number = isinstance(value, Known) and isinstance(value.value, int)
+                return dataclasses.replace(_inferred("length.limit", None, made, name), value=value) if is_number else None
     if family is None or family.length is None:
         return None
     call = next(iter(plan.calls.get("model", ())), None)
@@ -251,6 +258,9 @@ def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]
         return
     padded = _is_padded(plan)
     bound = _bound(plan, family)
+    if (stacking := stacking_call(plan)) is not None:
+        yield _inferred("padding.shapes", FIXED, stacking, stacking.name)
+        return
     deciding = ("collator",) if "collator" in plan.calls or plan.constant("padding.collator") else ("arguments",)
     for setting in plan.settings.get("padding.strategy", ()):
         if _role(setting) in deciding:
@@ -258,15 +268,9 @@ def _shapes(plan: TrainingPlan, family: ModelFamily | None) -> Iterator[Setting]
             yield dataclasses.replace(setting, name="padding.shapes", value=Known(word) if word else UNKNOWN)
     given = plan.get("padding.collator")
     if given is not None and plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is True:
-        if "collator" in plan.calls or _loads_itself(given.call):
+        if "collator" in plan.calls or loads_itself(given.call):
             return
         yield dataclasses.replace(given, name="padding.shapes", value=Known(FIXED if padded else VARYING))
-
-
-def _loads_itself(call: Call | None) -> bool:
-    """Return whether a Trainer of the program makes its own loaders, and so its own batches."""
-    cls = call.result.cls if call is not None and call.result is not None else None
-    return cls is not None and cls.lookup("get_train_dataloader") is not None
 
 
 def _role(setting: Setting) -> str:

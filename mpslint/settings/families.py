@@ -42,6 +42,8 @@ class Families:
     """What the names of checkpoints contain whose weights are quantised."""
     bits: Mapping[str, int]
     """What the names of those contain that bitsandbytes reads, and to how many bits."""
+    positions: tuple[str, ...] = ()
+    """How configurations call the tokens of their positions."""
 
     def is_quantised(self, checkpoint: str) -> bool:
         """Return whether the weights of a checkpoint are quantised, by its name."""
@@ -97,4 +99,4 @@ def load_families() -> Families:
             raise RuleError(f"{path}: {row.get('head')}: unknown key {sorted(unknown)[0]!r}")
         heads += [(glob, row["head"]) for glob in row["classes"]]
     quantised = data["quantised"]
-    return Families(tuple(families), tuple(heads), quantised["names"], quantised["bitsandbytes"])
+    return Families(tuple(families), tuple(heads), quantised["names"], quantised["bitsandbytes"], tuple(data["positions"]))

@@ -14,12 +14,13 @@ from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import Call, Items, Known
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.stacked import stacking_call
 from mpslint.target.target import Target
 from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.plan_source import NeedsCodeError, PlanSource
-from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Task, VerifiedMac, WeightsType
+from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Shapes, Task, VerifiedMac, WeightsType
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         config=config,
         target=target,
         data=data,
+        shapes=_shapes(source, task, padding),
         train_batch=source.count("batch.train", int(assumptions["batch"])),
         accumulation=source.count("batch.accumulation", 1),
         padding=padding,
@@ -215,7 +217,21 @@ def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
         source.assume(f"no length is written: the {limit} tokens that the model takes")
     if source.known("padding.packing") not in (None, "no"):
         return Lengths(int(limit or assumptions["source"]["limit"]), origin="packed"), target
-    return _drawn(source, "input", limit, assumptions["source"]), target
+    if stacking_call(source.plan) is None:
+        return _drawn(source, "input", limit, assumptions["source"]), target
+    found = int(limit or assumptions["source"]["limit"])
+    source.assume(f"the length of the samples, which are stacked, is not known: {found} tokens", unless_read=True)
+    return Lengths(found), replace(target, median=0.0) if target is not None else None
+
+
+def _shapes(source: PlanSource, task: Task, padding: Padding) -> Shapes:
+    """Return what the shapes of the run's batches rest on."""
+    if task in platform_data("assumptions")["fixed"] or source.known("padding.packing") not in (None, "no"):
+        return "known"
+    if padding == "max_length":
+        return "known" if source.known("length.bound", int) is not None else "assumed"
+    pads = "collator" in source.plan.calls or source.known("padding.tokenizer") is True or bool(_own_columns(source, task))
+    return "drawn" if pads else "assumed"
 
 
 def _drawn(source: PlanSource, what: str, limit: int | None, assumption: Mapping[str, Any]) -> Lengths:

@@ -154,6 +154,8 @@ class Check:
     step: int | None = None
     """The first step at which it shows."""
     line: str = ""
+    is_doubted: bool = False
+    """Whether it would fail if the shapes of batches were known to be what they are taken to be: the run's own code tells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def where(place: Place) -> str:
 
 
 def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list[Check]:
-    """Return checks with the findings that predicted those that fail, and one more for each error that no run shows."""
+    """Return checks with the findings that predicted those that fail, or would, and one more for each error that no run shows."""
     predicts = platform_data("predicts")
     told: set[str] = set()
     told_loudly = [one for one in findings if one.severity != Severity.NOTE.value]
@@ -143,7 +143,8 @@ def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> 
     named: list[Check] = []
     for check in checks:
         heard = errors if check.name == RAISES else told_loudly
-        mine = [one for one in heard if check.status == "fail" and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
+        fails = check.status == "fail" or check.is_doubted
+        mine = [one for one in heard if fails and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
         told.update(one.rule for one in mine)
         backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))

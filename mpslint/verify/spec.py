@@ -22,6 +22,7 @@ Task = Literal[
 Padding = Literal["longest", "max_length", "none"]
 Precision = Literal["no", "fp16", "bf16"]
 AskedBy = Literal["trainer", "autocast"]
+Shapes = Literal["known", "drawn", "assumed"]
 WeightsType = Literal["float32", "float16", "bfloat16", "auto"]
 
 
@@ -121,6 +122,9 @@ class RunSpec:
     target: Lengths | None = None
     data: DataSource | None = None
     name: str = "as written"
+    shapes: Shapes = "known"
+    """Whether the shapes of batches follow from the code and its data; or the code makes them vary, by lengths that are drawn; or that they
+    vary, or how long they are, is only assumed."""
     train_batch: int = 8
     accumulation: int = 1
     padding: Padding = "longest"

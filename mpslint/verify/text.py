@@ -53,6 +53,8 @@ def print_report(report: VerifyReport, console: Console) -> None:
         console.print(ladder(report) if report.settings.get("matrix") else numbers(report))
     _print_notes(report.runs, console)
     console.print(_last_line(report))
+    if any(check.is_doubted for verdict in report.verdicts if verdict.status == "inconclusive" for check in verdict.checks):
+        console.print(Text(f"To settle it, run the file's own code: mpslint verify --script {report.subject} --yes"))
 
 
 def _last_line(report: VerifyReport) -> Text:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from mpslint.verify.assumed import without_invented_failures
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import keep_run
 from mpslint.verify.job import Backend, Job
@@ -51,6 +52,10 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions,
         runs = [pool.submit(run_spec, spec, options, progress, known) for spec in specs]
         values = pool.submit(_values, specs, options, progress, known) if options.values else None
         done = [future.result() for future in runs]
+        done = [
+            (result, without_invented_failures(spec, result, checks, lambda others: _run_together(others, options, progress)))
+            for spec, (result, checks) in zip(specs, done, strict=True)
+        ]
         compared = values.result() if values is not None else []
     if after is not None and is_same:
         done.append((replace(done[0][0], name=after.name), done[0][1]))
@@ -66,6 +71,12 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions,
         tuple(comparison),
         seconds=time.monotonic() - start,
     )
+
+
+def _run_together(specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None) -> list[tuple[RunResult, list[Check]]]:
+    """Return some runs and their checks, done by one process."""
+    known = _done_together(specs, replace(options, values=False), progress)
+    return [run_spec(spec, options, progress, known) for spec in specs]
 
 
 def run_spec(
@@ -125,7 +136,7 @@ def _first_jobs(specs: Sequence[RunSpec], options: VerifyOptions) -> Iterator[tu
 
 def _emulation(spec: RunSpec, options: VerifyOptions, steps: int) -> Job:
     """Return the job of emulating a run. Runs that differ only in what no memory depends on have the same."""
-    return Job("emulate", options.machine, (replace(spec, name="", averages=False),), steps, "emulated")
+    return Job("emulate", options.machine, (replace(spec, name="", averages=False, shapes="known"),), steps, "emulated")
 
 
 def _values_job(specs: Sequence[RunSpec], options: VerifyOptions) -> Job:

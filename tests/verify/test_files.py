@@ -89,10 +89,11 @@ def check_of(report: dict[str, Any], run: str, name: str) -> dict[str, Any]:
 
 
 def test_a_file_fails_as_written_and_passes_as_rewritten(lesson: dict[str, Any]) -> None:
-    """Compiled graphs never settle and fp16 raises with these versions; both findings are named; the rewrite passes."""
+    """fp16 raises with these versions, and compiled graphs don't settle with two distributions of lengths; both findings are named."""
     assert [(verdict["name"], verdict["status"]) for verdict in lesson["verdicts"]] == [("as written", "fail"), ("as rewritten", "pass")]
     graphs = check_of(lesson, "as written", "compiled graphs")
-    assert graphs["status"] == "fail"
+    assert graphs["status"] == "inconclusive"
+    assert "the lengths are drawn, and it fails with 2 of 3 distributions of them" in graphs["reason"]
     assert any(item["label"] == "predicted by" and item["value"].startswith("MPS301") for item in graphs["evidence"])
     precision = check_of(lesson, "as written", "precision")
     assert precision["status"] == "fail"

@@ -1,0 +1,43 @@
+"""Batches whose samples are stacked: torch's own collation, and what transformers does by default, take only samples of one shape."""
+
+from __future__ import annotations
+
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, alternatives_of
+from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.translate import bound_arguments
+
+
+def stacking_call(plan: TrainingPlan) -> Call | None:
+    """Return the Trainer or loader that stacks the samples of a run's batches; None where another function makes them, or may."""
+    given = plan.get("padding.collator")
+    if given is not None and given.call is not None and given.pattern is not None:
+        collator = bound_arguments(given.call, given.pattern).get("data_collator")
+        if collator is not None:
+            return given.call if _stacks(collator) else None
+        by_default = plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is False
+        return given.call if by_default and not loads_itself(given.call) else None
+    loaders = [setting for setting in plan.settings.get("loader.batch", ()) if setting.call is not None and setting.pattern is not None]
+    known = platform_data("batches")["stacking"]
+    for setting in loaders:
+        assert setting.call is not None
+        assert setting.pattern is not None
+        collator = bound_arguments(setting.call, setting.pattern).get("collate_fn")
+        if setting.call.name not in known["loaders"] or setting.call.is_open or not (collator is None or _stacks(collator)):
+            return None
+    return loaders[0].call if loaders else None
+
+
+def loads_itself(call: Call | None) -> bool:
+    """Return whether a Trainer of the program makes its own loaders, and so its own batches."""
+    cls = call.result.cls if call is not None and call.result is not None else None
+    return cls is not None and cls.lookup("get_train_dataloader") is not None
+
+
+def _stacks(collator: Argument) -> bool:
+    """Return whether what a collate function is given as is one that stacks."""
+    known = platform_data("batches")["stacking"]["functions"]
+    given = alternatives_of(collator.value)
+    return all(
+        (isinstance(one, (Symbol, Instance)) and one.name in known) or (isinstance(one, Known) and one.value is None) for one in given
+    )

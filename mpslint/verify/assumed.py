@@ -1,0 +1,62 @@
+"""What a failure is worth where the shapes of batches aren't known.
+
+A run doesn't fail on shapes that are only assumed. On lengths that are drawn it fails only if it does with each of three distributions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from mpslint.core.knowledge import platform_data
+from mpslint.verify.outcome import Check, RunResult
+from mpslint.verify.spec import Lengths, RunSpec
+
+BY_SHAPES = ("driver memory", "compiled graphs", "fits", "evaluation", "generation")
+"""Checks that the shapes of batches decide."""
+Judge = Callable[[Sequence[RunSpec]], Sequence[tuple[RunResult, Sequence[Check]]]]
+"""Runs specs, and returns the result and the checks of each."""
+
+
+def without_invented_failures(spec: RunSpec, result: RunResult, checks: Sequence[Check], judge: Judge) -> list[Check]:
+    """Return the checks of a run, those that fail by shapes which nobody knows as inconclusive; `judge` runs it with other lengths."""
+    failing = {check.name for check in checks if check.status == "fail" and _is_by_shapes(check, result)}
+    if not failing or spec.shapes == "known" or (spec.shapes == "drawn" and result.has_own_lengths):
+        return list(checks)
+    if spec.shapes == "assumed":
+        why = "the shapes of the batches are assumed"
+        return [_doubted(check, why) if check.name in failing else check for check in checks]
+    others = distributions(spec)
+    found = judge(others)
+    medians = " and ".join(f"{other.source.median:.0f}" for other in others)
+    told = []
+    for check in checks:
+        # A run that dies early shows too little for the other checks: it doesn't speak against them.
+        count = sum(bool(run.out_of_memory) or any(one.name == check.name and one.status == "fail" for one in ran) for run, ran in found)
+        if check.name not in failing:
+            told.append(check)
+        elif count == len(others):
+            told.append(replace(check, reason=f"{check.reason.removesuffix('.')}; also with drawn lengths of median {medians}"))
+        else:
+            told.append(_doubted(check, f"the lengths are drawn, and it fails with {1 + count} of {1 + len(others)} distributions of them"))
+    return told
+
+
+def distributions(spec: RunSpec) -> list[RunSpec]:
+    """Return a run with the other distributions of its drawn lengths."""
+
+    def scaled(lengths: Lengths, times: float) -> Lengths:
+        return replace(lengths, median=max(1.0, min(round(lengths.median * times), lengths.limit))) if lengths.median else lengths
+
+    return [
+        replace(spec, source=scaled(spec.source, times), target=scaled(spec.target, times) if spec.target is not None else None)
+        for times in platform_data("assumptions")["other_medians"]
+    ]
+
+
+def _doubted(check: Check, why: str) -> Check:
+    return replace(check, status="inconclusive", reason=f"{check.reason}; {why}", is_doubted=True)
+
+
+def _is_by_shapes(check: Check, result: RunResult) -> bool:
+    return check.name in BY_SHAPES or (check.name == "starts" and result.out_of_memory == 1)
