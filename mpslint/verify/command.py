@@ -19,7 +19,7 @@ from mpslint.source.files import FoundFile
 from mpslint.source.writer import write_whole
 from mpslint.target.target import default_target, with_mac
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import AskedFiles, files, has_run, known_forecast, machine_for, verify_file
+from mpslint.verify.files import AskedFiles, files, findings_of, has_run, known_forecast, machine_for, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
@@ -27,6 +27,7 @@ from mpslint.verify.own_code import OwnCode
 from mpslint.verify.page import as_page
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
+from mpslint.verify.reading import predicted
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import Pair, VerifiedMac, read_pair
@@ -138,7 +139,9 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
         options = dataclasses.replace(request.script_options(machine, request.arguments), assumptions=said)
         with Live(sys.stderr, str(request.script)) as live:
             report = verify_script(request.script, options, live.progress)
-        yield report
+        findings = findings_of(request.script, request.asked)
+        verdicts = (dataclasses.replace(one, checks=tuple(predicted(one.checks, findings))) for one in report.verdicts)
+        yield dataclasses.replace(report, verdicts=tuple(verdicts))
 
 
 def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]:

@@ -27,7 +27,7 @@ from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_code import REWRITTEN, WRITTEN, OwnCode, verify_own_code
 from mpslint.verify.own_waits import own_waits
 from mpslint.verify.plan_source import NeedsCodeError
-from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.reading import FileReading, TrainingRun, choose, findings_in, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.step_work import work_of
@@ -84,6 +84,12 @@ def machine_for(path: Path, session: Session) -> tuple[VerifiedMac, tuple[str, .
     document = open_document(found, read_bytes(found, session), session)
     machine, said = machine_of(target_for(document, configuration_for(found.path, session), session.target))
     return machine, tuple(said)
+
+
+def findings_of(path: Path, asked: AskedFiles) -> tuple[ShownFinding, ...]:
+    """Return what check finds in a script and the files of its run; nothing where it can't be read. Raises UsageError."""
+    checked = next(check_paths([str(path)], replace(asked.session, with_plans=True))).checked
+    return tuple(findings_in(checked.document, checked.findings)) if checked is not None else ()
 
 
 def read_file_within(found: FoundFile, asked: AskedFiles) -> Fixed:

@@ -22,6 +22,7 @@ from mpslint.verify.plan_source import NeedsCodeError
 PREFERRED = ("trainer", "loop", "arguments", "accelerator")
 """Kinds of plans, the likeliest to be the run that is meant first."""
 MOST_CHECKS = 5
+PREDICTED = "predicted by"
 RAISES = "starts"
 """The check that fails by an exception, which a warning doesn't predict."""
 
@@ -136,19 +137,24 @@ def where(place: Place) -> str:
 
 def with_findings(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list[Check]:
     """Return checks with the findings that predicted those that fail, or would, and one more for each error that no run shows."""
+    named = predicted(checks, findings)
+    told = {item.value.partition(" ")[0] for check in named for item in check.evidence if item.label == PREDICTED}
+    errors = [one for one in findings if one.severity == Severity.ERROR.value and one.rule not in told]
+    for one in errors[:MOST_CHECKS]:
+        basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
+        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=where(one.place)))
+    return named
+
+
+def predicted(checks: Sequence[Check], findings: Sequence[ShownFinding]) -> list[Check]:
+    """Return checks with the findings that predicted those that fail, or would."""
     predicts = platform_data("predicts")
-    told: set[str] = set()
-    told_loudly = [one for one in findings if one.severity != Severity.NOTE.value]
+    loud = [one for one in findings if one.severity != Severity.NOTE.value]
     errors = [one for one in findings if one.severity == Severity.ERROR.value]
     named: list[Check] = []
     for check in checks:
-        heard = errors if check.name == RAISES else told_loudly
-        fails = check.status == "fail" or check.is_doubted
-        mine = [one for one in heard if fails and one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
-        told.update(one.rule for one in mine)
-        backing = tuple(Backing("predicted by", f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
+        heard = (errors if check.name == RAISES else loud) if check.status == "fail" or check.is_doubted else []
+        mine = [one for one in heard if one.rule.startswith(tuple(predicts.get(check.name, ("?",))))]
+        backing = tuple(Backing(PREDICTED, f"{one.rule} {one.name}, {where(one.place)}") for one in mine)
         named.append(replace(check, evidence=(*check.evidence, *backing)))
-    for one in [one for one in errors if one.rule not in told][:MOST_CHECKS]:
-        basis = (Backing("basis", "read in the code, not run"), Backing("rule", f"{one.rule} {one.name}"))
-        named.append(Check("findings", "fail", f"{one.rule} {one.name}: {one.message}", basis, line=where(one.place)))
     return named

@@ -17,6 +17,8 @@ GROWN = 1.5
 """Driver memory over live peak past which the allocator's cache is the larger part."""
 FULL = 0.95
 """Share of the low watermark past which torch collects its cache at every turn: about where the Mac's memory ends."""
+WEIGHS = 0.05
+"""Share of driver memory from which what compiled graphs keep is named as its cause."""
 CHURN = 1.0
 """New graph keys a step, in the last half, past which shapes never settle."""
 
@@ -239,12 +241,15 @@ def _driver(trained: Sequence[StepRecord], result: RunResult, bounds: MemoryLimi
     grown = f"{predicted}driver memory {grows} {size(max(driver))}{within}"
     because = cause if churned else ""
     if result.out_of_memory > 1:
-        said = f"memory runs out at step {result.out_of_memory} of {horizon}{_graphs_keep(result.retained)}: {result.failure}"
-        yield Check("driver memory", "fail", said, evidence, result.out_of_memory, result.failure_line)
+        keeps = _graphs_keep(result.retained, top)
+        holder = result.kept[0] if result.kept and result.kept[0].holder and not keeps else None
+        keeps = f" because `{holder.holder}` keeps what `{holder.source}` at {holder.line} makes" if holder is not None else keeps
+        said = f"memory runs out at step {result.out_of_memory} of {horizon}{keeps}: {result.failure}"
+        yield Check("driver memory", "fail", said, evidence, result.out_of_memory, holder.held_at if holder else result.failure_line)
     elif top > FULL * bounds.low:
         yield Check("driver memory", "fail", f"{grown}{because}: {_too_much(top, bounds, machine)}", evidence, first)
     elif later and top + later > bounds.high:
-        said = f"{predicted}driver memory reaches {size(top + later)} by step {horizon}{_graphs_keep(result.retained)}"
+        said = f"{predicted}driver memory reaches {size(top + later)} by step {horizon}{_graphs_keep(result.retained, top)}"
         yield Check("driver memory", "fail", f"{said}: {_too_much(top + later, bounds, machine)}", evidence)
     elif top > bounds.recommended:
         said = (
@@ -276,13 +281,13 @@ def _small(top: int, result: RunResult) -> Iterator[Backing]:
         yield Backing("on a Mac", f"between {size(low + table['beyond'])} and {size(high + table['beyond'])}")
 
 
-def _graphs_keep(retained: Sequence[Retained]) -> str:
-    """Return what the graphs of varying shapes keep, as the reason why driver memory grows."""
-    if not retained:
+def _graphs_keep(retained: Sequence[Retained], whole: int) -> str:
+    """Return what the graphs of varying shapes keep, as the reason why driver memory comes to `whole`; '' where they keep little of it."""
+    total = sum(other.size for other in retained)
+    if not retained or total < WEIGHS * whole:
         return ""
     one = retained[0]
     what = platform_data("retained")["operators"][one.operator]["what"]
-    total = sum(other.size for other in retained)
     return f" because compiled graphs keep {size(total)} ({what} for each new shape, {size(one.largest)} at most)"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
+
+from mpslint.verify.outcome import RunResult
 
 STEPS = 200
 """Steps up to which batches are looked at."""
@@ -70,6 +72,17 @@ def tensors_of(batch: Any) -> list[torch.Tensor]:
 def shape_of(batch: Any) -> str:
     """Return the shapes of the tensors of a batch as text."""
     return " ".join(dict.fromkeys("x".join(map(str, tensor.shape)) for tensor in tensors_of(batch)))
+
+
+def with_what_comes(result: RunResult, fetched: Fetched) -> RunResult:
+    """Return the result of a run with what its loader gives after the last step: more graphs, and larger batches."""
+    compiled = [record.new_graph_keys for record in result.steps if record.what == "train"]
+    each = len(fetched.shapes) // max(len(compiled), 1)
+    if not (compiled and each and fetched.may_vary):
+        return result
+    fetched.look_ahead((STEPS - len(compiled)) * each)
+    larger = max(fetched.sizes) / max(*fetched.sizes[: each * len(compiled)], 1)
+    return replace(result, ahead=new_graphs(compiled, fetched.shapes, each), larger_ahead=larger)
 
 
 def new_graphs(compiled: Sequence[int], shapes: Sequence[str], each: int) -> tuple[float, ...]:

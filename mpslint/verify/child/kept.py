@@ -6,7 +6,8 @@ import linecache
 import re
 import sys
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from traceback import walk_tb
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -31,14 +32,25 @@ def kept_by_line(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, 
     if len(births) < FEWEST:
         return ()
     first = int(len(births) * SHARE)
-    since, until, steps = births[first], births[-2], len(births) - 2 - first
+    return _kept(memory, range(births[first], births[-2]), lines, len(births) - 2 - first, _running())
+
+
+def kept_at_the_end(memory: LiveMemory, births: Sequence[int], lines: Mapping[str, str], error: BaseException) -> tuple[Kept, ...]:
+    """Return the same of what is alive of the time after the last step, in the frames that an exception went through; nothing where no
+    statement of theirs keeps it."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)][::-1]
+    found = _kept(memory, range(births[-1] if births else 0, memory.count), lines, 1, frames)
+    return found if found and found[0].holder else ()
+
+
+def _kept(memory: LiveMemory, made: range, lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -> tuple[Kept, ...]:
     sizes: Counter[str] = Counter()
     for buffer in memory.buffers.values():
-        if since <= buffer.number < until and buffer.line:
+        if buffer.number in made and buffer.line:
             sizes[buffer.line] += buffer.size
     if steps <= 0 or not sizes:
         return ()
-    holder, place = _holder(lines, steps)
+    holder, place = _holder(lines, steps, frames)
     found = [Kept(line, size // steps, _source(line, lines), holder, place) for line, size in sizes.most_common(MOST)]
     return tuple(one for one in found if one.bytes_per_step > 0)
 
@@ -50,26 +62,25 @@ def _source(line: str, lines: Mapping[str, str]) -> str:
     return linecache.getline(file, int(number)).strip() if file and number.isdigit() else ""
 
 
-def _holder(lines: Mapping[str, str], steps: int) -> tuple[str, str]:
+def _holder(lines: Mapping[str, str], steps: int, frames: Iterable[FrameType]) -> tuple[str, str]:
     """Return the statement that keeps a tensor of each step, and where it is; nothing when no variable of the user's does."""
-    for frame in _user_frames(lines):
+    for frame in (frame for frame in frames if frame.f_code.co_filename in lines):
         scopes = [frame.f_locals] if frame.f_locals is frame.f_globals else [frame.f_locals, frame.f_globals]
         for scope in scopes:
             for name, value in list(scope.items()):
                 found = _kept_under(name, value, steps)
                 if found:
-                    text, place = _statement(found, frame, lines)
+                    text, place = _statement(found, frame, lines[frame.f_code.co_filename], {} if found == name else lines)
                     if text:
                         return text, place
     return "", ""
 
 
-def _user_frames(lines: Mapping[str, str]) -> Iterator[FrameType]:
-    """Yield the running frames of the user's code, the innermost first."""
+def _running() -> Iterator[FrameType]:
+    """Yield the running frames, the innermost first."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename in lines:
-            yield frame
+        yield frame
         frame = frame.f_back
 
 
@@ -99,12 +110,12 @@ def _has_tensor(values: list[Any] | deque[Any]) -> bool:
     return any(isinstance(part, torch.Tensor) and part.is_meta for part in parts)
 
 
-def _statement(name: str, frame: FrameType, lines: Mapping[str, str]) -> tuple[str, str]:
-    """Return the statement that adds to a variable, and where it is."""
+def _statement(name: str, frame: FrameType, own: str, others: Mapping[str, str]) -> tuple[str, str]:
+    """Return the statement that adds to a variable, and where it is: in its frame's file, else in others that may add to an attribute."""
     word = re.escape(name)
     grows = rf"\.(append|extend|add|appendleft|insert)\(|\+=|=\s*[\w.]*\b{word}\b\s*\+|\[.*\]\s*="
     adds = re.compile(rf"\b{word}\b(\[[^]]*\])?\s*({grows})")
-    for file, shown in {frame.f_code.co_filename: lines[frame.f_code.co_filename], **lines}.items():
+    for file, shown in {frame.f_code.co_filename: own, **others}.items():
         for number, text in enumerate(linecache.getlines(file), start=1):
             if adds.search(text):
                 return text.strip(), f"{shown}:{number}"

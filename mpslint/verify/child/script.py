@@ -11,24 +11,22 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
 import torch
-import torch.utils.checkpoint
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.ahead import STEPS, new_graphs
+from mpslint.verify.child.ahead import with_what_comes
 from mpslint.verify.child.clock import Clock, StopRun
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
-from mpslint.verify.child.kept import kept_by_line
+from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
 from mpslint.verify.child.late_allocator import LateAllocator
 from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
@@ -281,6 +279,8 @@ class Stage:
         message = in_the_words_of_mps(str(error).strip().splitlines()[0][:400]) if str(error).strip() else ""
         if isinstance(error, OutOfMemoryError):
             self.out_of_memory = self.clock.done + 1
+            with torch._C.DisableTorchFunction():
+                self.kept = kept_at_the_end(self.memory, self.clock.births, self.lines, error)
         kind = "RuntimeError" if isinstance(error, OutOfMemoryError) else type(error).__name__
         self.failure = f"{kind}: {message}".removesuffix(": ")
         self.is_raised_on_mps = is_raised_on_mps(error)
@@ -313,7 +313,7 @@ class Stage:
             name=self.script.shown,
             backend={"emulated": "emulated", "cpu": "cpu", "real": self.job.backend}[self.script.device],
             steps=tuple(self.clock.records),
-            largest_peak=max((record.peak for record in self.clock.records), default=-1) if self.is_emulated else -1,
+            largest_peak=self.largest_peak if self.is_emulated else -1,
             driver_peak=self.allocator.peak if self.is_emulated else -1,
             all_keys=len(self.keys.all_keys),
             graph_keys=len(self.keys.graph_keys),
@@ -336,25 +336,24 @@ class Stage:
             settings_steps=self.clock.planned,
         )
 
+    @property
+    def largest_peak(self) -> int:
+        """The highest peak of all steps, and of what was done of the one that ran out of memory."""
+        return max([record.peak for record in self.clock.records] + [self.memory.peak] * bool(self.out_of_memory), default=-1)
+
     def looked_ahead(self, result: RunResult) -> RunResult:
-        """Return a result with what its code's loader gives after the last step: more graphs, and larger batches."""
-        fetched, compiled = self.clock.fetched, [record.new_graph_keys for record in result.steps if record.what == "train"]
-        each = len(fetched.shapes) // max(len(compiled), 1)
-        if (self.failure and not self.out_of_memory) or not (compiled and each and fetched.may_vary):
+        """Return a result with what its code's loader gives after the last step."""
+        if self.failure and not self.out_of_memory:
             return result
         with self.running():
-            fetched.look_ahead((STEPS - len(compiled)) * each)
-        larger = max(fetched.sizes) / max(*fetched.sizes[: each * len(compiled)], 1)
-        return replace(result, ahead=new_graphs(compiled, fetched.shapes, each), larger_ahead=larger)
+            return with_what_comes(result, self.clock.fetched)
 
     def notes(self) -> Iterator[str]:
         """Yield what the reader should know about how the run was done."""
-        if self.clock.stopped:
-            yield f"the run was ended {self.clock.stopped}"
+        yield from [f"the run was ended {self.clock.stopped}"] if self.clock.stopped else []
         if self.started_processes:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
-        if self.script.start:
-            yield self.script.start
+        yield from filter(None, [self.script.start])
         if self.casts.unsure:
             hidden = ", ".join(sorted(self.casts.unsure))
             yield f"{self.precision.half} autocast casts inside {hidden}, which isn't emulated: all of it has the dtype of its input"
