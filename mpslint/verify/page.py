@@ -15,7 +15,7 @@ from mpslint.verify.page_reading import badge, reading_sections
 from mpslint.verify.page_times import time_section
 from mpslint.verify.platform import limits_of
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.verdict import size
+from mpslint.verify.sizes import size
 
 DONE = {"evaluate": "evaluation", "generate": "generation"}
 

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdict
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.verdict import size
+from mpslint.verify.sizes import size
 
 INDENT = 16
 BARS = "▁▂▃▄▅▆▇█"
@@ -145,7 +146,7 @@ def _row(run: RunResult, computed: RunResult) -> list[tuple[str, str]]:
         ("batch shapes", str(run.shapes or len({record.shapes for record in trained}))),
         ("peak of a step", _curve(trained, "peak")),
         ("peak, longest samples", size(run.largest_peak) if run.largest_peak >= 0 else "not known"),
-        (f"driver memory{predicted}", _curve(trained, "driver")),
+        (f"driver memory{predicted}", _driver(run, trained)),
         ("new compiled graphs", _curve(trained, "new_graph_keys")),
         ("loss", _losses([record for record in computed.steps if record.what == "train"])),
         *_measured(trained),
@@ -159,6 +160,12 @@ def _measured(trained: Sequence[StepRecord]) -> list[tuple[str, str]]:
         return []
     held = max(record.resident for record in trained)
     return [("time of a step", f"{median(seconds):.3f} s"), ("memory of the process", f"at most {size(held)}")]
+
+
+def _driver(run: RunResult, trained: Sequence[StepRecord]) -> str:
+    """Return the curve of driver memory; of a small run, where a Mac's may lie instead of numbers that promise more."""
+    on_a_mac = range_on_a_mac(run)
+    return f"{on_a_mac}  {sparkline([record.driver for record in trained], 24)}" if on_a_mac else _curve(trained, "driver")
 
 
 def _curve(trained: Sequence[StepRecord], name: str) -> str:

@@ -59,6 +59,20 @@ def test_shapes_that_never_come_again_fail(tmp_path: Path) -> None:
     assert "of 200, by the batches that its loader gives" in found.reason
 
 
+def test_what_graphs_will_keep_is_carried_on_as_for_a_plan(tmp_path: Path) -> None:
+    """Each new length keeps the one-hot labels of the loss: 20 steps leave room for them, those of the batches ahead don't."""
+    code = CODE.format(lengths="[random.randint(16, 180) for _ in range(1200)]", width=32, epochs=40)
+    loss = 'nn.functional.cross_entropy(head(model(batch["tokens"].to("mps"))).flatten(0, 1), batch["tokens"].to("mps").flatten())'
+    code = code.replace('model(batch["tokens"].to("mps")).square().mean()', loss).replace(
+        "optimizer =", 'head = nn.Linear(32, 64000).to("mps")\noptimizer ='
+    )
+    (tmp_path / "train.py").write_text(code)
+    report = verify_script(tmp_path / "train.py", ScriptOptions(machine=VerifiedMac("2.13", 8), backend="emulated"))
+    found = {check.name: check for verdict in report.verdicts for check in verdict.checks}
+    assert (found["starts"].status, found["driver memory"].status) == ("pass", "fail")
+    assert "because compiled graphs keep" in found["driver memory"].reason
+
+
 def test_larger_batches_ahead_are_run(tmp_path: Path) -> None:
     """The first 25 batches are 25 times smaller than the rest: the run is done again, longer."""
     found = checks(tmp_path, LONGER_LATER, width=8192, memory=8)

@@ -18,10 +18,11 @@ from mpslint.verify.page import as_page
 from mpslint.verify.page_reading import reading_sections
 from mpslint.verify.reading import FileReading, findings_in
 from mpslint.verify.report import VerifyReport
+from mpslint.verify.sizes import size
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 from mpslint.verify.text import print_report, sparkline
 from mpslint.verify.values import judge_values
-from mpslint.verify.verdict import check_run, decide, size
+from mpslint.verify.verdict import check_run, decide
 
 MB, GB = 2**20, 2**30
 MACHINE = VerifiedMac("2.13", 16, "5.23", "1.15")

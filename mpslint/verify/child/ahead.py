@@ -81,8 +81,13 @@ def with_what_comes(result: RunResult, fetched: Fetched) -> RunResult:
     if not (compiled and each and fetched.may_vary):
         return result
     fetched.look_ahead((STEPS - len(compiled)) * each)
-    larger = max(fetched.sizes) / max(*fetched.sizes[: each * len(compiled)], 1)
-    return replace(result, ahead=new_graphs(compiled, fetched.shapes, each), larger_ahead=larger)
+    ran = each * len(compiled)
+    return replace(
+        result,
+        ahead=new_graphs(compiled, fetched.shapes, each),
+        larger_ahead=max(fetched.sizes) / max(*fetched.sizes[:ran], 1),
+        planned_retained=sum(one.size for one in result.retained) * len(set(fetched.shapes)) // len(set(fetched.shapes[:ran])),
+    )
 
 
 def new_graphs(compiled: Sequence[int], shapes: Sequence[str], each: int) -> tuple[float, ...]:
