@@ -1,4 +1,7 @@
-"""Batches whose samples are stacked: torch's own collation, and what transformers does by default, take only samples of one shape."""
+"""Batches whose samples are stacked: torch's own collation, and what transformers does by default, take only samples of one shape.
+
+That says nothing of batches of one sample, nor of those that a sampler puts together by their lengths.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ def stacking_call(plan: TrainingPlan) -> Call | None:
     """Return the Trainer or loader that stacks the samples of a run's batches; None where another function makes them, or may."""
     given = plan.get("padding.collator")
     if given is not None and given.call is not None and given.pattern is not None:
+        if plan.constant("batch.train") == 1:
+            return None
         collator = bound_arguments(given.call, given.pattern).get("data_collator")
-        if collator is not None:
+        if not _is_none(collator):
             return given.call if _stacks(collator) else None
         by_default = plan.constant("padding.collator") is False and plan.constant("padding.tokenizer") is False
         return given.call if by_default and not loads_itself(given.call) else None
@@ -22,8 +27,13 @@ def stacking_call(plan: TrainingPlan) -> Call | None:
     for setting in loaders:
         assert setting.call is not None
         assert setting.pattern is not None
-        collator = bound_arguments(setting.call, setting.pattern).get("collate_fn")
-        if setting.call.name not in known["loaders"] or setting.call.is_open or not (collator is None or _stacks(collator)):
+        bound = bound_arguments(setting.call, setting.pattern)
+        collator = bound.get("collate_fn")
+        is_single = setting.is_known and setting.constant in (1, None)
+        is_plain = (
+            setting.call.name in known["loaders"] and not setting.call.is_open and _is_none(bound.get("batch_sampler")) and not is_single
+        )
+        if not (is_plain and (_is_none(collator) or _stacks(collator))):
             return None
     return loaders[0].call if loaders else None
 
@@ -34,10 +44,12 @@ def loads_itself(call: Call | None) -> bool:
     return cls is not None and cls.lookup("get_train_dataloader") is not None
 
 
-def _stacks(collator: Argument) -> bool:
-    """Return whether what a collate function is given as is one that stacks."""
+def _is_none(argument: Argument | None) -> bool:
+    return argument is None or (isinstance(argument.value, Known) and argument.value.value is None)
+
+
+def _stacks(collator: Argument | None) -> bool:
+    """Return whether what is given as a collate function is one that stacks."""
     known = platform_data("batches")["stacking"]["functions"]
-    given = alternatives_of(collator.value)
-    return all(
-        (isinstance(one, (Symbol, Instance)) and one.name in known) or (isinstance(one, Known) and one.value is None) for one in given
-    )
+    given = alternatives_of(collator.value) if collator is not None else ()
+    return bool(given) and all(isinstance(one, (Symbol, Instance)) and one.name in known for one in given)

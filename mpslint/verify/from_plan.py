@@ -220,7 +220,8 @@ def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
     if stacking_call(source.plan) is None:
         return _drawn(source, "input", limit, assumptions["source"]), target
     found = int(limit or assumptions["source"]["limit"])
-    source.assume(f"the length of the samples, which are stacked, is not known: {found} tokens", unless_read=True)
+    if limit is None:
+        source.assume(f"the length of the samples, which are stacked, is not known: {found} tokens", unless_read=True)
     return Lengths(found), replace(target, median=0.0) if target is not None else None
 
 

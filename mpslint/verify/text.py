@@ -55,7 +55,9 @@ def print_report(report: VerifyReport, console: Console) -> None:
     _print_notes(report.runs, console)
     console.print(_last_line(report))
     if any(check.is_doubted for verdict in report.verdicts if verdict.status == "inconclusive" for check in verdict.checks):
-        console.print(Text(f"To settle it, run the file's own code: mpslint verify --script {report.subject} --yes"))
+        script = (report.reading.script if report.reading is not None else "") or report.subject
+        words = "" if script == report.subject else f" -- ... (the arguments that {report.subject} gives it)"
+        console.print(Text(f"To settle it, run the file's own code: mpslint verify --script {script} --yes{words}"))
 
 
 def _last_line(report: VerifyReport) -> Text:

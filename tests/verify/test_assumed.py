@@ -105,6 +105,9 @@ FIXED = ("max_length", 256, 0, "assumed")
         (LOOP, "data, 4, True, None, None, 0, None", FIXED),
         (LOOP, "data, batch_size=4, collate_fn=torch.utils.data.default_collate", FIXED),
         (LOOP, "data, batch_size=4, collate_fn=collate", ("longest", 256, 95, "assumed")),
+        (LOOP, "data", ("longest", 256, 95, "assumed")),
+        (LOOP, "data, batch_size=1", ("longest", 256, 95, "assumed")),
+        (LOOP, "data, batch_sampler=options", ("longest", 256, 95, "assumed")),
         (LOOP, "data, batch_size=4, **options", ("longest", 256, 95, "assumed")),
         (TRAINER, "", FIXED),
         (TRAINER, ", data_collator=default_data_collator", FIXED),
@@ -136,3 +139,16 @@ def test_what_settles_it_is_the_last_line(collate: str, word: str, tmp_path: Pat
     lines = result.output.strip().splitlines()
     assert f"as written: {word}" in lines
     assert (lines[-1] == f"To settle it, run the file's own code: mpslint verify --script {path} --yes") is (word != "PASS"), lines
+
+
+def test_what_settles_a_launched_run_is_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell script can't be run as Python code."""
+    pytest.importorskip("torch")
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    code = (MODEL + "data, collate, options = make()\n" + LOOP).format(TRAINERS, "data, batch_size=4, collate_fn=collate")
+    (tmp_path / "train.py").write_text(code.replace("vocab_size=500", "vocab_size=50257"))
+    (tmp_path / "launch.sh").write_text("#!/bin/sh\npython train.py --fast\n")
+    result = CliRunner().invoke(group, ["verify", "--isolated", "--torch", "2.13", "--memory", "8GB", "launch.sh"])
+    said = "mpslint verify --script train.py --yes -- ... (the arguments that launch.sh gives it)"
+    assert result.output.strip().splitlines()[-1] == f"To settle it, run the file's own code: {said}", result.output

@@ -28,13 +28,14 @@ class Fetched:
     again: Callable[[], Iterable[Any]] = tuple
     """Begins the loader's next pass."""
 
-    has_collator: bool = False
-    """Whether a function of the code's own makes the batches, whose shapes may come to vary; torch's own stacks samples of one shape."""
+    may_change: bool = False
+    """Whether shapes may come to vary: a function of the code or a sampler makes the batches, or each is one sample; what torch itself
+    puts together has one shape."""
 
     @property
     def may_vary(self) -> bool:
         """Whether the shapes of the batches vary, or may later."""
-        return self.has_collator or len(set(self.shapes)) > 1
+        return self.may_change or len(set(self.shapes)) > 1
 
     def add(self, batch: Any) -> None:
         """Note a batch."""

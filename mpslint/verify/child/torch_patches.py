@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 import torch.utils.checkpoint
-from torch.utils.data import default_collate, default_convert
+from torch.utils.data import default_collate
 
 from mpslint.verify.child.clock import Clock, steps
 from mpslint.verify.child.no_cuda import give_accelerator
@@ -252,7 +252,8 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         batches = iterate(self)
         if is_training:
             clock.fetched.rest, clock.fetched.again = batches, functools.partial(iterate, self)
-            clock.fetched.has_collator = self.collate_fn not in (default_collate, default_convert)
+            is_plain = self.collate_fn is default_collate and self.batch_size not in (None, 1)
+            clock.fetched.may_change = not is_plain
         for number, batch in enumerate(batches):
             if not is_training and number >= evaluation_batches:
                 shortened.note(f"evaluation cut to {evaluation_batches} batches")
