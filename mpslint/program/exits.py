@@ -36,6 +36,8 @@ class Exit:
     history: dict[object, tuple[Place, object]] = field(default_factory=dict)
     """Every place that was written since there were too many points to tell apart."""
     is_vague: bool = False
+    stops: bool = True
+    """Whether nothing that follows an exception which is certain is walked."""
 
     def of(self, kind: str) -> list[Writes]:
         """Return what was written on the paths that left in one way."""
@@ -67,10 +69,11 @@ def leave(m: Walk, kind: str, name: str = "", value: Value = UNKNOWN) -> None:
 
 
 def raises(m: Walk, name: str) -> None:
-    """The path certainly ends in an exception here; outside `try` nothing that follows is reached, and it's walked for its facts."""
-    if any("raise" in target.kinds for target in m.exits):
+    """The path certainly ends in an exception here; where none catches it, what follows isn't reached, and is walked for its facts."""
+    target = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
+    if target is not None:
         leave(m, "raise", name)
-        m.is_dead = True
+        m.is_dead = m.is_dead or target.stops
 
 
 def may_raise(m: Walk) -> None:

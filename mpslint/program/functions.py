@@ -137,7 +137,7 @@ def _body_result(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Val
     paths = target.paths if leaves else [Departure("return", "", Known(None, node), {} if is_kept else written), *target.paths]
     if not is_kept:
         m.store.merge(*(path.writes for path in paths))
-    if not paths and any("raise" in one.kinds for one in m.exits):
+    if not paths and m.is_in_try:
         m.is_dead = True
     return join_all([path.value for path in paths])
 

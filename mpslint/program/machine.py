@@ -296,7 +296,7 @@ class Walker:
     @property
     def is_in_try(self) -> bool:
         """Whether an exception may be caught."""
-        return any("raise" in target.kinds for target in self.exits)
+        return any("raise" in target.kinds and target.stops for target in self.exits)
 
     @property
     def root(self) -> Frame:

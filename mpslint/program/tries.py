@@ -28,46 +28,51 @@ def try_statement(m: Walker, node: Any) -> bool:
     return in_any_case(m, lambda: _guarded(m, node), lambda _: m.execute_block(m, node.finalbody))
 
 
-def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[Departure | None], bool]) -> bool:
+def in_any_case(m: Walker, block: Callable[[], bool], last: Callable[[bool], bool]) -> bool:
     """Walk a block, and on each way out of it what comes last, which ends the path itself where it says so.
 
-    `last` is given how the block was left: None where its end was reached.
+    `last` is told whether the block may have been left by an exception. What it notes holds whichever way the block was left: where
+    there are several, it is noted of what all of them may have written.
     """
     before = marks(m)
-    own = Exit(("raise",), len(m.store.journals)) if any("raise" in target.kinds for target in m.exits) else None
-    if own is not None:
-        m.exits.append(own)
+    outer = next((target for target in reversed(m.exits) if "raise" in target.kinds), None)
+    own = Exit(("raise",), len(m.store.journals), stops=outer is not None and outer.stops)
+    m.exits.append(own)
     m.store.begin()
     try:
         leaves = block()
     finally:
-        if own is not None:
-            m.exits.pop()
+        m.exits.pop()
         written = m.store.undo()
-    departed = cut(m, before)
-    if own is not None:
-        _end_history(m, own, written)
-        outer = next(target for target in reversed(m.exits) if "raise" in target.kinds)
-        departed += [(outer, path) for path in own.paths]
+    departed: list[tuple[Exit | None, Departure]] = [*cut(m, before)]
+    _end_history(m, own, written)
+    departed += [(outer, path) for path in own.paths]
     is_silent = m.is_silent
-    for target, path in departed:
-        m.is_silent = is_silent or not leaves
-        m.store.begin()
-        try:
+    m.is_silent = is_silent or len(departed) > leaves
+    try:
+        for target, path in departed:
+            m.store.begin()
             m.store.redo(path.writes)
-            if not last(path):
-                here = m.store.since(target.journal)
-                target.paths.append(Departure(path.kind, path.name, path.value, here))
-        finally:
-            m.is_silent = is_silent
+            if not last(path.kind == "raise") and target is not None:
+                target.paths.append(Departure(path.kind, path.name, path.value, m.store.since(target.journal)))
             m.store.undo()
-    if leaves and departed:
-        m.store.begin()  # once for what it does, as no path is left on which it would be noted
-        last(departed[0][1])
+    finally:
+        silent, m.is_silent = m.is_silent, is_silent
+    if silent and not is_silent:
+        ways = marks(m)
+        m.store.begin()
+        m.store.merge(*([] if leaves else [written]), *(path.writes for _, path in departed))
+        last(any(path.kind == "raise" for _, path in departed))
         m.store.undo()
+        cut(m, ways)
+    if leaves and departed:
         return True
     m.store.redo(written)
-    return last(None) or leaves
+    m.is_silent = silent
+    try:
+        return last(False) or leaves
+    finally:
+        m.is_silent = is_silent
 
 
 def _guarded(m: Walker, node: Any) -> bool:
@@ -199,20 +204,17 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
 
 def _left(m: Walker, manager: Value, method: Function, node: ast.expr, block: Callable[[], bool]) -> bool:
     """Walk a block and then `__exit__`, which may swallow the exception that left the block."""
-    swallowed: list[Writes] = []
-    journal = len(m.store.journals)
-    m.exits.append(Exit(("raise",), journal))  # what leaves the block is asked for first
-    own = m.exits[-1]
+    own = Exit(("raise", "swallow"), len(m.store.journals))
+    m.exits.append(own)  # what leaves the block is asked for first
 
-    def last(path: Departure | None) -> bool:
-        is_raised = path is not None and path.kind == "raise"
+    def last(is_raised: bool) -> bool:
         given: Value = UNKNOWN if is_raised else Known(None)
         answer = m.calls.call_function(m, method, [manager, given, given, given], {}, False, node)
         if m.is_dead:
             m.is_dead = False
             return True
         if is_raised and truth(answer) is not False:
-            swallowed.append(m.store.since(journal))
+            leave(m, "swallow")
             return truth(answer) is True
         return False
 
@@ -223,11 +225,12 @@ def _left(m: Walker, manager: Value, method: Function, node: ast.expr, block: Ca
         m.exits.pop()
         written = m.store.undo()
     for path in own.paths:
-        m.store.begin()
-        m.store.redo(path.writes)
-        leave(m, "raise", path.name)
-        m.store.undo()
-    paths = [*([] if leaves else [written]), *swallowed]
+        if path.kind == "raise":
+            m.store.begin()
+            m.store.redo(path.writes)
+            leave(m, "raise", path.name)
+            m.store.undo()
+    paths = [*([] if leaves else [written]), *own.of("swallow")]
     if paths:
         m.store.merge(*paths)
     return not paths

@@ -1,7 +1,7 @@
 """Run a program under CPython and walk it with the interpreter: whatever the walk calls known must be what CPython gives.
 
 A program says what to compare by `probe(value)`, one a line. `unknown()` stands for what no reader can know: CPython is asked several
-times, with other answers each time, and what is known must hold for all of them. A place is a line with the calls that led there.
+times, with other answers each time, and what is known must hold for all of them. A place is a probe with the calls that led there.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import itertools
 import random
 import signal
 import sys
@@ -32,8 +33,10 @@ LONGEST_RUN = 2.0
 ANSWERS = (0, 1, 2, 3, -1, True, False, None, "a", "", 2.5)
 RUNS = 3
 
-Place = tuple[int, ...]
-"""The lines of the calls that led to a probe, and of the probe."""
+Spot = tuple[int, int, int]
+"""The line of a call, and the columns where it begins and ends; 0 for what is not known."""
+Place = tuple[Spot, ...]
+"""The calls that led to a probe, and the probe."""
 
 
 @dataclass
@@ -74,12 +77,28 @@ MODULES = _fake_modules()
 
 
 def _stack(frame: FrameType | None) -> Place:
-    lines: list[int] = []
+    spots: list[Spot] = []
     while frame is not None:
         if frame.f_code.co_filename == PROGRAM:
-            lines.append(frame.f_lineno)
+            spots.append((frame.f_lineno, *_columns(frame)))
         frame = frame.f_back
-    return tuple(reversed(lines))
+    return tuple(reversed(spots))
+
+
+def _columns(frame: FrameType) -> tuple[int, int]:
+    """Return where on its line the call begins and ends that a frame is at; Python 3.10 does not say."""
+    if sys.version_info < (3, 11):
+        return 0, 0
+    _, _, start, end = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    return start or 0, end or 0
+
+
+def _lines(place: Place) -> tuple[int, ...]:
+    return tuple(line for line, _, _ in place)
+
+
+def _spot(node: object) -> Spot:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
 
 
 def run(code: str, seed: int) -> dict[Place, list[Any]]:
@@ -153,7 +172,7 @@ def walked(code: str) -> dict[Place, list[Value]]:
     said: dict[Place, list[Value]] = defaultdict(list)
     for call in facts.calls:
         if isinstance(call.node.func, ast.Name) and call.node.func.id == "probe" and call.arguments:
-            place = (*(getattr(one, "lineno", 0) for one in call.context.calls), call.node.lineno)
+            place = (*map(_spot, call.context.calls), _spot(call.node))
             said[place].append(call.arguments[0].value)
     return said
 
@@ -162,15 +181,18 @@ def compare(code: str, seed: int = 0) -> Comparison:
     """Return how the interpreter and CPython agree on a program."""
     result = Comparison()
     said = walked(code)
-    by_line: dict[int, list[Value]] = defaultdict(list)
+    by_lines: dict[tuple[int, ...], list[Value]] = defaultdict(list)
     for place, values in said.items():
-        by_line[place[-1]] += values
+        by_lines[_lines(place)] += values
+        if len(place) > 1:
+            by_lines[place[-1][:1]] += values
     for number in range(RUNS if "unknown()" in code else 1):
         for place, given in run(code, seed * RUNS + number).items():
-            values = said.get(place) or by_line[place[-1]]
+            lines = _lines(place)
+            values = said.get(place) or by_lines.get(lines) or by_lines[lines[-1:]]
             wrong = _wrong(values, given)
             if wrong:
-                result.false.append(f"line {place[-1]}, by {list(place[:-1])}: {wrong}")
+                result.false.append(f"line {lines[-1]}, by {list(lines[:-1])}: {wrong}")
             if number == 0:
                 is_unknown = not values or any(_is_unknown(value) for value in values)
                 result.unknown += is_unknown
