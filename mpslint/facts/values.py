@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
@@ -20,6 +21,10 @@ TRAIT, CHILD = "trait", "child"
 """What the keys of slots begin with that hold traits, and what moves with a module without being one of its attributes."""
 
 Slots: TypeAlias = dict[Any, "Value"]
+
+
+count_made: Callable[[], int] = itertools.count().__next__
+"""Return how many lists, dicts, objects and functions were made before: what is made later has a higher number."""
 
 
 class Names(dict[Any, "Value"]):
@@ -87,6 +92,8 @@ class Items:
     """What the others have in common, where it is open."""
     sources: tuple[tuple[Value, Slots], ...] = ()
     """What an iterator goes through, each with the content that it had."""
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
     def values(self) -> list[Value]:
         """The values, in order."""
@@ -105,6 +112,8 @@ class Mapping:
     """The object whose `__dict__` it is: its entries are the object's attributes."""
     each: Value | None = None
     """What the other values have in common, where it is open."""
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
 
 @record(eq=False, slots=True)
@@ -123,6 +132,8 @@ class Instance:
     """The class of a value with traits (`torch.Tensor`), which `slots` hold beside its attributes; '' for one without, or not known."""
     proxied: Instance | None = None
     """The object that `super()` stands for."""
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
     def written_slots(self) -> Slots:
         """Return the slots that the program wrote: no traits, and none that only remember an attribute that was read."""
@@ -180,6 +191,8 @@ class Function:
     cls: Class | None = None
     setter: Function | None = None
     """What writes the property that it reads."""
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
     def with_setter(self, setter: Function) -> Function:
         """Return the property, written by another function."""
@@ -214,6 +227,8 @@ class Class:
     """The functions through which annotations send what some of the fields are given."""
     _above: tuple[Value, ...] | None = None
     _lineage: tuple[Class, ...] = ()
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
     def bases_above(self) -> tuple[Value, ...]:
         """Return the bases, each followed by its own; each once, by however many ways it is reached."""
@@ -260,9 +275,14 @@ class Bound:
     receiver: Value
     name: str
     function: Function | None = None
+    born: int = field(default_factory=count_made)
+    """When it was made, by a count of all."""
 
 
 Value: TypeAlias = Known | Unknown | OneOf | Symbol | Items | Mapping | Instance | Function | Class | Bound | Module
+
+Part: TypeAlias = Items | Mapping | Instance | Function | Class | Bound
+"""What can be changed, or can change something, by whoever gets hold of it."""
 
 UNKNOWN = Unknown()
 LOOP = Unknown("loop")

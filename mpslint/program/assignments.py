@@ -21,14 +21,15 @@ from mpslint.facts.values import (
     Module,
     OneOf,
     Symbol,
+    Unknown,
     Value,
     alternatives_of,
     is_weak,
     settled,
 )
-from mpslint.program import dicts, environment, lists
+from mpslint.program import dicts, effects, environment, lists
 from mpslint.program.attributes import get_item, is_property, is_whole_class
-from mpslint.program.exits import Raised, may_raise
+from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import combine, note_division
@@ -148,6 +149,8 @@ def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) 
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
     elif isinstance(owner, (Instance, Class, Module)):
         m.store.write(owner.slots, name, value)
+    elif isinstance(owner, Unknown):
+        effects.change_attribute(m, name, value)
     elif isinstance(owner, Symbol) and f"{owner.name}.{name}" == COMMAND_WORDS:
         m.store.write(m.module.slots, COMMAND_WORDS, value)
 
@@ -203,6 +206,8 @@ def _write_item(
         raise Raised("TypeError")
     else:
         may_raise(m)
+        if isinstance(receiver, Unknown):
+            effects.change_items(m, [value])
 
 
 def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
@@ -222,6 +227,8 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     note_division(m, node, node.op, old, new)
     made = operations.binary(m, node, node.op, old, new, (node.target, node.value), in_place=True) or _in_place(m, old, node.op, new)
     made = made or combine(old, node.op, new, node)
+    if not is_certain(made):
+        may_raise(m)
     if isinstance(node.target, ast.Name):
         m.bind(node.target.id, made)
     elif isinstance(node.target, ast.Attribute):
@@ -274,6 +281,8 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
             may_raise(m)
             dicts.forget_entries(m, old)
         return old
+    if isinstance(old, Unknown):
+        effects.change_items(m, [new])
     return None
 
 
@@ -314,6 +323,8 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
         m.store.delete(receiver.slots, name)
     else:
         may_raise(m)
+        if isinstance(receiver, Unknown):
+            effects.change_attribute(m, name)
 
 
 def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> None:
@@ -325,3 +336,5 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
         m.store.delete(m.module.slots, ("environment", index.value))
     else:
         may_raise(m)
+        if isinstance(receiver, Unknown):
+            effects.change_items(m)

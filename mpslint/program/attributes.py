@@ -184,7 +184,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
                 return given
         if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
             return part
-        return base.slots.get(key) or (part_of(base, f"{base.name}[]") if base.name or PLACE in base.slots else UNKNOWN)
+        return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
         return _of_each(m, index.values, lambda one: get_item(m, base, one))
     if isinstance(base, Mapping) and not isinstance(index, Known):
@@ -197,6 +197,8 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         entry = base.slots.get(index.value)
         if entry is None and not base.is_open:
             raise Raised("KeyError")
+        if entry is not None and not entry.is_sure:
+            may_raise(m)
         return entry.value if entry is not None else base.each or UNKNOWN
     if isinstance(base, Items) and isinstance(index.value, int) and base.kind != "set":
         position = index.value + len(base.slots) if index.value < 0 else index.value

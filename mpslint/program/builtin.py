@@ -204,6 +204,7 @@ def _super(m: Walker) -> Value:
         next((m.frame.slots.get(one.arg) for one in (*parameters.posonlyargs, *parameters.args)), None) if parameters is not None else None
     )
     if not isinstance(own, Instance) or function is None or function.cls is None:
+        m.store.lose(own)
         return UNKNOWN
     base = function.cls.bases[0] if function.cls.bases else None
     if isinstance(base, Class):

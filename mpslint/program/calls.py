@@ -21,6 +21,7 @@ from mpslint.facts.values import (
     Mapping,
     OneOf,
     Symbol,
+    Unknown,
     Value,
     origin_of,
 )
@@ -32,6 +33,7 @@ from mpslint.program import (
     commands,
     composed,
     config_files,
+    effects,
     environment,
     fields,
     flags,
@@ -176,6 +178,11 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         method = callee.cls.lookup("__call__") or callee.cls.lookup("forward")
         if isinstance(method, Function):
             return call_function(m, method, [callee, *_values(arguments)], _keyword_values(arguments), arguments.is_open, node)
+    if isinstance(callee, Unknown):
+        if isinstance(receiver, Unknown) and isinstance(node.func, ast.Attribute):
+            effects.call_method(m, node.func.attr, [*_values(arguments), *_keyword_values(arguments).values()])
+        elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # a name that the program gives no value is none of its own
+            effects.call(m, [*_values(arguments), *_keyword_values(arguments).values()])
     return _call_outside(m, callee, receiver, arguments, node)
 
 

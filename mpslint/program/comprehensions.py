@@ -229,9 +229,11 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
     elif isinstance(iterated, Items) and iterated.each is not None:
         element = join_all([*iterated.values(), iterated.each])
     elif isinstance(iterated, Instance):
-        element = part_of(iterated, f"{iterated.name}[]")
+        element = m.made(part_of(iterated, f"{iterated.name}[]"))
     elif isinstance(target, ast.Name) and isinstance(iterated, Unknown):
         element = m.made(Instance(""))  # whatever it is, it is one object in each round
+    if isinstance(element, Unknown) or not isinstance(target, ast.Name):
+        m.store.lose_inside([iterated])
     bind_loop_target(m, target, element)
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Protocol
 
 from mpslint.core.record import record
-from mpslint.facts.values import UNKNOWN, Value
+from mpslint.facts.values import UNKNOWN, Bound, Class, Function, Instance, Items, Known, Mapping, Value
 from mpslint.program.store import Place, Store, Writes
 
 MOST_RAISED = 12
 """Points at which a `try` block may raise that are told apart; beyond, all that it writes is unknown in its handlers."""
+
+
+RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
+
+
+def is_certain(value: Value) -> bool:
+    """Return whether a value shows that working it out did not raise."""
+    return isinstance(value, (Known, Items, Mapping, Function, Class, Bound)) or (isinstance(value, Instance) and value.cls is not None)
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -47,7 +47,7 @@ def _constant(m: Walker, node: ast.Constant) -> Value:
 
 def _name(m: Walker, node: ast.Name) -> Value:
     value = m.lookup(node.id)
-    if m.exits and isinstance(value, Unknown) and not m.is_bound(node.id):
+    if m.exits and (isinstance(value, Unknown) or m.store.unsure) and not m.is_surely_bound(node.id, value):
         may_raise(m)
     if value is UNKNOWN and m.facts.choices and not m.is_silent and not m.is_bound(node.id):
         m.facts.unbound.append(NameRead(node, m.context))
@@ -330,10 +330,9 @@ def _wrapped(m: Walker, node: ast.Await | ast.Starred) -> Value:
 
 
 def _yielded(m: Walker, node: ast.Yield | ast.YieldFrom) -> Value:
-    if m.context.functions:
-        m.generators.add(id(m.context.functions[-1]))
     if node.value is not None:
         value = m.value(node.value)
+        m.store.lose(value)
         if isinstance(node, ast.YieldFrom) and not m.is_silent:
             m.facts.iterated.append((value, m.context))
     return UNKNOWN

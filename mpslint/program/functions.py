@@ -16,11 +16,12 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
+    Unknown,
     Value,
     settled,
     weakened,
 )
-from mpslint.program import commands, config_files
+from mpslint.program import commands, config_files, effects
 from mpslint.program.exits import Departure, Exit
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
@@ -66,13 +67,13 @@ def call_function(
     With `is_open`, parameters that are not given are not known; a default is then only a default.
     """
     functions = m.context.functions
+    given = (function, *positional, *keywords.values())
     if (
         functions.count(function.node) > _own_depth(function)
         or len(functions) >= DEEPEST_CALL
         or (m.is_exhausted and id(function.node) in m.analysed)
-    ):
-        return UNKNOWN
-    if is_called and not m.relevance.is_worth_following(function, (*positional, *keywords.values())):
+    ) or (is_called and not m.relevance.is_worth_following(function, given[1:])):
+        effects.not_followed(m, given)
         return UNKNOWN
     if not m.is_silent:
         m.analysed.add(id(function.node))
@@ -80,17 +81,25 @@ def call_function(
     _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called, node)
     before = m.frame
     m.frame = frame
+    is_later = is_called and effects.is_generator(function.node)
+    if is_later:
+        m.store.begin()
     outer = m.context
     m.context = outer.entered(function.node, function.decorators, is_called, node)
     try:
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)
         result = _body_result(m, function.node)
-        if isinstance(function.node, ast.AsyncFunctionDef) or id(function.node) in m.generators:
+        if isinstance(function.node, ast.AsyncFunctionDef) or is_later:
+            m.store.lose(result)
             result = UNKNOWN
         return result
     finally:
         m.frame, m.context = before, outer
+        if is_later:
+            written = m.store.undo()
+            effects.never_sure_again(m, {at: one for at, one in written.items() if one[0] is not frame.slots})
+            effects.not_followed(m, given, is_lasting=True)
 
 
 def own_names(node: FunctionNode) -> frozenset[str]:
@@ -139,7 +148,11 @@ def _body_result(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Val
         m.store.merge(*(path.writes for path in paths))
     if not paths and m.is_in_try:
         m.is_dead = True
-    return join_all([path.value for path in paths])
+    values = [path.value for path in paths]
+    result = join_all(values)
+    if isinstance(result, Unknown):
+        m.store.lose((dict(enumerate(values)), True))
+    return result
 
 
 def _bind_parameters(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
 from mpslint.program.arguments import CallArguments
+from mpslint.program.effects import never_sure_again
 from mpslint.program.exits import Raised
 from mpslint.program.lists import in_order, iterated
 from mpslint.program.machine import Walker
@@ -172,7 +173,7 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     finally:
         m.is_silent = is_silent
         written = m.store.undo()
-    m.never_sure_again(written)
+    never_sure_again(m, written)
     return _iterator(rows_made, given, node) if rows_made is not None and not written else None
 
 

@@ -7,14 +7,27 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any, get_args
 
 from mpslint.facts.joined import join, truth
-from mpslint.facts.values import LOOP, UNKNOWN, DictEntry, Instance, Items, Known, Mapping, Unknown, Value, is_trait, is_weak
-from mpslint.program import bags
+from mpslint.facts.values import (
+    LOOP,
+    UNKNOWN,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Unknown,
+    Value,
+    count_made,
+    is_trait,
+    is_weak,
+)
+from mpslint.program import bags, effects
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
-from mpslint.program.exits import Exit, Raised, cut, marks, may_raise
+from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.store import Writes, unknown_at, value_at, widened
-from mpslint.program.walk import assigning, children
+from mpslint.program.store import CONTENT, Writes, unknown_for, value_at, widened
+from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
 
@@ -24,6 +37,8 @@ MOST_ROUND_STEPS = 800
 """Steps that the rounds of one loop may take: what takes longer is walked once, as any round."""
 MOST_SILENT_STEPS = 20_000
 """Steps that all rounds of a program may take."""
+MOST_REPEATED_STEPS = 20_000
+"""Steps that a program may take for walking loops anew; from there on, what is written in a loop is forgotten before it is walked once."""
 MOST_ATTEMPTS = 3
 DEEPEST_CARRIED = 2
 """Loops within one another that are walked anew for the tensors that a round hands to the next: each level more would double the work."""
@@ -55,15 +70,25 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     def begin() -> None:
         assign_loop_target(m, node.target, iterated)
 
+    keys = list(iterated.slots) if isinstance(iterated, Mapping) else []
+
     def following(number: int) -> object:
-        return _element(iterated, number)
+        return _element(iterated, number, keys)
 
     def bind(value: Value) -> None:
         bind_loop_target(m, node.target, value)
 
     is_followable = _is_followable(iterated) and isinstance(node, ast.For)
     least = len(iterated.slots) if isinstance(iterated, (Items, Mapping)) else 1
-    return _loop(m, node, begin, runs, following if is_followable else None, bind, least)
+    return _loop(m, node, begin, runs, following if is_followable else None, bind, least, _goes_through(iterated))
+
+
+def _goes_through(iterated: Value) -> frozenset[int] | None:
+    """Return the ids of the dicts and sets that must not change while a loop goes through them; None for what may raise at any round."""
+    if isinstance(iterated, Items) and (not iterated.open or iterated.kind != "iterator"):
+        sources = [source for source, _ in iterated.sources] if iterated.kind == "iterator" else [iterated]
+        return frozenset(id(one) for one in sources if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind == "set"))
+    return frozenset({id(iterated)}) if isinstance(iterated, Mapping) else frozenset() if isinstance(iterated, Known) else None
 
 
 def _is_followable(iterated: Value) -> bool:
@@ -79,16 +104,19 @@ def _is_followable(iterated: Value) -> bool:
     return isinstance(iterated, Mapping) and not iterated.is_open and len(iterated.slots) <= MOST_ROUNDS and iterated.owner is None
 
 
-def _element(iterated: Value, number: int) -> object:
-    """Return what a loop binds in a round; END after the last. Raises _Undecided where what it goes through was changed."""
+def _element(iterated: Value, number: int, first: Sequence[object]) -> object:
+    """Return what a loop binds in a round; END after the last. Raises _Undecided where what it goes through was changed.
+
+    `first` are the keys of the dict that it goes through, when it began.
+    """
     if isinstance(iterated, Items):
         if iterated.open or any(_content(source) is not slots for source, slots in iterated.sources):
             raise _Undecided
         return iterated.slots.get(number, END)
     if isinstance(iterated, Mapping):
-        if iterated.is_open:
-            raise _Undecided
         keys = list(iterated.slots)
+        if iterated.is_open or keys != first:
+            raise _Undecided
         return Known(keys[number]) if number < len(keys) else END
     text = iterated.value if isinstance(iterated, Known) else ""
     return Known(text[number]) if number < len(text) else END
@@ -136,7 +164,9 @@ def while_loop(m: Walker, node: ast.While) -> bool:
     def begin() -> None:
         m.value(node.test)
 
-    return _loop(m, node, begin, answer is True, following if answer else None, lambda _: None)
+    is_plain = not any(isinstance(one, RAISING) for one in walk(node.test))
+    goes_through = frozenset[int]() if is_plain else None
+    return _loop(m, node, begin, answer is True, following if answer else None, lambda _: None, goes_through=goes_through)
 
 
 def _loop(
@@ -147,10 +177,11 @@ def _loop(
     following: Callable[[int], object] | None,
     bind: Callable[[Value], None],
     least: int = 1,
+    goes_through: Set[int] | None = None,
 ) -> bool:
     """Walk a loop as any of its rounds, then round by round where that can be told; return whether the path ends in it.
 
-    `least` are the rounds that it has if none ends it.
+    `least` are the rounds that it has if none ends it. It may raise between two rounds, where one changes what it `goes_through`.
     """
     if m.is_silent and following is not None and (ends := _rounds(m, node, following, bind, MOST_ROUND_STEPS)) is not None:
         return _finish(m, node, *ends)
@@ -171,7 +202,8 @@ def _loop(
             return _finish(m, node, *ends)
         for target, path in of_any:
             target.paths.append(path)
-    return _finish(m, node, states, breaks)
+    is_shaky = goes_through is None or any(key is CONTENT and at in goes_through for state in states for at, key in state)
+    return _finish(m, node, states, breaks, is_shaky)
 
 
 def _of_made(states: Sequence[Writes], made: Set[int]) -> Writes:
@@ -232,14 +264,20 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
     carried: dict[str, Value] = {}
     noted, before, analysed = m.facts.marks(), marks(m), frozenset(m.analysed)
     for attempt in range(MOST_ATTEMPTS):
+        is_last = attempt == MOST_ATTEMPTS - 1 or m.repeated_steps > MOST_REPEATED_STEPS
         target = Exit(("break", "continue"), len(m.store.journals))
         m.exits.append(target)
         m.store.begin()
         try:
             m.store.redo(changed)
+            if is_last:
+                effects.about_to_run(m, node)
+            start, silent, repeated = m.steps, m.silent_steps, m.repeated_steps
+            begun, lost, blind = count_made(), frozenset(m.store.lost), m.store.blind
             own: dict[str, dict[Any, Value]] = {name: m.home_of(name).slots for name in _assigned_in(m, node)}
             started = {name: slots[name] for name, slots in own.items() if name in slots}
             for name, value in started.items():
+                m.store.lose(value)
                 m.store.write(own[name], name, carried.get(name, value if _is_carried(value) else LOOP))
             frames, objects = len(m.facts.frames), len(m.facts.objects)
             begin()
@@ -250,20 +288,31 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
             written = m.store.undo()
         new: set[object] = {id(one.slots) for one in m.facts.frames[frames:]} | {id(one.slots) for one in m.facts.objects[objects:]}
         new |= {(id(slots), name) for name, slots in own.items()}
+        new |= {(id(m.home_of(name).slots), name) for name in _bound_by(node)}  # each round binds them first
+        new |= {at for at, one in m.store.holders.items() if one.born >= begun}
         more: Writes = {}
         for state in [*([] if leaves else [written]), *target.of("continue")]:
-            more.update(_wider(state, {**changed, **more}, new))
-        is_carried = [_carry(carried, started, own, state) for state in [*([] if leaves else [written]), *target.of("continue")]]
-        if not more and not (any(is_carried) and len(m.context.loops) + m.context.outer_loops < DEEPEST_CARRIED):
+            wider = _wider(state, {**changed, **more}, new, begun)
+            more.update(wider)
+            for at, (place, key, value) in state.items():
+                if at in wider or at in new:  # the next round may find it under what is then not known
+                    m.store.lose(value_at(place, key))
+                    m.store.lose(value)
+        states = [*([] if leaves else [written]), *target.of("continue")]
+        is_carried = [_carry(carried, started, own, state) for state in states]
+        is_same = not more and (blind == m.store.blind or all(at in lost or one.born >= begun for at, one in m.store.lost.items()))
+        if is_last or (is_same and not (any(is_carried) and len(m.context.loops) + m.context.outer_loops < DEEPEST_CARRIED)):
             break
         changed = {**changed, **more}
-        if attempt < MOST_ATTEMPTS - 1:
-            m.facts.back_to(noted)
-            m.analysed.intersection_update(analysed)
-            cut(m, before)
+        m.repeated_steps = repeated + m.steps - start - (m.silent_steps - silent)
+        m.store.forget_lost(lost, begun)
+        m.facts.back_to(noted)
+        m.analysed.intersection_update(analysed)
+        cut(m, before)
     states = [*([] if leaves else [written]), *target.of("continue")]
     if more:
-        nothing_known: Writes = {at: (place, key, unknown_at(key)) for at, (place, key, _) in changed.items()}
+        changed = {**changed, **more}
+        nothing_known: Writes = {at: (place, key, unknown_for(place, value_at(place, key))) for at, (place, key, _) in changed.items()}
         return [{**state, **nothing_known} for state in states], [{**state, **nothing_known} for state in target.of("break")]
     return states, target.of("break")
 
@@ -296,8 +345,11 @@ def _as_left(value: Any, state: Writes) -> Any:
     return retyped(value, **{key[1]: one for key, one in written.items()}) if written else value
 
 
-def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:
-    """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it."""
+def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writes:
+    """Return what is to be taken of each place that a round wrote and that was there before it, where more was known of it.
+
+    What was `new` in the round are some places by their ids, and the lists and dicts made since a count had `begun`.
+    """
     found: Writes = {}
     for at, (place, key, value) in state.items():
         old = changed[at][2] if at in changed else value_at(place, key)
@@ -310,21 +362,28 @@ def _wider(state: Writes, changed: Writes, new: Set[object]) -> Writes:
                 if not covers(old, value):
                     found[at] = (place, key, join(old, value))
                 continue
-            found[at] = (place, key, DictEntry(UNKNOWN) if isinstance(old, DictEntry) else UNKNOWN)
-        else:
+            found[at] = (place, key, unknown_for(place, old))
+        elif place.born < begun:
             wider = widened(place, old, value)
             if wider is not None:
                 found[at] = (place, key, wider)
     return found
 
 
-def _finish(m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequence[Writes], breaks: Sequence[Writes]) -> bool:
-    """Write what holds behind a loop that ends in one of some states, or breaks in others; return whether it does neither."""
+def _finish(
+    m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequence[Writes], breaks: Sequence[Writes], is_shaky: bool = False
+) -> bool:
+    """Write what holds behind a loop that ends in one of some states, or breaks in others; return whether it does neither.
+
+    Where it `is_shaky`, it may raise in the states in which it ends, as they are those between its rounds.
+    """
     is_endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
     paths = list(breaks)
     if states and not is_endless:
         m.store.begin()
         m.store.merge(*states)
+        if is_shaky:
+            may_raise(m)
         leaves = m.execute_block(m, node.orelse)
         written = m.store.undo()
         if not leaves:
@@ -333,6 +392,15 @@ def _finish(m: Walker, node: ast.For | ast.AsyncFor | ast.While, states: Sequenc
         return True
     m.store.merge(*paths)
     return False
+
+
+def _bound_by(node: ast.For | ast.AsyncFor | ast.While) -> list[str]:
+    """Return the names that a loop binds in each round."""
+    return (
+        []
+        if isinstance(node, ast.While)
+        else [one.id for one in walk(node.target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    )
 
 
 def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozenset[str]:

@@ -16,7 +16,6 @@ from mpslint.facts.joined import truth
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
-    Bound,
     Class,
     Context,
     DictEntry,
@@ -29,15 +28,17 @@ from mpslint.facts.values import (
     Module,
     Names,
     Symbol,
+    Unknown,
     Value,
     settled,
 )
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.arguments import CallArguments
-from mpslint.program.exits import Exit, Raised, may_raise, raises
+from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
 from mpslint.program.platform import Platform
+from mpslint.program.reach import Reach
 from mpslint.program.relevance import Relevance
-from mpslint.program.store import Store, Writes
+from mpslint.program.store import HOLDING, Store, Writes
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
@@ -100,14 +101,6 @@ class Calls:
     """Make an object of a class of the program."""
 
 
-_RAISING = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.JoinedStr, ast.Await, ast.Yield, ast.YieldFrom)
-
-
-def _is_certain(value: Value) -> bool:
-    """Return whether a value shows that working it out did not raise."""
-    return isinstance(value, (Known, Items, DictValue, Function, Class, Bound)) or (isinstance(value, Instance) and value.cls is not None)
-
-
 @record()
 class Walker:
     """Everything the evaluator knows while it walks a program."""
@@ -130,6 +123,8 @@ class Walker:
     """The outside packages that dialects and rules know something of."""
     relevance: Relevance
     store: Store = field(default_factory=Store)
+    reach: Reach = field(default_factory=lambda: Reach(lasts=True))
+    """What a call of something that is not known can get hold of."""
     facts: Facts = field(default_factory=Facts)
     module: Frame = field(default_factory=lambda: Frame(Names()))
     context: Context = field(default_factory=Context)
@@ -140,10 +135,10 @@ class Walker:
     """The expression that is evaluated certainly raised in a `try` block: what is left of its statement does not happen."""
     functions: dict[int, Function] = field(default_factory=dict)
     """Every function that was defined, by the id of its node, in order."""
+    methods: set[str] = field(default_factory=set)
+    """The names of those that are methods."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
-    generators: set[int] = field(default_factory=set)
-    """The ids of function nodes in which a `yield` was met."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
     star_modules: list[str] = field(default_factory=list)
@@ -158,9 +153,13 @@ class Walker:
     """What constants are taken for, by the id of their node: the values that a fix would write in their place."""
     dropped: ast.AST | None = None
     """The call that is a statement of its own: nothing takes its result."""
+    operands: list[Value] = field(default_factory=list)
+    """The values of the parts of the expressions that are evaluated, where something can be in them."""
     steps: int = 0
     silent_steps: int = 0
     """How many of them were spent on the rounds of loops."""
+    repeated_steps: int = 0
+    """How many others were spent on walks of loops that were walked anew."""
     is_silent: bool = False
     """Facts are not recorded: the path is walked for its values only."""
     is_in_comprehension: bool = False
@@ -179,12 +178,18 @@ class Walker:
         handler = self.handlers.get(node.__class__)
         if handler is None:
             return UNKNOWN
+        start = len(self.operands)
         try:
             value = handler(self, node)
         except Raised as error:
             raises(self, str(error))
             return UNKNOWN
-        if self.exits and isinstance(node, _RAISING) and not _is_certain(value):
+        if len(self.operands) > start:
+            self.store.lose_operands(node, value, self.operands[start:])
+            del self.operands[start:]
+        if value.__class__ in HOLDING:
+            self.operands.append(value)
+        if self.exits and isinstance(node, RAISING) and not is_certain(value):
             may_raise(self)
         return value
 
@@ -235,15 +240,23 @@ class Walker:
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
+        return self._frame_with(name) is not None
+
+    def _frame_with(self, name: str) -> Frame | None:
         frame: Frame | None = self.frame
-        while frame is not None:
-            if name in frame.slots:
-                return True
+        while frame is not None and name not in frame.slots:
             frame = frame.parent
-        return False
+        return frame
+
+    def is_surely_bound(self, name: str, value: Value) -> bool:
+        """Return whether a name that was read as a value has one on every path, as far as that is known."""
+        frame = self._frame_with(name)
+        return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
 
     def bind(self, name: str, value: Value) -> None:
         """Give a name a value in the current frame, or where it was declared to be (`global`, `nonlocal`)."""
+        if isinstance(value, Items) and value.kind == "iterator":
+            self.store.lose((value.slots, True))
         self.store.write(self.home_of(name).slots, name, settled(value))
 
     def bind_outside(self, name: str, value: Value) -> None:
@@ -264,12 +277,6 @@ class Walker:
         finally:
             self.store.undo()
             self.is_silent, self.exits = before, exits
-
-    def never_sure_again(self, writes: Writes) -> None:
-        """Something may write these places at any time from here on, as a generator does: nothing is known of them any more."""
-        for at, (place, key, _) in writes.items():
-            self.store.volatile[at] = place
-            self.store.forget(place, key)
 
     def home_of(self, name: str) -> Frame:
         """Return the frame that a name which is bound here belongs to."""

@@ -35,11 +35,13 @@ def execute_one(m: Walker, statement: ast.stmt) -> bool:
         return True
     m.steps += 1
     handler = _HANDLERS.get(type(statement))
+    operands = len(m.operands)
     try:
         leaves = handler is not None and handler(m, statement)
     except Raised as error:
         raises(m, str(error))
         leaves = False
+    del m.operands[operands:]
     is_dead, m.is_dead = m.is_dead, False
     return leaves or is_dead
 
@@ -102,6 +104,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
         for function in (value, value.setter) if isinstance(value, Function) else ():
             if function is not None and function.cls is None and function.frame.slots is slots:
                 function.cls = cls
+                m.methods.add(function.name)
                 function.frame = before
     m.bind(node.name, cls)
     return False

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Sequence, Set
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join, join_all
-from mpslint.facts.values import MAYBE, UNKNOWN, DictEntry, Items, Mapping, Names, Unknown, Value
+from mpslint.facts.values import (
+    MAYBE,
+    UNKNOWN,
+    Bound,
+    Class,
+    DictEntry,
+    Function,
+    Instance,
+    Items,
+    Mapping,
+    Names,
+    OneOf,
+    Part,
+    Unknown,
+    Value,
+)
 from mpslint.tensors.traits import covers
 
 Place: TypeAlias = "dict[Any, Any] | Items | Mapping"
@@ -23,6 +39,10 @@ CONTENT = object()
 """The key of the content of a list or dict: its slots, and whether there may be more."""
 
 
+_PASSING = (ast.Call, ast.Subscript, ast.IfExp, ast.BoolOp)
+"""Expressions whose value may be one that is in them, or in something that is."""
+
+
 @record(slots=True)
 class Store:
     """Writes to frames, objects, lists and dicts; while a journal is open, what they replace is kept."""
@@ -35,15 +55,81 @@ class Store:
     volatile: dict[tuple[int, Any], Place] = field(default_factory=dict)
     """Places that may be written at any time, by a generator say: nothing is ever known of them."""
 
+    lost: dict[int, Part] = field(default_factory=dict)
+    """Lists, dicts, objects and functions that something which is not known may be, with what is in them: it may be written there."""
+    holders: dict[int, Part] = field(default_factory=dict)
+    """The lost objects by the ids of their slots, and the lost lists and dicts by their own: what is written there is lost as well."""
+    reached: set[int | tuple[int, Any]] = field(default_factory=set)
+    """Where lies what a lost function can get hold of: ids of slots, lists and dicts, and names of frames as (id of the slots, name)."""
+    newly_reached: list[Value] = field(default_factory=list)
+    """What was lost, or written there, since that was last worked out."""
+    touched: Writes = field(default_factory=dict)
+    """What was written there, or put back, since then."""
+    blind: int = 0
+    """How often something was written through what is not known."""
+    unsure: set[tuple[int, Any]] = field(default_factory=set)
+    """Names that only some paths set."""
+
+    def lose(self, value: Any) -> None:
+        """Note that something which is not known may be this value, or what is in it."""
+        waiting = parts_of(value)
+        while waiting:
+            part = waiting.pop()
+            if id(part) in self.lost or isinstance(part, Unknown):
+                continue
+            self.lost[id(part)] = part
+            self.newly_reached.append(part)
+            if isinstance(part, Instance):
+                self.holders[id(part.slots)] = part
+                for inner in (part.slots if part.cls is not None else part.written_slots()).values():
+                    waiting += parts_of(inner)
+            elif isinstance(part, (Items, Mapping)):
+                self.holders[id(part)] = part
+                for inner in part.slots.values():
+                    waiting += parts_of(inner)
+
+    def forget_lost(self, before: Set[int], since: int) -> None:
+        """What was made since a count, and lost only after some others were, was never there: the walk that made it is thrown away."""
+        for at, part in [(at, part) for at, part in self.lost.items() if at not in before and part.born >= since]:
+            del self.lost[at]
+            self.holders.pop(id(part.slots) if isinstance(part, Instance) else at, None)
+
+    def lose_inside(self, values: Sequence[Value], is_whole: bool = False) -> None:
+        """Note that something which is not known may be an item of one of these values, or one of them where that `is_whole`."""
+        for value in values:
+            for part in parts_of(value):
+                if isinstance(part, (Items, Mapping)):
+                    for inner in part.slots.values():
+                        self.lose(inner)
+            if is_whole:
+                self.lose(value)
+
     def _note(self, place: Place, key: Any) -> None:
         self.version += 1
         for history in self.histories:
             history[id(place), key] = (place, key)
 
+    def lose_operands(self, node: ast.expr, value: Value, operands: Sequence[Value]) -> None:
+        """Note what the value of an expression may be, or hold, of the values of its parts."""
+        if isinstance(value, Unknown) and isinstance(node, _PASSING):
+            self.lose_inside(operands, is_whole=not isinstance(node, ast.Subscript))
+        elif isinstance(value, (Items, Mapping)) and content_of(value)[1]:
+            self.lose_inside(operands)
+
+    def _share(self, place: Place, key: Any, value: Any) -> None:
+        """Note what a place now holds with whoever can get hold of the place where that can't be seen."""
+        if id(place) in self.holders:
+            self.lose(value)
+        if id(place) in self.reached or (id(place), key) in self.reached:
+            self.touched[id(place), key] = (place, key, value)
+            self.newly_reached += parts_of(value)
+
     def write(self, slots: dict[Any, Any], key: Any, value: Any) -> None:
         """Set `slots[key]`."""
         self._note(slots, key)
+        self._share(slots, key, value)
         if (id(slots), key) in self.volatile:
+            self.lose(value)
             value = DictEntry(UNKNOWN) if isinstance(value, DictEntry) else UNKNOWN
         if self.journals:
             self.journals[-1].setdefault((id(slots), key), (slots, key, slots.get(key, MISSING)))
@@ -60,7 +146,9 @@ class Store:
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
         """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
         self._note(container, CONTENT)
+        self._share(container, CONTENT, (slots, is_open))
         if (id(container), CONTENT) in self.volatile:
+            self.lose((slots, is_open))
             slots, is_open, each = {}, True, None
         if self.journals:
             self.journals[-1].setdefault((id(container), CONTENT), (container, CONTENT, value_at(container, CONTENT)))
@@ -77,10 +165,14 @@ class Store:
 
     def forget(self, place: Place, key: Any, unknown: Value = UNKNOWN) -> None:
         """Write that nothing is known of a place."""
-        if not isinstance(place, dict):
-            self.change(place, {}, True)
-        elif place.get(key) is not unknown:
-            self.write(place, key, DictEntry(unknown) if isinstance(place.get(key), DictEntry) else unknown)
+        old = value_at(place, key)
+        self.lose(old)
+        if isinstance(place, dict):
+            is_known = old is not unknown and old is not MAYBE and not (isinstance(old, DictEntry) and old.value is unknown)
+        else:
+            is_known = bool(old[0]) or not old[1] or place.each is not None
+        if is_known:
+            self.put(place, key, unknown_for(place, old, unknown))
 
     def begin(self) -> None:
         """Open a journal: what is written from here on can be undone."""
@@ -93,6 +185,7 @@ class Store:
         for at, (place, key, old) in journal.items():
             written[at] = (place, key, value_at(place, key))
             _put(place, key, old)
+            self._share(place, key, old)
         return written
 
     def keep(self) -> None:
@@ -140,8 +233,45 @@ class Store:
                 merged, number = _either(value, merged, place), before
             if number > 0:
                 merged = _either(old, merged, place)
+            is_kept = len(written) < len(paths)
+            if isinstance(place, Names) and ((is_kept and old is MISSING) or any(one is MISSING for _, one in written)):
+                self.unsure.add((id(place), key))
+            if parts := [part for value in (old, *(one for _, one in written)) for part in parts_of(value)]:
+                kept = {id(part) for part in parts_of(merged)}
+                for part in parts:
+                    if id(part) not in kept:
+                        self.lose(part)
             if merged is not old:
                 self.put(place, key, merged)
+
+
+def parts_of(value: Any) -> list[Part | Unknown]:
+    """Return the lists, dicts, objects and functions that a value, or the content of a list or dict, is or holds at once."""
+    kind = value.__class__
+    if kind in _PARTS:
+        return [value]
+    if kind not in _WHOLES:
+        return []
+    found: list[Part | Unknown] = []
+    waiting, seen = [value], set()
+    while waiting:
+        one = waiting.pop()
+        kind = one.__class__
+        if kind in _PARTS or (kind is Items and one.kind in ("list", "set")):
+            found.append(one)
+        elif kind in _WHOLES and id(one) not in seen:  # a tuple may hold the same one twice, and that one as well
+            seen.add(id(one))
+            if kind is DictEntry:
+                waiting.append(one.value)
+            else:
+                waiting += reversed(one.values if kind is OneOf else (one[0] if kind is tuple else one.slots).values())
+    return found
+
+
+_WHOLES = frozenset({DictEntry, Items, OneOf, tuple})
+_PARTS = frozenset({Mapping, Instance, Class, Function, Bound, Unknown})
+HOLDING = frozenset({*_PARTS, Items, OneOf} - {Unknown})
+"""The kinds of values that may have parts."""
 
 
 def value_at(place: Place, key: Any) -> Any:
@@ -151,9 +281,13 @@ def value_at(place: Place, key: Any) -> Any:
     return content_of(place)
 
 
-def unknown_at(key: Any) -> Any:
-    """Return what is written at a place of which nothing is known."""
-    return ({}, True, None) if key is CONTENT else UNKNOWN
+def unknown_for(place: Place, old: Any, unknown: Value = UNKNOWN) -> Any:
+    """Return what stands in a place of which nothing is known any more; an attribute that it did not have it may have now."""
+    if not isinstance(place, dict):
+        return {}, True, None
+    if isinstance(old, DictEntry):
+        return DictEntry(unknown)
+    return MAYBE if old in (MISSING, MAYBE) and not isinstance(place, Names) else unknown
 
 
 def content_of(container: Items | Mapping) -> Content:
@@ -179,13 +313,17 @@ def widened(place: Items | Mapping, old: Content, new: Content) -> Content | Non
         return None if is_same else (kept, True, None if each is UNKNOWN else each)
     same_keys = list(first) == list(second)
     merged = {
-        key: entry if second.get(key) is entry or _is_vague(entry, key in second) else _vague(entry, key in second)
+        key: entry if second.get(key) is entry or _is_vague(entry, _is_sure(second.get(key))) else _vague(entry, _is_sure(second.get(key)))
         for key, entry in first.items()
     }
     merged.update({key: _vague(entry, False) for key, entry in second.items() if key not in first})
     is_open = first_open or second_open or not same_keys
     holds = is_open == first_open and len(merged) == len(first) and all(merged[key] is entry for key, entry in first.items())
     return None if holds else (merged, is_open, None)
+
+
+def _is_sure(entry: Any) -> bool:
+    return isinstance(entry, DictEntry) and entry.is_sure
 
 
 def _is_vague(entry: Any, is_there: bool) -> bool:

@@ -9,11 +9,12 @@ from typing import Any
 
 from mpslint.facts.facts import Handler
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, Symbol, Value
+from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, OneOf, Symbol, Unknown, Value
+from mpslint.program import effects
 from mpslint.program.assignments import assign
-from mpslint.program.exits import Departure, Exit, cut, leave, marks
+from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.store import Place, Writes, unknown_at
+from mpslint.program.store import Place, Writes, unknown_for, value_at
 
 IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
 """What catches the error of an import."""
@@ -153,7 +154,7 @@ def _end_history(m: Walker, target: Exit, writes: Writes) -> None:
         named = [path for path in target.paths if path.name]
         places: dict[object, tuple[Place, object]] = {**target.history}
         places.update({at: (place, key) for at, (place, key, _) in writes.items()})
-        unknown: Any = {at: (place, key, unknown_at(key)) for at, (place, key) in places.items()}
+        unknown: Any = {at: (place, key, unknown_for(place, value_at(place, key))) for at, (place, key) in places.items()}
         target.paths = [Departure("raise", "", UNKNOWN, unknown), *named]
 
 
@@ -192,24 +193,34 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         exit_method = value.cls.lookup("__exit__")
         if isinstance(enter, Function):
             entered = m.calls.call_function(m, enter, [value], {}, False, item.context_expr)
-    elif isinstance(value, (Known, Items)):
-        entered = UNKNOWN
+    elif isinstance(value, (Known, Items, OneOf, Unknown)):
+        may_raise(m)
+        m.store.lose(value)
+        effects.call_method(m, "__enter__", [])
+        entered = UNKNOWN if not isinstance(value, Unknown) else value
     if item.optional_vars is not None:
         assign(m, item.optional_vars, entered, item.context_expr, node)
+
+    def left(given: Value) -> Value:
+        if isinstance(exit_method, Function):
+            return m.calls.call_function(m, exit_method, [value, given, given, given], {}, False, item.context_expr)
+        effects.call_method(m, "__exit__", [])
+        return UNKNOWN
+
+    may_be_own = isinstance(value, (OneOf, Unknown)) and "__exit__" in m.methods
     with m.within(managers=(*m.context.managers, value)):
-        if not isinstance(exit_method, Function):
-            return _with_items(m, node, others)
-        return _left(m, value, exit_method, item.context_expr, lambda: _with_items(m, node, others))
+        if isinstance(exit_method, Function) or may_be_own:
+            return _left(m, left, lambda: _with_items(m, node, others))
+        return _with_items(m, node, others)
 
 
-def _left(m: Walker, manager: Value, method: Function, node: ast.expr, block: Callable[[], bool]) -> bool:
-    """Walk a block and then `__exit__`, which may swallow the exception that left the block."""
+def _left(m: Walker, left: Callable[[Value], Value], block: Callable[[], bool]) -> bool:
+    """Walk a block and then `__exit__`, which may swallow the exception that left the block; `left` is given the exception."""
     own = Exit(("raise", "swallow"), len(m.store.journals))
     m.exits.append(own)  # what leaves the block is asked for first
 
     def last(is_raised: bool) -> bool:
-        given: Value = UNKNOWN if is_raised else Known(None)
-        answer = m.calls.call_function(m, method, [manager, given, given, given], {}, False, node)
+        answer = left(UNKNOWN if is_raised else Known(None))
         if m.is_dead:
             m.is_dead = False
             return True

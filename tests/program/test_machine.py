@@ -25,6 +25,15 @@ def test_what_is_known_of_programs_with_state_is_what_cpython_gives(part: int) -
         "def f(n):\n    try:\n        if n:\n            return 1\n        n = 7\n    finally:\n        probe(n)\n    return 2\nprobe(f(unknown()))\n",
         "class C:\n    def __enter__(self):\n        return self\n    def __exit__(self, *error):\n        probe(n)\n        return True\n"
         "n = 1\nwith C():\n    missing\n    n = 2\nprobe(n)\n",
+        "class C:\n    def __enter__(self):\n        pass\n    def __exit__(self, *error):\n        return True\n"
+        "c = C()\nif unknown():\n    c = unknown()\nwith c:\n    raise ValueError\nprobe(1)\n",
+        "n, o = 1, 1\ntry:\n    with o:\n        n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
+        "d = {'a': 1}\nn = 0\ntry:\n    for k in d:\n        d['b'] = n = 2\n    n = 3\nexcept RuntimeError:\n    pass\nprobe(n)\n",
+        "d = {'a': 1}\nn = 0\ntry:\n    for k, v in d.items():\n        d['b'] = n = 2\n    n = 3\nexcept RuntimeError:\n    pass\nprobe(n)\n",
+        "n = 1\no = unknown()\nclass C:\n    pass\nc = C\ntry:\n    c -= o\n    n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
+        "d = {'a': 1}\nif unknown():\n    d.pop('a')\ntry:\n    d['a'] *= 6\nexcept Exception:\n    pass\nprobe(dict(d))\n",
+        "d = {'a': 1}\nn = 1\nif unknown():\n    d.pop('a')\ntry:\n    d['a']\n    n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
+        "n = 0\ntry:\n    while 1 + unknown():\n        n = 5\n        unknown()\n        n = 6\nexcept TypeError:\n    pass\nprobe(n)\n",
         "def f(n, xs=[]):\n    xs.append(n)\n    probe(list(xs))\n    return n.missing\ntry:\n    f(f(1))\nexcept Exception:\n    probe(0)\n",
     ],
 )

@@ -1,0 +1,125 @@
+"""What may be written where it can't be seen: through a value that is not known, and by code that is not followed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from mpslint.facts.values import UNKNOWN, Bound, Class, Function, FunctionNode, Instance, Items, Mapping, Value, is_trait
+from mpslint.program.machine import Walker
+from mpslint.program.reach import CHANGING, Reach, extend, names_in, newly_written, text_of_nodes, written_by
+from mpslint.program.store import CONTENT, Writes
+from mpslint.program.walk import walk
+
+ITEM_METHODS = ("__setitem__", "__delitem__", "__iadd__", "__ior__")
+
+
+def not_followed(m: Walker, values: Iterable[Value], is_lasting: bool = False) -> None:
+    """Forget what code that is not followed may write: functions among some values, with what it can reach from all of them.
+
+    With `is_lasting` it may do so at any time from here on.
+    """
+    m.store.blind += 1
+    places = written_by(extend(Reach(), m.store, list(values)))
+    if is_lasting:
+        never_sure_again(m, places)
+        return
+    for place, key, _ in places.values():
+        m.store.forget(place, key)
+
+
+def never_sure_again(m: Walker, writes: Writes) -> None:
+    """Something may write these places at any time from here on, as a generator does: nothing is known of them any more."""
+    for at, (place, key, _) in writes.items():
+        m.store.volatile[at] = place
+        m.store.forget(place, key)
+
+
+def about_to_run(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> None:
+    """Forget what a loop may write in any of its rounds, by what is written in it."""
+    known = vars(node)
+    if "effects" not in known:
+        known["effects"] = text_of_nodes(list(walk(node)))
+    reach = Reach()
+    for place, key, _ in written_by(extend(reach, m.store, names_in(m.store, m.frame, known["effects"], reach))).values():
+        m.store.forget(place, key)
+
+
+def is_generator(node: FunctionNode) -> bool:
+    """Return whether what a function does is done when what it returns is gone through."""
+    known = vars(node)
+    if "yields" not in known:
+        stack: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]
+        found = False
+        while stack and not found:
+            one = stack.pop()
+            found = isinstance(one, (ast.Yield, ast.YieldFrom))
+            if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+                stack += ast.iter_child_nodes(one)
+        known["yields"] = found
+    return bool(known["yields"])
+
+
+def change_items(m: Walker, given: Iterable[Value] = ()) -> None:
+    """Something unknown is changed as a list or dict is: any of those that it may be. It may keep what it is given."""
+    m.store.blind += 1
+    lost = list(m.store.lost.values())
+    for one in lost:
+        if isinstance(one, (Items, Mapping)):
+            m.store.forget(one, CONTENT)
+        elif isinstance(one, Instance):
+            for key in [key for key in one.slots if key == "item" or (isinstance(key, tuple) and not is_trait(key))]:
+                m.store.forget(one.slots, key)
+    _call_methods(m, lost, ITEM_METHODS, given)
+    for value in given if lost else ():
+        m.store.lose(value)
+
+
+def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
+    """An attribute of something unknown is written or deleted: that of any object which it may be. It may keep what it is given."""
+    m.store.blind += 1
+    lost = list(m.store.lost.values())
+    for one in lost:
+        if isinstance(one, (Instance, Class)):
+            cls = one if isinstance(one, Class) else one.cls
+            own = cls.lookup(name) if cls is not None and isinstance(one, Instance) else None
+            if isinstance(own, Function) and own.setter is not None:
+                not_followed(m, [own.setter, one, given])
+            else:
+                m.store.forget(one.slots, name)
+    if lost:
+        m.store.lose(given)
+
+
+def call_method(m: Walker, name: str, given: list[Value]) -> None:
+    """A method of something unknown is called: that of anything which it may be."""
+    is_changing = name in CHANGING
+    if not is_changing and name not in m.methods:
+        return
+    m.store.blind += 1
+    lost = list(m.store.lost.values())
+    if is_changing and any(isinstance(one, (Items, Mapping)) for one in lost):
+        change_items(m, given)
+    _call_methods(m, lost, (name,), given)
+
+
+def _call_methods(m: Walker, objects: Iterable[Value], names: Iterable[str], given: Iterable[Value]) -> None:
+    methods: list[Value] = []
+    for one in objects:
+        cls = one if isinstance(one, Class) else one.cls if isinstance(one, Instance) else None
+        if found := [own.slots[name] for own in cls.lineage() for name in names if name in own.slots] if cls is not None else []:
+            methods += [*found, one]
+    if methods:
+        not_followed(m, [*methods, *given])
+
+
+def call(m: Walker, given: list[Value]) -> None:
+    """Something unknown is called: any function of the program that it may be. It may keep what it is given."""
+    m.store.blind += 1
+    if not any(isinstance(one, (Function, Bound, Class)) for one in m.store.lost.values()):
+        return
+    for value in given:
+        m.store.lose(value)
+    for place, key, _ in newly_written(m.reach, m.store).values():
+        m.store.forget(place, key)
+    m.store.touched.clear()

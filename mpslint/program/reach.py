@@ -1,0 +1,194 @@
+"""What some code can get hold of, and may write there: by its text, and by what its names stand for."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import field
+from types import MappingProxyType
+
+from mpslint.core.record import record
+from mpslint.facts.values import UNKNOWN, Bound, Class, Frame, Function, FunctionNode, Instance, Items, Mapping, Names, Unknown, Value
+from mpslint.program.store import CONTENT, Store, Writes, parts_of
+from mpslint.program.walk import walk
+
+CHANGING = frozenset({*dir(list), *dir(dict), *dir(set)} - {*dir(tuple), *dir(frozenset), *dir(MappingProxyType)})
+"""The methods that change a list, dict or set."""
+BY_NAME = frozenset({"setattr", "delattr", "vars", "exec", "eval", "globals", "locals"})
+"""Functions that write what no syntax shows."""
+
+
+@record(frozen=True)
+class Text:
+    """What the text of a function says of its effects, those of the functions in it included."""
+
+    names: frozenset[str]
+    """The names that it reads."""
+    outer: frozenset[str]
+    """The names of frames around it that it assigns."""
+    read: frozenset[str]
+    """The attributes that it reads."""
+    written: frozenset[str]
+    """The attributes that it writes, those of the object that a constructor makes left out."""
+    changes: bool
+    """Whether it changes a list or dict."""
+    is_vague: bool
+    """Whether it may write any attribute."""
+
+
+@record()
+class Reach:
+    """All that some code can get hold of, and what it does to that. Where it `lasts`, what is written there later is to be added."""
+
+    lasts: bool = False
+    seen: dict[int, Value] = field(default_factory=dict)
+    classes: list[Class] = field(default_factory=list)
+    done: int = 0
+    """How many of these classes were asked for the attributes that are read."""
+    asked: set[str] = field(default_factory=set)
+    """Those attributes."""
+    outer: list[tuple[Frame, str]] = field(default_factory=list)
+    """The names of frames around a function that it assigns, with the innermost of these frames."""
+    read: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    changes: bool = False
+    is_vague: bool = False
+    text: tuple[int, int, bool, bool] = (0, 0, False, False)
+    """How much was known of what it does, when that was last forgotten."""
+    counted: int = 0
+    """How much of what is seen that was done for."""
+
+
+def written_by(reach: Reach, seen: Iterable[Value] | None = None) -> Writes:
+    """Return the places that may be written by code with this reach; `seen` is the part of it that is asked about, if not all."""
+    places: Writes = {}
+    for start, name in reach.outer:
+        if (frame := _home(start, name)) is not None:
+            places[id(frame.slots), name] = (frame.slots, name, UNKNOWN)
+    for one in reach.seen.values() if seen is None else seen:
+        if isinstance(one, Mapping) or (isinstance(one, Items) and one.kind in ("list", "set")):
+            if reach.changes:
+                places[id(one), CONTENT] = (one, CONTENT, None)
+        elif isinstance(one, (Instance, Class)):
+            is_outside = isinstance(one, Instance) and one.cls is None
+            own = one.written_slots() if isinstance(one, Instance) and is_outside else one.slots
+            names = {name for name in own if isinstance(name, str)} if reach.is_vague else reach.written
+            if is_outside:
+                names = names & own.keys()
+            for name in names:
+                if not isinstance(one.slots.get(name), Function):
+                    places[id(one.slots), name] = (one.slots, name, UNKNOWN)
+    return places
+
+
+def newly_written(reach: Reach, store: Store) -> Writes:
+    """Return the places that may be written by code with a lasting reach, and of which something may be known since the last time."""
+    waiting, store.newly_reached = store.newly_reached, []
+    extend(reach, store, waiting)
+    text = (len(reach.written), len(reach.outer), reach.changes, reach.is_vague)
+    new = written_by(reach, itertools.islice(reach.seen.values(), reach.counted if text == reach.text else 0, None))
+    reach.text, reach.counted = text, len(reach.seen)
+    for at, (place, key, value) in store.touched.items():
+        if (
+            reach.changes if key is CONTENT else not isinstance(place, Names) and (reach.is_vague or key in reach.written)
+        ) and not isinstance(value, Function):
+            new[at] = (place, key, value)
+    store.touched = {}
+    return new
+
+
+def extend(reach: Reach, store: Store, waiting: list[Value]) -> Reach:
+    """Add all that can be got hold of through some values to a reach, and return it."""
+    while waiting:
+        while waiting:
+            for one in parts_of(waiting.pop()):
+                if id(one) not in reach.seen:
+                    reach.seen[id(one)] = one
+                    waiting += _below(store, one, reach)
+                    if isinstance(one, Class):
+                        reach.classes.append(one)
+                    if reach.lasts:
+                        store.reached.add(id(one.slots) if isinstance(one, (Instance, Class)) else id(one))
+        new = reach.read - reach.asked
+        reach.asked |= new
+        for number, cls in enumerate(reach.classes):
+            waiting += [cls.slots[name] for name in cls.slots.keys() & (new if number < reach.done else reach.asked)]
+        reach.done = len(reach.classes)
+    return reach
+
+
+def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
+    """Return what can be got hold of through a value at once."""
+    if isinstance(one, Unknown):
+        return [*store.lost.values()]
+    if isinstance(one, Items):
+        return list(one.slots.values())
+    if isinstance(one, Mapping):
+        return [entry.value for entry in one.slots.values()]
+    if isinstance(one, Bound):
+        return [one.receiver, *([one.function] if one.function is not None else [])]
+    if isinstance(one, Instance):
+        return [*one.slots.values(), *([one.cls] if one.cls is not None else [])]
+    if isinstance(one, Class):
+        methods = [value for name, value in one.slots.items() if isinstance(value, Function) and str(name)[:2] == "__"]
+        return [*methods, *(value for value in one.slots.values() if not isinstance(value, Function)), *one.bases]
+    if not isinstance(one, Function):
+        return []
+    found = names_in(store, one.frame, _text_of(one.node), reach)
+    return [*found, *one.defaults, *(value for value in one.keyword_defaults if value is not None), *([one.setter] if one.setter else [])]
+
+
+def names_in(store: Store, start: Frame, text: Text, reach: Reach) -> list[Value]:
+    """Add what a text does, where it stands in a frame, to a reach, and return the values of its names."""
+    reach.outer += [(start, name) for name in text.outer]
+    reach.read |= text.read
+    reach.written |= text.written
+    reach.changes |= text.changes
+    reach.is_vague |= text.is_vague
+    if reach.lasts:
+        frame: Frame | None = start
+        while frame is not None:  # a name may be given a value later, in any of them
+            store.reached.update([(id(frame.slots), name) for name in text.names])
+            frame = frame.parent
+    return [value for name in text.names if (frame := _home(start, name)) is not None and (value := frame.slots.get(name)) is not None]
+
+
+def _home(frame: Frame | None, name: str) -> Frame | None:
+    """Return the frame in which a function finds a name."""
+    while frame is not None and name not in frame.slots:
+        frame = frame.parent
+    return frame
+
+
+def _text_of(node: FunctionNode) -> Text:
+    known = vars(node)  # the runs of a project walk the same nodes
+    if "effects" not in known:
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        own = parameters[0].arg if parameters and getattr(node, "name", "") == "__init__" else None
+        known["effects"] = text_of_nodes(list(walk(*(node.body if isinstance(node.body, list) else [node.body]))), own)
+    text: Text = known["effects"]
+    return text
+
+
+def text_of_nodes(nodes: Sequence[ast.AST], own: str | None = None) -> Text:
+    """Return what some nodes say of their effects; `own` is the object that a constructor makes."""
+    names = frozenset(one.id for one in nodes if isinstance(one, ast.Name))
+    attributes = [one for one in nodes if isinstance(one, ast.Attribute)]
+    return Text(
+        names,
+        frozenset(name for one in nodes if isinstance(one, (ast.Global, ast.Nonlocal)) for name in one.names),
+        frozenset(one.attr for one in attributes),
+        frozenset(
+            one.attr
+            for one in attributes
+            if not isinstance(one.ctx, ast.Load) and not (isinstance(one.value, ast.Name) and one.value.id == own)
+        ),
+        any(
+            isinstance(one, ast.AugAssign)
+            or (isinstance(one, ast.Subscript) and not isinstance(one.ctx, ast.Load))
+            or (isinstance(one, ast.Attribute) and one.attr in CHANGING)
+            for one in nodes
+        ),
+        not BY_NAME.isdisjoint(names) or any(one.attr == "__dict__" for one in attributes),
+    )
