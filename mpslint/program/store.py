@@ -375,13 +375,16 @@ def _either_items(a: Content, b: Content, is_set: bool) -> Any:
 def _either_entries(a: Content, b: Content) -> Any:
     """Return the content of a dict that is one of two; where their keys or the order of these differ, there may be more or others."""
     (first, first_open, _), (second, second_open, _) = a, b
-    merged = {key: _join(entry, second[key]) if key in second else _unsure(entry) for key, entry in first.items()}
-    merged.update({key: _unsure(entry) for key, entry in second.items() if key not in first})
+    merged = {key: _join(entry, second[key]) if key in second else _unsure(entry, second_open) for key, entry in first.items()}
+    merged.update({key: _unsure(entry, first_open) for key, entry in second.items() if key not in first})
     return merged, first_open or second_open or list(first) != list(second), None
 
 
-def _unsure(entry: Any) -> Any:
-    return replace(entry, is_sure=False) if isinstance(entry, DictEntry) else entry
+def _unsure(entry: Any, is_open: bool) -> Any:
+    """Return an entry that only one of two paths has for certain; where the other's dict `is_open`, that may have it with another value."""
+    if not isinstance(entry, DictEntry):
+        return entry
+    return DictEntry(UNKNOWN, entry.node, False) if is_open else replace(entry, is_sure=False)
 
 
 def _join(a: Value | DictEntry, b: Value | DictEntry) -> Value | DictEntry:

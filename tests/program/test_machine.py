@@ -31,6 +31,7 @@ def test_what_is_known_of_programs_with_state_is_what_cpython_gives(part: int) -
         "d = {'a': 1}\nn = 0\ntry:\n    for k in d:\n        d['b'] = n = 2\n    n = 3\nexcept RuntimeError:\n    pass\nprobe(n)\n",
         "d = {'a': 1}\nn = 0\ntry:\n    for k, v in d.items():\n        d['b'] = n = 2\n    n = 3\nexcept RuntimeError:\n    pass\nprobe(n)\n",
         "n = 1\no = unknown()\nclass C:\n    pass\nc = C\ntry:\n    c -= o\n    n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
+        "g = (1 for one in [1])\ni = 0\nwhile i < 1:\n    i += 1\n    d = {'a': 1}\nfor one in g:\n    d['a'] -= 3\nprobe(d.get('a'))\n",
         "d = {'a': 1}\nif unknown():\n    d.pop('a')\ntry:\n    d['a'] *= 6\nexcept Exception:\n    pass\nprobe(dict(d))\n",
         "d = {'a': 1}\nn = 1\nif unknown():\n    d.pop('a')\ntry:\n    d['a']\n    n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
         "n = 0\ntry:\n    while 1 + unknown():\n        n = 5\n        unknown()\n        n = 6\nexcept TypeError:\n    pass\nprobe(n)\n",
