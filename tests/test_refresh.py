@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -23,6 +24,8 @@ newest:
   mps-trainer: "1.0.0"
 also_installed_as:
   mps-torch: [mps-pytorch]
+# A key that the tool doesn't know.
+devices: {mps: "mps-torch >= 1.0"}
 native: [mps-torch]
 released:
   macos: "15 26"
@@ -86,13 +89,17 @@ def test_the_tables_are_rebuilt_from_the_index(rules: Path) -> None:
     shown = refreshed(rules, "--write", "--step", "releases")
 
     assert shown.returncode == 0, shown.stderr
-    assert "mps-torch: 1.0.0 -> 2.0.0" in shown.stdout
+    assert "newest.mps-torch: 1.0.0 -> 2.0.0, the newest on the index" in shown.stdout
+    assert "released.mps-trainer: 1.1.0 listed by the index" in shown.stdout
     assert "mps-trainer: rules that speak about it: MPS101" in shown.stdout
     assert "MPS102" not in shown.stdout
     versions = yaml.safe_load((rules / "platform" / "versions.yaml").read_text())
     assert versions["newest"] == {"macos": "26", "python": "3.14", "mps-torch": "2.0.0", "mps-trainer": "1.1.0"}
     assert versions["released"]["mps-trainer"] == "1.0.0 1.1.0"
     assert (versions["date"], versions["also_installed_as"]) == ("2026-02-02", {"mps-torch": ["mps-pytorch"]})
+    assert (
+        '# A key that the tool doesn\'t know.\ndevices: {mps: "mps-torch >= 1.0"}\n' in (rules / "platform" / "versions.yaml").read_text()
+    )
     assert yaml.safe_load((rules / "platform" / "requirements.yaml").read_text())["packages"] == {
         "mps-torch": [{"from": "1.0.0", "requires": {"python": "<3.13,>=3.12"}}, {"from": "2.0.0", "requires": {"python": "<3.14,>=3.12"}}],
         "mps-trainer": [
@@ -117,6 +124,24 @@ def test_nothing_is_written_unless_asked(tmp_path: Path) -> None:
     assert (shown.returncode, (folder / "versions.yaml").read_text()) == (1, VERSIONS)
     assert "mps-trainer: 1.0.0 -> 1.2.0" in shown.stdout
     assert not (folder / "requirements.yaml").exists()
+
+
+def test_tables_that_break_mpslint_are_put_back(tmp_path: Path) -> None:
+    """After writing, the rules are loaded and their examples and the samples checked, by the mpslint beside them."""
+    pytest.importorskip("pip")
+    shutil.copytree(TOOL.parents[1] / "rules", tmp_path / "rules")
+    for name in ("mpslint", "samples", "schemas"):
+        (tmp_path / name).symlink_to(TOOL.parents[1] / name)
+    (tmp_path / "wheels").mkdir()
+    wheel(tmp_path / "wheels", "trl", "99.0", "py3-none-any")
+    path = tmp_path / "rules" / "platform" / "versions.yaml"
+    broken = "".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith("devices:"))
+    path.write_text(broken)
+    shown = refreshed(tmp_path / "rules", "--write", "--only", "trl", "--step", "releases")
+
+    assert shown.returncode == 1, shown.stdout
+    assert "not written: mpslint fails with them" in shown.stdout
+    assert path.read_text() == broken
 
 
 def test_only_rows_that_say_something_else_are_changes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,8 +325,12 @@ def test_sources_are_opened(tables: Path) -> None:
     assert (shown.returncode, "2 proved, 0 refuted, 0 unread, 1 not checkable" in shown.stdout) == (0, True)
 
     rule.write_text("sources:\n  - mps_trainer/run.py, 1.0 to 1.2 (tokenizer)\n  - mps_trainer/run.py, 1.0 and 9.9 (Runner)\n")
-    shown = refreshed(tables, "--step", "sources")
-    assert shown.returncode == 1
+    table = tables / "platform" / "arguments.yaml"
+    table.write_text('mps_trainer.Arguments:\n  old: {exists: "mps-trainer < 1.2"}\n')
+    before = table.read_text()
+    shown = refreshed(tables, "--step", "sources", "--step", "arguments", "--bounds", "--write")
+    assert (shown.returncode, table.read_text()) == (1, before)
+    assert "not written, as sources are refuted" in shown.stdout
     assert (
         "MPS101: mps_trainer/run.py, 1.0 to 1.2 (tokenizer): refuted: mps-trainer 1.2.0: tokenizer not in mps_trainer/run.py"
         in shown.stdout

@@ -15,10 +15,14 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
 from pathlib import Path
+
+from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -32,6 +36,8 @@ from refresh.sources import check_sources, said_of
 from refresh.wheels import LimitReached, Wheels
 
 ROOT = Path(__file__).parents[1]
+OLDEST_PIP = Version("26.0")
+"""The first pip whose `index versions` heeds --only-binary (read from what 25.3 and 26.0 list of axolotl)."""
 STEPS = ("releases", "arguments", "names", "operators", "graphs", "sources")
 
 
@@ -49,37 +55,73 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--wheels", type=Path, help="keep downloaded wheels in this folder (default: a temporary one)")
     parser.add_argument("--downloads", type=int, default=40, metavar="N", help="download at most N wheels (default: 40)")
     options = parser.parse_args(given)
+    if options.find_links is None and Version(version("pip")) < OLDEST_PIP:
+        parser.error(f"pip {version('pip')} also lists releases without a wheel: upgrade it to {OLDEST_PIP} or later")
     with tempfile.TemporaryDirectory() as temporary:
         return _run(options, options.wheels or Path(temporary))
 
 
 def _run(options: argparse.Namespace, folder: Path) -> int:
-    """Run the steps that are asked for. Returns the exit code."""
-    steps, rules = options.step or STEPS, options.rules
+    """Run the steps that are asked for, and write what they found if no source is refuted. Returns the exit code."""
+    steps, rules = options.step or STEPS, options.rules.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     index = Index(options.find_links)
     old = tables.read(rules / "platform" / "versions.yaml")
     wheels = Wheels(index, folder, options.downloads, dict(old.get("formerly", {})))
-    changed, refuted = 0, 0
+    changed: dict[Path, str] = {}
     new = old
     if "releases" in steps:
         for path, text, lines in refreshed(index, rules, tuple(options.only), options.date):
             new = tables.parsed(text) if path.name == "versions.yaml" else new
-            changed += _shown(path, text, lines, options)
+            changed[path] = text
+            print(f"{path.relative_to(rules.parent)}:", *lines, sep="\n  ")
     releases = {name: text.split() for name, text in new.get("released", {}).items()}
     before = {**{name: str(version) for name, version in old["newest"].items()}, **dict(one.split("=", 1) for one in options.since)}
     scope = Scope({name: listed for name, listed in releases.items() if not options.only or name in options.only}, before, options.bounds)
     for step, rebuilt in _rebuilds(rules, wheels, scope):
         if step in steps:
-            changed += _rebuild(step, rebuilt, options)
+            changed.update(_rebuild(step, rebuilt, rules))
+    refuted = 0
     if "sources" in steps:
         verdicts = check_sources(rules, wheels, scope.releases)
         print("sources:", *said_of(verdicts), sep="\n  ")
         refuted = sum(one.word == "refuted" for one in verdicts)
-    plural = "file" if changed == 1 else "files"
-    done = "written" if options.write else "would change"
-    print(f"{changed} {plural} {done}; {index.calls} calls of pip, {wheels.downloads} wheels downloaded")
-    return 1 if refuted or (changed and not options.write) else 0
+    done = _written(changed, rules, refuted) if options.write else "would change"
+    files = f"{len(changed)} {'file' if len(changed) == 1 else 'files'}"
+    print(f"{files} {done}; {index.calls} calls of pip, {wheels.downloads} wheels downloaded")
+    return 1 if refuted or (changed and done != "written") else 0
+
+
+def _written(changed: Mapping[Path, str], rules: Path, refuted: int) -> str:
+    """Write files, unless a source is refuted; put them back where the rules or the samples beside them fail. Returns what was done."""
+    if refuted:
+        return "not written, as sources are refuted: correct the rules that give them"
+    before = {path: path.read_text(encoding="utf-8") for path in changed if path.is_file()}
+    for path, text in changed.items():
+        path.write_text(text, encoding="utf-8")
+    failure = faults(rules.parent) if changed else ""
+    if not failure:
+        return "written"
+    for path in changed:
+        if path in before:
+            path.write_text(before[path], encoding="utf-8")
+        else:
+            path.unlink()
+    print("the checks of the written tables failed:", failure, sep="\n")
+    return "not written: mpslint fails with them"
+
+
+def faults(project: Path) -> str:
+    """Return what fails of a checkout's rules, their examples and its samples; '' if nothing does, or no mpslint is beside the rules."""
+    if not (project / "mpslint").is_dir():
+        print("not checked: no mpslint is beside the rules")
+        return ""
+    for asked, allowed in ((("rules", "--test"), (0,)), (("check", "samples", "--isolated", "--no-cache", "--quiet"), (0, 1))):
+        command = (sys.executable, "-m", "mpslint", *asked)
+        run = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=600)
+        if run.returncode not in allowed:
+            return f"mpslint {' '.join(asked)} exits with {run.returncode}\n{run.stdout[-4000:]}{run.stderr[-4000:]}"
+    return ""
 
 
 def _rebuilds(rules: Path, wheels: Wheels, scope: Scope) -> Iterator[tuple[str, tuple[Path, Callable[[Path], Rebuilt]]]]:
@@ -91,35 +133,29 @@ def _rebuilds(rules: Path, wheels: Wheels, scope: Scope) -> Iterator[tuple[str, 
     yield "graphs", (platform / "graph_cache.yaml", lambda path: graphs(path, wheels, torch, scope.bounds))
 
 
-def _rebuild(step: str, rebuilt: tuple[Path, Callable[[Path], Rebuilt]], options: argparse.Namespace) -> bool:
-    """Rebuild one table and show it. Returns whether it changed."""
+def _rebuild(step: str, rebuilt: tuple[Path, Callable[[Path], Rebuilt]], rules: Path) -> dict[Path, str]:
+    """Rebuild one table and print what changes in it. Returns its new text by path, if it is another one."""
     path, build = rebuilt
     if not path.is_file():
-        return False
+        return {}
     try:
         done = build(path)
     except LimitReached as error:
         print(f"{step}: stopped at {error}: --downloads allows no more")
-        return False
+        return {}
     print(f"{step}: {done.checked} statements checked against wheels, {done.unread} unread")
     if done.lines:
-        resting = ", ".join(rules_on(options.rules, ROOT / "mpslint" / "checks", path.stem))
-        done.lines.append(f"rules that rest on it: {resting}" if resting else "no rule rests on it")
-    before = path.read_text(encoding="utf-8")
-    if done.text != before:
-        tables.parsed(done.text)
-        return _shown(path, done.text, done.lines, options)
-    if done.lines:
-        print(*done.lines, sep="\n  ")
-    return False
+        print(f"{path.relative_to(rules.parent)}:", *done.lines, _resting(rules, path.stem), sep="\n  ")
+    if done.text == path.read_text(encoding="utf-8"):
+        return {}
+    tables.parsed(done.text)
+    return {path: done.text}
 
 
-def _shown(path: Path, text: str, lines: Sequence[str], options: argparse.Namespace) -> bool:
-    """Print what changes in a file, and write it where that is asked for. Returns True."""
-    print(f"{path.relative_to(options.rules.parent)}:", *lines, sep="\n  ")
-    if options.write:
-        path.write_text(text, encoding="utf-8")
-    return True
+def _resting(rules: Path, table: str) -> str:
+    """Say which rules rest on a table."""
+    resting = ", ".join(rules_on(rules, ROOT / "mpslint" / "checks", table))
+    return f"rules that rest on it: {resting}" if resting else "no rule rests on it"
 
 
 def refreshed(index: Index, rules: Path, only: tuple[str, ...], date: str) -> Iterator[tuple[Path, str, list[str]]]:
@@ -132,16 +168,15 @@ def refreshed(index: Index, rules: Path, only: tuple[str, ...], date: str) -> It
     for name, listed, found in collect(index, packages, versions, known):
         releases[name] = listed
         needs[name] = {**known.get(name, {}), **found}
-    text = tables.versions_text(versions, releases, date)
+    text = tables.versions_text(versions_path.read_text(encoding="utf-8"), releases, date)
     after = tables.parsed(text)
     if {**after, "date": ""} != {**versions, "date": ""}:
-        lines = list(tables.changes(versions, after))
-        yield versions_path, text, [*lines, *tables.rules_about(rules, versions, after)]
+        yield versions_path, text, list(tables.changes(rules, versions, after))
     ordered = {name: needs[name] for name in versions["newest"] if needs.get(name)}
     text = tables.requirements_text(ordered)
     lines = list(tables.changed_rows(known, ordered))
     if lines:
-        yield requirements_path, text, lines
+        yield requirements_path, text, [*lines, _resting(rules, "requirements")]
 
 
 if __name__ == "__main__":

@@ -12,12 +12,6 @@ from packaging.version import Version
 
 from .requirements import rows_of
 
-WIDTH = 136
-
-VERSIONS_HEAD = """\
-# What this knowledge covers: the newest version of each package, as of {date}, which is the Target where nothing else says which is used.
-# tools/refresh_knowledge.py writes `date`, `newest` and `released`, except for macOS and Python, which are kept by hand.
-"""
 REQUIREMENTS_HEAD = """\
 # What each release requires of the other packages that mpslint knows, and of Python, from its metadata. Written by
 # tools/refresh_knowledge.py; don't edit. A row holds from its release on, until the next row.
@@ -46,26 +40,19 @@ def known_rows(requirements: Mapping[str, Any]) -> dict[str, dict[str, dict[str,
     }
 
 
-def versions_text(versions: Mapping[str, Any], releases: Mapping[str, Sequence[str]], date: str) -> str:
-    """Return versions.yaml with new releases."""
-    released = {**versions.get("released", {}), **{name: " ".join(listed) for name, listed in releases.items() if listed}}
-    newest = {**versions["newest"], **{name: listed[-1] for name, listed in releases.items() if listed}}
-    lines = [VERSIONS_HEAD.format(date=date).rstrip(), f'date: "{date}"', "newest:"]
-    lines += [f'  {name}: "{version}"' for name, version in newest.items()]
-    for key, comment in (
-        ("also_installed_as", "# Other names under which a package is installed."),
-        ("formerly", "# The package on the index that earlier releases of a package are found under."),
-        ("native", "# Packages with compiled wheels: each release has some for a few Pythons."),
-        ("since", "# The oldest release that is of interest."),
-    ):
-        if versions.get(key):
-            lines += [comment, yaml.safe_dump({key: versions[key]}, default_flow_style=None, sort_keys=False, width=WIDTH).rstrip()]
-    lines += [
-        "# Releases, oldest first: a range such as `torch>=2.1,<2.5` in a requirements file stands for the newest one in it.",
-        "released:",
-    ]
-    lines += [f'  {name}: "{text}"' for name, text in released.items()]
-    return "\n".join(lines) + "\n"
+def versions_text(text: str, releases: Mapping[str, Sequence[str]], date: str) -> str:
+    """Return the text of versions.yaml with another date and other rows of `newest` and `released`; every other line stays as it was."""
+    known = parsed(text)
+    listed = {name: rows for name, rows in releases.items() if rows}
+    rows = {
+        "newest": {**known["newest"], **{name: one[-1] for name, one in listed.items()}},
+        "released": {**known.get("released", {}), **{name: " ".join(one) for name, one in listed.items()}},
+    }
+    for key, values in rows.items():
+        block = "".join(f'  {name}: "{value}"\n' for name, value in values.items())
+        text = re.sub(rf"^{key}:\n(?:  .*\n)*", lambda _, key=key, block=block: f"{key}:\n{block}", text, count=1, flags=re.MULTILINE)
+    before = str(known.get("date", ""))
+    return text.replace(before, date) if before else text
 
 
 def requirements_text(known: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
@@ -97,31 +84,34 @@ def _flow(row: Mapping[str, Any]) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield one line for each package whose newest version changed."""
-    for name, version in after["newest"].items():
-        old = before.get("newest", {}).get(name)
-        if str(old) != str(version):
-            yield f"{name}: {old or 'not tracked'} -> {version}"
-            if old is not None and Version(str(version)) < Version(str(old)):
-                yield f"{name}: the index lists nothing newer than {version}; was {old} withdrawn?"
-
-
-def rules_about(rules: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the rules whose versions or sources speak about a package with a new minor version: what to read again."""
-    new = [name for name, version in after["newest"].items() if _minor(before["newest"].get(name)) != _minor(version)]
-    for name in new if before.get("newest") else ():
+def changes(rules: Path, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line for each key of versions.yaml that changed, with the reason, and the rules that speak about its package."""
+    for key in (*before, *(key for key in after if key not in before)):
+        old, new = before.get(key), after.get(key)
+        if old != new and key not in ("newest", "released"):
+            yield f"{key}: {old} -> {new}"
+    touched: list[str] = []
+    for key, differs in (("newest", _newer), ("released", _listed)):
+        old, new = before.get(key, {}), after.get(key, {})
+        for name in dict.fromkeys((*old, *new)):
+            if str(old.get(name)) != str(new.get(name)):
+                yield f"{key}.{name}: {differs(str(old.get(name, '')), str(new.get(name, '')))}"
+                touched.append(name)
+    for name in dict.fromkeys(touched):
         spoken = re.compile(rf"\b{re.escape(name)} *(?:[<>=!]=?|\d)")
-        found = sorted(
-            path.name.split("-")[0] for path in rules.glob("*/*.yaml") if path.name[:3].isupper() and spoken.search(_plain(path))
-        )
-        if found:
-            yield f"{name}: rules that speak about it: {', '.join(found)}"
+        found = sorted(path.name.split("-")[0] for path in rules.glob("*/MPS*.yaml") if spoken.search(path.read_text(encoding="utf-8")))
+        yield f"{name}: rules that speak about it: {', '.join(found)}" if found else f"{name}: no rule speaks about it"
 
 
-def _minor(version: object) -> tuple[int, ...]:
-    return Version(str(version)).release[:2] if version else ()
+def _newer(old: str, new: str) -> str:
+    """Say why the newest version of a package is another one."""
+    if old and Version(new) < Version(old):
+        return f"{old} -> {new}: the index lists nothing newer than {new}; was {old} withdrawn?"
+    return f"{old or 'not tracked'} -> {new}, the newest on the index with a file for a Mac"
 
 
-def _plain(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _listed(old: str, new: str) -> str:
+    """Say which releases of a package came and went."""
+    came, went = (sorted(set(one.split()) - set(other.split()), key=Version) for one, other in ((new, old), (old, new)))
+    said = [f"{' '.join(came)} listed by the index"] if came else []
+    return "; ".join([*said, *([f"{' '.join(went)} no longer listed, or thinned to the last of each minor version"] if went else [])])
