@@ -71,7 +71,7 @@ class KnownCall:
     inside: tuple[str, ...]
     """Only in functions of these names; anywhere where there are none."""
     unless_made_by: tuple[str, ...] = ()
-    """Not for a first argument that a call of one of these made."""
+    """Not for a first argument, of the call or of all calls of the module that it makes, that a call of one of these made."""
     unless_moved: bool = False
     """Not where the program moves what the call returns."""
     written: re.Pattern[str] | None = None
@@ -169,13 +169,23 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
         return False
     if entry.written is not None and not any(entry.written.search(text) for text in _texts_given(call)):
         return False
-    first = alternatives_of(call.arguments[0].value) if entry.unless_made_by and call.arguments else ()
-    if first and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in first):
+    uses = _uses(call, evidence)
+    given = [value for use in uses or [call] if entry.unless_made_by and use.arguments for value in alternatives_of(use.arguments[0].value)]
+    if given and all(isinstance(value, Instance) and value.name in entry.unless_made_by for value in given):
         return False
     if entry.unless_moved and any(one.receiver is call.result for move in ("to", "cuda") for one in evidence.calls_of_method.get(move, ())):
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+
+
+def _uses(call: Call, evidence: Evidence) -> list[Call]:
+    """Return the calls of the module that a call makes, by its name or as an attribute of another (`self.lstm(x)`)."""
+    made = call.result
+    found = evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None else ()
+    return [
+        use for use in found if use.receiver is made or (isinstance(use.receiver, Instance) and use.receiver.slots.get(use.method) is made)
+    ]
 
 
 def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> bool:
@@ -184,8 +194,7 @@ def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> b
 
     In a function it isn't known what its arguments are, nor where a Trainer moves what it is given, once there is one.
     """
-    made = call.result
-    uses = [use for use in evidence.calls_of_name.get(f"{call.name}.__call__", ()) if made is not None and use.receiver is made]
+    uses = _uses(call, evidence)
     if not uses and call.name.rpartition(".")[0] not in modules:
         return False
     return all(_is_of_cpu(use, evidence) for use in uses or [call])

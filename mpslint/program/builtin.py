@@ -329,7 +329,7 @@ def _getattr(m: Walker, values: list[Value], node: ast.Call) -> Value:
 
 
 def _hasattr(m: Walker, owner: Value, name: Known, node: ast.Call) -> Value:
-    if isinstance(owner, Symbol) and m.platform.has(m.platform.normalise(f"{owner.name}.{name.value}")):
+    if isinstance(owner, Symbol) and m.platform.has(m.platform.normalise(f"{owner.name}.{name.value}"), m.versions):
         return Known(True, node, source="hasattr")
     if isinstance(owner, OneOf):
         return join_all([_hasattr(m, one, name, node) for one in owner.values])

@@ -47,6 +47,7 @@ from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
+from mpslint.program.platform import NO_ANSWER
 from mpslint.tensors import domain, loaders, modules
 from mpslint.tensors.traits import as_one
 
@@ -201,10 +202,10 @@ def _keyword_values(arguments: CallArguments) -> dict[str, Value]:
 
 def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     name, platform = callee.name, m.platform
-    if name in platform.results:
+    if (answer := platform.answer(name, m.versions)) is not NO_ANSWER:
         if name in platform.raising_questions:
             record_call(m, (name,), "", None, arguments, node)
-        return Known(platform.results[name], node, source=name)
+        return Known(answer, node, source=name)
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
     named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]

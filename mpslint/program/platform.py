@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
+from mpslint.core.versions import Version, VersionRange, parse_version
 
 INDEX_MARKS = frozenset({"", "%d", "%i", "%s", "{}", "{0}"})
 """What stands for the index in the text of a device."""
+NO_ANSWER = object()
+"""What a platform question answers that has no answer with the Target's versions."""
 
 
 @record(frozen=True)
@@ -103,6 +107,18 @@ class Platform:
     premises: dict[str, Any]
     several_processes: dict[str, str]
 
+    def answer(self, name: str, versions: Mapping[str, Version]) -> Any:
+        """Return what a platform question answers with some versions; NO_ANSWER where they lack the function, or it isn't known."""
+        module, _, function = name.rpartition(".")
+        since = parse_version(platform_data("names").get(module, {}).get(function, {}).get("since", "0")) or ()
+        torch = versions.get("torch", since)
+        if name not in self.results or torch[: len(since)] < since:
+            return NO_ANSWER
+        rows = self.results[name]
+        if not isinstance(rows, list):
+            return rows
+        return next((row["is"] for row in rows if VersionRange.parse(row["versions"]).matches(versions)), NO_ANSWER)
+
     @functools.cached_property
     def config_functions(self) -> frozenset[str]:
         """The functions that compose, merge and convert configurations, and make objects of them."""
@@ -124,9 +140,13 @@ class Platform:
     def _alias_heads(self) -> frozenset[str]:
         return frozenset(name.split(".")[0] for name in self.aliases)
 
-    def has(self, name: str) -> bool:
-        """Return whether a name is known to exist."""
-        return name in self._prefixes
+    def has(self, name: str, versions: Mapping[str, Version]) -> bool:
+        """Return whether a name is known to exist with some versions."""
+        if name not in self._prefixes:
+            return False
+        below = f"{name}."
+        answered = (one for one in self.results if self.answer(one, versions) is not NO_ANSWER)
+        return any(one == name or one.startswith(below) for one in (*self.values, *answered))
 
     def has_method(self, makers: tuple[str, ...], method: str) -> bool:
         """Return whether an object certainly has a method, by the names of what makes it and of the classes that its class derives from."""
@@ -191,4 +211,5 @@ def with_cuda() -> Platform:
     without_mps = dict.fromkeys((name for name in mac.results if "mps" in name), False)
     cuda = {name: 1 if name.endswith("count") else True for name in mac.results if name in mac.cuda_questions}
     values = {**mac.values, "sys.platform": "linux"}
-    return Platform(**{**answers, "values": values, "results": {**mac.results, **without_mps, **cuda}})
+    results = {name: answer for name, answer in mac.results.items() if not isinstance(answer, list)}
+    return Platform(**{**answers, "values": values, "results": {**results, **without_mps, **cuda}})

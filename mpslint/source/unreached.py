@@ -160,7 +160,7 @@ class _Decider:
         name, given = self._dotted(node.func), [self.value(one, depth) for one in node.args]
         answers: Mapping[str, Any] = platform_data("answers")
         if name in answers["results"]:
-            return answers["results"][name]
+            return UNDECIDED if isinstance(answers["results"][name], list) else answers["results"][name]
         if name in answers["finders"] and given:
             return None if given[0] in platform_data("shell")["missing"] else UNDECIDED
         if name in answers["file_questions"] and given and isinstance(given[0], str):

@@ -65,16 +65,21 @@ def makes_over_4_gib(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
     return any(tensor.numel() * tensor.element_size() > 2**32 for tensor in made)
 
 
+def multiplies_the_worst_rows(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
+    """A weight gradient over 32,767 or 32,768 rows, both sides at least 16 wide."""
+    return multiplies_many_rows(args, made) and bool(args[0].shape[1] <= 32768)
+
+
 def multiplies_many_rows(args: tuple[Any, ...], made: list[torch.Tensor]) -> bool:
-    """A weight gradient over more than 32768 rows, both sides at least 16 wide."""
+    """A weight gradient over 32,767 rows or more, both sides at least 16 wide."""
     left, right = args[0], args[1]
-    return bool(left.shape[1] > 32768 and left.shape[0] >= 16 and right.shape[1] >= 16)
+    return bool(left.shape[1] >= 32767 and left.shape[0] >= 16 and right.shape[1] >= 16)
 
 
 PREDICATES: dict[str, Predicate] = {
     check.__name__: check
     for check in (
         always, makes_float64, makes_complex128, makes_bfloat16, pools_unevenly, lstm_projects, lstm_drops_out,
-        convolves_to_many_channels, transposes_3d_in_half, makes_over_4_gib, multiplies_many_rows,
+        convolves_to_many_channels, transposes_3d_in_half, makes_over_4_gib, multiplies_many_rows, multiplies_the_worst_rows,
     )
 }  # fmt: skip
