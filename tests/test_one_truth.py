@@ -11,7 +11,7 @@ from mpslint.checks.known_calls import load_table
 from mpslint.core.behaviours import Behaviour, behaviour_in, load_behaviours
 from mpslint.core.finding import Severity
 from mpslint.core.versions import Version, format_version
-from mpslint.diagnose.operator_versions import first_version
+from mpslint.diagnose.first_versions import first_version
 from mpslint.engine import check
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read

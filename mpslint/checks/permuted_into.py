@@ -16,7 +16,7 @@ from mpslint.settings.spelling import WrittenSetting
 
 SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
 """Methods that give another view of the same memory."""
-GATE = Gate(words=SWAPS, file_words=("BatchNorm",))
+GATE = Gate(words=SWAPS)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -7,16 +7,17 @@ import re
 from collections.abc import Mapping, Sequence
 
 from mpslint.core.versions import Version
-from mpslint.diagnose.catalogue import MEMORY, OPERATOR, Catalogue, Change, Explanation, catalogue
+from mpslint.diagnose.cases import case_of
+from mpslint.diagnose.catalogue import MEMORY, NAME, OPERATOR, Catalogue, Change, Explanation, catalogue
 from mpslint.diagnose.compact import strip_escapes, unwrap
 from mpslint.diagnose.diagnosis import Diagnosis, Explained, Symptom, UnknownError
 from mpslint.diagnose.fill import filled
+from mpslint.diagnose.first_versions import explanation_of
 from mpslint.diagnose.frames import UserLine, own_frame
 from mpslint.diagnose.log import Log, LogPlace, log_of_bytes, read_log
 from mpslint.diagnose.matching import MOST_TIMES, Index, TextMatch, build_index, find_matches
 from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
 from mpslint.diagnose.named import unknown_errors, versions_named
-from mpslint.diagnose.operator_versions import explanation_of
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
 from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, reading_order
 
@@ -87,8 +88,9 @@ def _symptom(
     memory = read_out_of_memory(first.squeezed) if first.message.reader == MEMORY else None
     captures = {name: unwrap(log.text[start:end]).strip("'\"` ") for name, (start, end) in first.captures.items()}
     explanation, found = known.verdicts[memory.verdict] if memory else first.message.explanation, dict[str, str]()
-    if first.message.reader == OPERATOR:
-        explanation, found = explanation_of(captures["operator"], explanation, known.verdicts)
+    if first.message.reader in (OPERATOR, NAME):
+        explanation, found = explanation_of(first.message, first.squeezed, captures, known.verdicts)
+    explanation = case_of(log, group, captures, versions) or explanation
     return Symptom(
         message=first.message,
         explanation=filled(explanation, {**captures, **found}, versions),

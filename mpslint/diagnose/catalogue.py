@@ -75,6 +75,22 @@ class SeenText:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """What a message means where its traceback, the words around it, what it names or the versions of the log say more.
+
+    All that a case asks for must hold: one of its `frames` stands in the traceback, all words of `near` around the message, each capture of
+    `named` is one of its words, and the log names versions in `versions`.
+    """
+
+    frames: tuple[str, ...]
+    """Ends of paths (`lr_monitor.py`) and names of functions behind a colon (`:_bincount`)."""
+    near: tuple[str, ...]
+    named: Mapping[str, tuple[str, ...]]
+    versions: VersionRange
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One entry of the catalogue."""
 
@@ -83,9 +99,12 @@ class Message:
     severity: Severity
     explanation: Explanation
     wordings: tuple[Wording, ...]
+    words: tuple[re.Pattern[str], ...]
+    """Words that stand in a row on a line, with nothing but marks between (`train_loss=nan`)."""
     examples: tuple[SeenText, ...]
     explains: tuple[str, ...]
     reader: str
+    cases: tuple[Case, ...]
     sources: tuple[str, ...]
     file: Path
 
@@ -98,18 +117,20 @@ class Catalogue:
     verdicts: Mapping[str, Explanation]
 
 
-MEMORY, OPERATOR = "out-of-memory", "operator"
-READERS = (MEMORY, OPERATOR)
-"""What reads the numbers or the operator of a message, and picks a verdict by it; `reader:` names one."""
+MEMORY, OPERATOR, NAME = "out-of-memory", "operator", "name"
+READERS = (MEMORY, OPERATOR, NAME)
+"""What reads the numbers, the operator or the name of a message, and picks a verdict by it; `reader:` names one."""
 
 _ID = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _VALUES: dict[str, type | UnionType] = {"flag": bool, "count": int, "number": int | float, "word": str}
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _MESSAGE_KEYS = {
     "id", "title", "role", "severity", "certain", "patterns", "reader", "means", "does_not_mean", "change", "rules",
-    "explains", "texts", "sources",
+    "explains", "texts", "cases", "sources", "words",
 }  # fmt: skip
-_VERDICT_KEYS = {"verdict", "title", "certain", "means", "does_not_mean", "change", "rules"}
+_CASE_KEYS = {"frames", "near", "named", "versions"}
+_EXPLANATION_KEYS = {"title", "certain", "means", "does_not_mean", "change", "rules"}
+_VERDICT_KEYS = {"verdict", *_EXPLANATION_KEYS}
 
 
 @functools.lru_cache(maxsize=1)
@@ -144,20 +165,45 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
         severity=_choice(Severity, entry.get("severity", "error"), "severity", where),
         explanation=_explanation(entry, where),
         wordings=wordings,
+        words=tuple(_in_a_row(_words({"words": item}, "words", where)) for item in entry.get("words", [])),
         examples=tuple(_example(item, where) for item in _items(entry, "texts", where)),
         explains=_words(entry, "explains", where),
         reader=_text(entry, "reader", where, required=False),
+        cases=tuple(_case(item, entry, where) for item in _list_of_mappings(entry.get("cases", []), f"{where}: cases")),
         sources=_words(entry, "sources", where),
         file=path,
     )
     if message.reader and message.reader not in READERS:
         raise RuleError(f"{where}: reader: {message.reader!r} is not one of {', '.join(READERS)}")
     captured = frozenset.intersection(*(wording.pattern.captures for wording in wordings))
-    texts = (message.explanation.title, message.explanation.means, message.explanation.does_not_mean)
-    for name in _PLACEHOLDER.findall(" ".join((*texts, *(change.say for change in message.explanation.changes)))):
+    explanations = (message.explanation, *(case.explanation for case in message.cases))
+    texts = (text for one in explanations for text in (one.title, one.means, one.does_not_mean, *(change.say for change in one.changes)))
+    said = " ".join(texts)
+    for name in (*_PLACEHOLDER.findall(said), *(name for case in message.cases for name in case.named)):
         if name not in captured:
             raise RuleError(f"{where}: {{{name}}} is not captured by every pattern of this message")
     return message
+
+
+def _in_a_row(words: Sequence[str]) -> re.Pattern[str]:
+    """Return an expression for words in a row on a line; the first may end a longer name."""
+    return re.compile(r"[^\w\n]{1,6}".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
+
+
+def _case(entry: Mapping[str, Any], message: Mapping[str, Any], where: str) -> Case:
+    """Return a case; what it doesn't say of its explanation the message says."""
+    where = f"{where}: cases"
+    _refuse_unknown(entry, _CASE_KEYS | _EXPLANATION_KEYS, where)
+    named = entry.get("named", {})
+    if not _CASE_KEYS & set(entry) or not isinstance(named, dict):
+        raise RuleError(f"{where}: each needs one of {', '.join(sorted(_CASE_KEYS))}")
+    return Case(
+        _words(entry, "frames", where),
+        tuple(map(squeeze, _words(entry, "near", where))),
+        {name: _words(named, name, where) for name in named},
+        _range(entry.get("versions", ""), where),
+        _explanation({**{key: value for key, value in message.items() if key in _EXPLANATION_KEYS}, **entry}, where),
+    )
 
 
 def _explanation(entry: Mapping[str, Any], where: str) -> Explanation:
@@ -271,7 +317,8 @@ def _refuse_dangling(messages: Mapping[str, Message]) -> None:
             if name not in messages:
                 raise RuleError(f"{message.file}: {message.id}: explains: there is no message {name!r}")
         for example in message.examples:
-            if not any(wording.pattern.literal in squeeze(example.text) for wording in message.wordings):
+            is_worded = any(one.search(example.text) for one in message.words)
+            if not is_worded and not any(wording.pattern.literal in squeeze(example.text) for wording in message.wordings):
                 raise RuleError(f"{message.file}: {message.id}: texts: no pattern fits {example.text[:60]!r}")
 
 

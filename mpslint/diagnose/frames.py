@@ -26,6 +26,7 @@ _FRAME = re.compile(
     r"|^[│|] (?P<rich>[^\s:│]{1,400}\.py):(?P<rich_line>\d{1,7}) in ",  # rich
     re.MULTILINE,
 )
+_FUNCTION = re.compile(r"(?:,? in |: in )<?(\w+)")
 _LIBRARY = re.compile(
     r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$",
     re.IGNORECASE,
@@ -53,17 +54,41 @@ class UserLine:
         return f"cell In [{self.execution or ' '}], line {self.line}"
 
 
-def own_frame(log: Log, offset: int) -> UserLine | None:
-    """Return the last frame of the user's own code in the traceback that ends at `offset`, or None."""
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A file that a traceback runs through, with `/` between its folders, and the function, '' where it isn't printed."""
+
+    path: str
+    function: str
+
+
+def frames_above(log: Log, offset: int) -> tuple[Frame, ...]:
+    """Return the frames in files of the traceback that ends at `offset`, libraries' included, in its order."""
+    text = _traceback(log, offset)
+    found = []
+    for match in _FRAME.finditer(text):
+        path = match["file"] or match["path"] or match["rich"]
+        if path:
+            function = _FUNCTION.match(text, match.end())
+            found.append(Frame(path.replace("\\", "/"), function.group(1) if function is not None else ""))
+    return tuple(found)
+
+
+def _traceback(log: Log, offset: int) -> str:
+    """Return the text of the traceback that ends at `offset`, '' where none does."""
     output = log.output_at(offset)
     floor = max(0, offset - _REACH, output.start if output else 0)
     text = strip_escapes(log.text[floor:offset])
     starts = [match.end() for match in _START.finditer(text)]
     text = text[starts[-1] :] if starts else text
-    places = [match.end() for match in _FRAME.finditer(text)]
-    if not places or len(text) - places[-1] > _GAP:
-        return None
-    frames = list(_frames(text, log))
+    last = max((match.end() for match in _FRAME.finditer(text)), default=None)
+    return text if last is not None and len(text) - last <= _GAP else ""
+
+
+def own_frame(log: Log, offset: int) -> UserLine | None:
+    """Return the last frame of the user's own code in the traceback that ends at `offset`, or None."""
+    output = log.output_at(offset)
+    frames = list(_frames(_traceback(log, offset), log))
     if frames and not frames[-1].file and frames[-1].cell is None and output:
         return dataclasses.replace(frames[-1], cell=output.cell)
     return frames[-1] if frames else None

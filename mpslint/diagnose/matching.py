@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from mpslint.diagnose.catalogue import Message, Wording
 from mpslint.diagnose.compact import Compact, blank_escapes, compact, squeeze
@@ -70,7 +71,16 @@ def find_matches(text: str, index: Index) -> list[TextMatch]:
                 found = [match for wording in message.wordings for match in _matches_in(window, text, message, wording)]
                 times[message.id] = times.get(message.id, 0) + len(found)
                 matches += found
-    return _without_overlaps(matches)
+    return _without_overlaps([*matches, *_words_in(text, index)])
+
+
+def _words_in(text: str, index: Index) -> Iterator[TextMatch]:
+    """Yield where the words of a message stand in a row."""
+    plain = blank_escapes(text)
+    for message in index.messages:
+        for words in message.words:
+            for found in islice(words.finditer(plain), MOST_TIMES):
+                yield TextMatch(message, message.wordings[0], *found.span(), {}, "")
 
 
 def _matches_in(window: Compact, text: str, message: Message, wording: Wording) -> Iterator[TextMatch]:

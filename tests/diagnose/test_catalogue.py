@@ -8,11 +8,11 @@ import pytest
 
 from mpslint.core.finding import RuleError
 from mpslint.diagnose import Explained, Log, diagnose
-from mpslint.diagnose.catalogue import Message, SeenText, catalogue, load_catalogue
+from mpslint.diagnose.catalogue import NAME, OPERATOR, Message, SeenText, catalogue, load_catalogue
 from mpslint.diagnose.compact import compact
 from mpslint.diagnose.fill import filled
+from mpslint.diagnose.first_versions import NEVER, SINCE
 from mpslint.diagnose.memory_log import VERDICTS as MEMORY_VERDICTS
-from mpslint.diagnose.operator_versions import VERDICTS as OPERATOR_VERDICTS
 from mpslint.diagnose.out_of_memory import VERDICTS
 from mpslint.rule.loading import load_rules
 from tests.ordinary_log import ordinary_log
@@ -68,11 +68,12 @@ def test_ordinary_training_logs_hold_nothing() -> None:
 
 
 def test_every_verdict_has_its_words() -> None:
-    """Whatever the arithmetic decides, the catalogue explains, and with nothing to fill in but an operator and its version."""
-    assert set(catalogue().verdicts) == {*VERDICTS, *MEMORY_VERDICTS, *OPERATOR_VERDICTS}
+    """Whatever the arithmetic decides, the catalogue explains, and with nothing to fill in but a name and its version."""
+    by_version = {f"{message.id}-{end}" for message in MESSAGES if message.reader in (OPERATOR, NAME) for end in (SINCE, NEVER)}
+    assert set(catalogue().verdicts) == {*VERDICTS, *MEMORY_VERDICTS, *by_version}
     for name, explanation in catalogue().verdicts.items():
-        captured = {"operator": "aten::mode", "first": "2.9"} if name in OPERATOR_VERDICTS else {}
-        assert (filled(explanation, captured, {}) == explanation) is (not captured)
+        captured = {"operator": "aten::mode", "attribute": "device", "instead": "Nothing.", "first": "2.9"} if name in by_version else {}
+        assert filled(explanation, captured, {}).title
 
 
 def test_texts_and_changes_are_there() -> None:

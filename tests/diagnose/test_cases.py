@@ -1,0 +1,114 @@
+"""Cases of messages: the traceback, the names, the words around and the versions of a log say what its message means there."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.diagnose import Diagnosis, Explained, diagnose, log_of_bytes
+
+SITE = "/opt/env/lib/python3.12/site-packages"
+FLOAT64 = (
+    "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use float32 instead."
+)
+
+
+def diagnosed(text: str) -> Diagnosis:
+    """Return the diagnosis of a text."""
+    return diagnose(log_of_bytes(text.encode(), "log"))
+
+
+def title(text: str) -> str:
+    """Return the title of the first cause of a text."""
+    cause = diagnosed(text).cause
+    assert cause is not None
+    return cause.explanation.title
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (f'File "{SITE}/lightning/pytorch/callbacks/lr_monitor.py", line 217, in <dictcomp>', "A learning rate from NumPy was sent to MPS"),
+        (f'File "{SITE}/ignite/metrics/precision.py", line 84, in update', "A metric of ignite counts in float64 on MPS"),
+        (f"File {SITE}/torchrl/envs/libs/gym.py:812, in GymWrapper.read_reward(self, reward)", "An environment of torchrl was put on MPS"),
+        (f"│ {SITE}/torchmetrics/metric.py:12 in update │", "A metric of torchmetrics sums in float64 on MPS"),
+        ('File "/home/me/train.py", line 3, in <module>', "A float64 tensor was sent to MPS"),
+    ],
+)
+def test_the_frames_decide(frame: str, expected: str) -> None:
+    """The same text means another thing where another library made the tensor, however its traceback is printed."""
+    assert title(f"Traceback (most recent call last)\n{frame}\n    x = y\n{FLOAT64}") == expected
+
+
+def test_frames_of_another_traceback_decide_nothing() -> None:
+    """Only the traceback that ends at the message counts."""
+    earlier = f'Traceback (most recent call last):\n  File "{SITE}/ignite/metrics/precision.py", line 84, in update\nKeyError: 3\n'
+    later = f'Traceback (most recent call last):\n  File "/home/me/train.py", line 3, in <module>\n{FLOAT64}'
+    assert title(earlier + later) == "A float64 tensor was sent to MPS"
+
+
+def test_a_function_has_to_be_the_one_that_is_asked_for() -> None:
+    """A large buffer is the metric's only where torchmetrics counts its bins."""
+    text = 'Traceback (most recent call last):\n  File "{}/torchmetrics/utilities/data.py", line 207, in {}\nRuntimeError: Invalid buffer size: 122.07 GiB'
+    assert title(text.format(SITE, "_bincount")) == "A metric of torchmetrics asks for 122.07 GiB on MPS"
+    assert title(text.format(SITE, "to_onehot")) == "One tensor is larger than Metal's largest buffer"
+
+
+def test_the_versions_of_the_log_decide() -> None:
+    """A log that names torch 2.5 settles what the text alone doesn't."""
+    text = "RuntimeError: view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces)."
+    assert diagnosed(text).outcome is Explained.UNCERTAIN
+    assert diagnosed(f"torch==2.5.1\n{text}").outcome is Explained.EXPLAINED
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("module 'torch.mps' has no attribute 'is_available'", "is_available came with torch 2.5"),
+        ("module 'torch.accelerator' has no attribute 'get_memory_info'", "get_memory_info came with torch 2.10"),
+        ("module 'torch.mps' has no attribute 'manual_seed_all'", "No torch has torch.mps.manual_seed_all"),
+        ("module 'torch.accelerator' has no attribute 'no_such_name'", "This torch has no no_such_name there"),
+    ],
+)
+def test_a_missing_name_says_which_torch_has_it(text: str, expected: str) -> None:
+    """What rules/platform/names.yaml knows is said; of a module whose names aren't all known, nothing is made up."""
+    assert title(f"AttributeError: {text}") == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("mps", "This torch is older than MPS"),
+        ("MPS", "torch knows no device MPS"),
+        ("mps_device", "torch knows no device mps_device"),
+        ("gpu", "torch knows no device gpu"),
+    ],
+)
+def test_the_name_that_is_captured_decides(device: str, expected: str) -> None:
+    """Only the exact name of the device speaks of an old torch; the case and what follows it count."""
+    assert title(f"RuntimeError: Expected one of cpu, cuda, mps, meta device type at start of device string: {device}") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iter 120: loss nan, time 412.11ms, mfu 3.01%",
+        "Epoch 3: 100%|###| 12/12 [00:01<00:00, train_loss=nan]",
+        "steps: 1%| | 20/2000 [00:40<1:06:00, avr_loss=nan]",
+        "Epoch 11/100 | Loss: nan",
+        "{'loss': nan, 'learning_rate': 4.9e-05, 'epoch': 0.1}",
+        "[12/400] G_LOSS = NaN",
+        "step 4: loss tensor(nan, device='mps:0', grad_fn=<NllLossBackward0>)",
+        '{"step": 3, "train/loss": NaN}',
+    ],
+)
+def test_losses_of_nan_in_logs_written_by_hand(text: str) -> None:
+    """However a loop prints it."""
+    assert [symptom.message.id for symptom in diagnosed(text).symptoms] == ["loss-is-nan"]
+
+
+@pytest.mark.parametrize(
+    "text", ["loss: 0.31, nan_count: 0", "the loss\nnan", "loss nanometer", "loss_fn(nan_mask)", "lossless: nanobot", "accuracy: nan"]
+)
+def test_other_words_with_nan_are_no_loss(text: str) -> None:
+    """A number, a name, a line end or another word between decides."""
+    assert diagnosed(text).symptoms == ()
