@@ -11,7 +11,7 @@ from mpslint.checks.known_calls import load_table
 from mpslint.core.finding import Related
 from mpslint.facts.values import Call, Instance
 from mpslint.rule.check import Gate
-from mpslint.rule.comparisons import fits_any
+from mpslint.rule.comparisons import call_holds, fits_any
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -28,7 +28,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     for entry in load_table(options["table"]):
         if entry.kind != options["kind"]:
             continue
-        makers = [call for call in evidence.facts.calls if any(fits_any(name, entry.condition.names) for name in call.names)]
+        named = (call for call in evidence.facts.calls if any(fits_any(name, entry.condition.names) for name in call.names))
+        makers = [call for call in named if call_holds(call, entry.condition)]
         for call in makers:
             if not call.method and is_certain(call.context):
                 yield from _moved(call, entry.what, evidence)

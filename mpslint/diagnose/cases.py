@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mpslint.core.versions import Version
-from mpslint.diagnose.catalogue import Case, Explanation
+from mpslint.diagnose.catalogue import Explanation, MessageCase
 from mpslint.diagnose.compact import squeeze
-from mpslint.diagnose.frames import Frame, frames_above
+from mpslint.diagnose.frames import TracedFrame, frames_above
 from mpslint.diagnose.log import Log
 from mpslint.diagnose.matching import TextMatch
 
@@ -26,7 +26,9 @@ def case_of(log: Log, group: Sequence[TextMatch], captures: Mapping[str, str], v
     return next((case.explanation for case in message.cases if _holds(case, frames, around, captures, versions)), None)
 
 
-def _holds(case: Case, frames: Sequence[Frame], around: str, captures: Mapping[str, str], versions: Mapping[str, Version]) -> bool:
+def _holds(
+    case: MessageCase, frames: Sequence[TracedFrame], around: str, captures: Mapping[str, str], versions: Mapping[str, Version]
+) -> bool:
     """Return whether all that a case asks for is there."""
     if case.frames and not any(_is_frame(asked, frame) for asked in case.frames for frame in frames):
         return False
@@ -37,7 +39,7 @@ def _holds(case: Case, frames: Sequence[Frame], around: str, captures: Mapping[s
     return not case.versions.terms or case.versions.matches(versions)
 
 
-def _is_frame(asked: str, frame: Frame) -> bool:
+def _is_frame(asked: str, frame: TracedFrame) -> bool:
     """Return whether a frame lies in a file, and in a function of it, that a case asks for (`torch/nn/modules/rnn.py:forward`)."""
     path, _, function = asked.partition(":")
     return path in frame.path and function in ("", frame.function)

@@ -75,7 +75,7 @@ class SeenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class MessageCase:
     """What a message means where its traceback, the words around it, what it names or the versions of the log say more.
 
     All that a case asks for must hold: one of its `frames` stands in the traceback, all words of `near` around the message, each capture of
@@ -104,7 +104,7 @@ class Message:
     examples: tuple[SeenText, ...]
     explains: tuple[str, ...]
     reader: str
-    cases: tuple[Case, ...]
+    cases: tuple[MessageCase, ...]
     sources: tuple[str, ...]
     file: Path
 
@@ -190,14 +190,14 @@ def _in_a_row(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(r"[^\w\n]{1,6}".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
 
 
-def _case(entry: Mapping[str, Any], message: Mapping[str, Any], where: str) -> Case:
+def _case(entry: Mapping[str, Any], message: Mapping[str, Any], where: str) -> MessageCase:
     """Return a case; what it doesn't say of its explanation the message says."""
     where = f"{where}: cases"
     _refuse_unknown(entry, _CASE_KEYS | _EXPLANATION_KEYS, where)
     named = entry.get("named", {})
     if not _CASE_KEYS & set(entry) or not isinstance(named, dict):
         raise RuleError(f"{where}: each needs one of {', '.join(sorted(_CASE_KEYS))}")
-    return Case(
+    return MessageCase(
         _words(entry, "frames", where),
         tuple(map(squeeze, _words(entry, "near", where))),
         {name: _words(named, name, where) for name in named},

@@ -55,14 +55,14 @@ class UserLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class TracedFrame:
     """A file that a traceback runs through, with `/` between its folders, and the function, '' where it isn't printed."""
 
     path: str
     function: str
 
 
-def frames_above(log: Log, offset: int) -> tuple[Frame, ...]:
+def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
     """Return the frames in files of the traceback that ends at `offset`, libraries' included, in its order."""
     text = _traceback(log, offset)
     found = []
@@ -70,7 +70,7 @@ def frames_above(log: Log, offset: int) -> tuple[Frame, ...]:
         path = match["file"] or match["path"] or match["rich"]
         if path:
             function = _FUNCTION.match(text, match.end())
-            found.append(Frame(path.replace("\\", "/"), function.group(1) if function is not None else ""))
+            found.append(TracedFrame(path.replace("\\", "/"), function.group(1) if function is not None else ""))
     return tuple(found)
 
 

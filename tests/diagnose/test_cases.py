@@ -78,9 +78,9 @@ def test_a_missing_name_says_which_torch_has_it(text: str, expected: str) -> Non
     ("device", "expected"),
     [
         ("mps", "This torch is older than MPS"),
-        ("MPS", "torch knows no device MPS"),
-        ("mps_device", "torch knows no device mps_device"),
-        ("gpu", "torch knows no device gpu"),
+        ("MPS", "torch doesn't have a device called MPS"),
+        ("mps_device", "torch doesn't have a device called mps_device"),
+        ("gpu", "torch doesn't have a device called gpu"),
     ],
 )
 def test_the_name_that_is_captured_decides(device: str, expected: str) -> None:
