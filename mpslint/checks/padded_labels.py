@@ -76,12 +76,7 @@ def _becomes_labels(call: Call, keeps: bool) -> bool:
     body = scope.body if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)) else []
     names = {name for statement in body for name in _names_of(statement, call.node)}
     stored = [
-        (_owner(target) in names, node.value)
-        for statement in body
-        for node in walk(statement)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if _is_labels(target)
+        (not owners.isdisjoint(names), value) for statement in body for node in walk(statement) for owners, value in _stored_labels(node)
     ]
     for is_beside, value in stored:
         inside = list(walk(value))
@@ -91,6 +86,17 @@ def _becomes_labels(call: Call, keeps: bool) -> bool:
         elif call.node in inside or any(isinstance(inner, ast.Name) and inner.id in names for inner in inside):
             return True
     return False
+
+
+def _stored_labels(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
+    """Yield what a node stores under "labels", with the names of what holds the ids beside them: an assignment, or a dict in one piece."""
+    if isinstance(node, ast.Assign):
+        yield from (({_owner(target)}, node.value) for target in node.targets if _is_labels(target))
+    elif isinstance(node, ast.Dict):
+        entries = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
+        ids = entries.get("input_ids")
+        if "labels" in entries:
+            yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
 
 
 def _is_copy_of_ids(node: ast.expr, names: set[str]) -> bool:

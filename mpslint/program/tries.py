@@ -13,6 +13,7 @@ from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Know
 from mpslint.program import effects
 from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
+from mpslint.program.flow import ends_program
 from mpslint.program.machine import Walker
 from mpslint.program.store import Place, Writes, unknown_for, value_at
 
@@ -84,7 +85,8 @@ def _guarded(m: Walker, node: Any) -> bool:
     read_before = m.project.configs_read if m.project is not None else 0
     caught = [_exceptions(m, handler) for handler in node.handlers]
     names = tuple(name for one in caught for name in one)
-    raised, leaves, writes = _raising(m, node, names)
+    saving = tuple(name for handler, one in zip(node.handlers, caught, strict=True) if not ends_program(handler.body) for name in one)
+    raised, leaves, writes = _raising(m, node, saving)
     fails = not IMPORT_ERRORS.isdisjoint(names) and any(_imports_absent(m, statement) for statement in node.body)
     imports_only = not fails and _only_imports(node.body)
     reads_config = m.project is not None and m.project.configs_read > read_before and len(node.body) <= LONGEST_READ and not leaves
@@ -132,13 +134,16 @@ def _guarded(m: Walker, node: Any) -> bool:
     return not paths
 
 
-def _raising(m: Walker, node: Any, names: Sequence[str]) -> tuple[list[Departure], bool, Writes]:
-    """Walk the block of a `try`; return the paths on which it raises, whether its end is never reached, and what it wrote there."""
+def _raising(m: Walker, node: Any, saving: tuple[str, ...]) -> tuple[list[Departure], bool, Writes]:
+    """Walk the block of a `try`; return the paths on which it raises, whether its end is never reached, and what it wrote there.
+
+    `saving` are the exceptions behind which the program goes on: a handler that raises again, or exits, saves nothing.
+    """
     target = Exit(("raise",), len(m.store.journals))
     m.exits.append(target)
     m.store.begin()
     try:
-        with m.within(handlers=(*m.context.handlers, tuple(names))):
+        with m.within(handlers=(*m.context.handlers, saving) if saving else m.context.handlers):
             leaves = m.execute_block(m, node.body)
     finally:
         m.exits.pop()
