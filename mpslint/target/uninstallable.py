@@ -13,6 +13,7 @@ from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.folders import names_in, remembered
 from mpslint.core.knowledge import parse_toml, parse_yaml, platform_data
 from mpslint.core.versions import VersionRange, parse_version
+from mpslint.target.packages import canonical
 from mpslint.target.pins import conda_environments, outer_requirements, project_requirements, text_of
 from mpslint.target.requirement import ADDRESS, CONDA, INDEX, OLD, PIP, PLAIN, POETRY, PYTHON, UV, Uninstallable, holds_on_a_mac
 
@@ -193,7 +194,10 @@ def _of_conda(text: str, source: str) -> Iterator[Uninstallable]:
     for row in rows if isinstance(rows, list) else ():
         lines = row.get("pip") if isinstance(row, dict) else None
         yield from filter(None, (_judged(line, source) for line in lines or () if isinstance(line, str)))
-        if isinstance(row, str) and _is_of_another_system(row):
+        old = _older_than_conda_builds(row, f"{row} ({source})") if isinstance(row, str) else None
+        if old is not None:
+            yield old
+        elif isinstance(row, str) and _is_of_another_system(row):
             yield Uninstallable(f"{row} ({source})", CONDA)
 
 
@@ -202,6 +206,18 @@ def _is_of_another_system(row: str) -> bool:
     data = platform_data("pin_files")["uninstallable"]
     name = re.split(r"[\s=<>!~\[]", row.rsplit("::", 1)[-1], maxsplit=1)[0]
     return any(fnmatch.fnmatchcase(name, glob) for glob in data["conda"]) or re.search(data["conda_builds"], row) is not None
+
+
+def _older_than_conda_builds(row: str, written: str) -> Uninstallable | None:
+    """Return a line of a conda environment that pins a release before conda's first build for Apple silicon (`pytorch=1.7.0`)."""
+    match = re.match(r"([\w.-]+)\s*={1,3}\s*(\d[\d.]*)(?![\w*])", row.rsplit("::", 1)[-1].strip())
+    version = parse_version(match.group(2)) if match is not None else None
+    if match is None or version is None:
+        return None
+    pinned = {canonical(match.group(1)): version}
+    rows = platform_data("pin_files")["uninstallable"]["conda_old"]
+    found = next((one for one in rows if VersionRange.parse(one["pins"]).matches(pinned)), None)
+    return Uninstallable(written, OLD, found["first"], found["why"]) if found is not None else None
 
 
 _READERS: Mapping[str, Callable[[str, str], Iterator[Uninstallable]]] = {"lines": uninstallable_in, "toml": _of_toml, "conda": _of_conda}

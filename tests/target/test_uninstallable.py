@@ -56,6 +56,9 @@ CONDA = "dependencies:\n  - python=3.10\n"
         ("environment.yml", f"{CONDA}  - pip:\n    - nvidia-cublas-cu12==12.1.3.1\n", True),
         ("environment.yml", f"{CONDA}  - pytorch\n  - pip:\n    - transformers\n", False),
         ("environment.yml", "dependencies: 3\n", False),
+        ("environment.yml", f"{CONDA}  - pytorch==1.7.0\n", True),
+        ("environment.yml", f"{CONDA}  - pytorch::pytorch=1.6\n", True),
+        ("environment.yml", f"{CONDA}  - pytorch=1.13\n", False),
     ],
 )
 def test_addresses_indexes_and_conda_packages_are_read(name: str, text: str, is_found: bool, tmp_path: Path) -> None:
