@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.core.finding import Related
 from mpslint.core.knowledge import platform_data
-from mpslint.facts.values import Argument, Call, Instance, Known
+from mpslint.facts.values import Argument, Call, Instance, Known, origin_of
 from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
@@ -18,7 +19,7 @@ GATE = Gate(words=("device", ".to("))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the calls that are certainly given a text as device that is none."""
+    """Yield the texts that are certainly given to a call as device and are none, where they were written."""
     known = re.compile(rf"(?:{'|'.join(platform_data('device_types')['known'])})(?::\d+)?")
     for call in evidence.facts.calls:
         given = _device(call) if is_certain(call.context) else None
@@ -26,7 +27,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if given is None or given.node is None or not isinstance(text, str) or known.fullmatch(text):
             continue
         values = {"value": text, "written": ast.unparse(call.node.func)}
-        yield Match(evidence.span_of(given.node), values, None, call, None, call.context, (), given.node)
+        place = origin_of(given.value) or given.node
+        related = (Related(evidence.span_of(given.node), f"{values['written']} is given it here"),) if place is not given.node else ()
+        yield Match(evidence.span_of(place), values, None, call, None, call.context, related, place)
 
 
 def _device(call: Call) -> Argument | None:
