@@ -241,6 +241,26 @@ def test_names_that_the_newest_release_lost_are_added(tables: Path) -> None:
     assert yaml.safe_load(path.read_text())["names"]["mps_trainer.Helper"] == {"exists": "mps-trainer < 1.2"}
 
 
+def test_gone_modules_and_versions_that_nobody_has_are_named(tables: Path) -> None:
+    """A module below the package that the newest release lacks, with its names; a least version above what the index has."""
+    (tables / "platform" / "removed_names.yaml").write_text(
+        'names:\n  mps_trainer.Gone: {exists: "mps-trainer < 1.0", instead: "Nothing."}\n'
+    )
+    versions = tables / "platform" / "versions.yaml"
+    versions.write_text(versions.read_text() + '  mps: "0.9"\n')
+    wheels = tables.parent / "wheels"
+    for version, files in (
+        ("1.1.0", {"mps_trainer/__init__.py": "", "mps_trainer/masks.py": "class Mask: ...\ndef mask(): ...\n"}),
+        ("1.2.0", {"mps_trainer/__init__.py": "", "mps_trainer/adapters.py": 'MIN_MPS_VERSION = "1.0"\n'}),
+    ):
+        (wheels / f"mps_trainer-{version}-py3-none-any.whl").unlink()
+        wheel(wheels, "mps-trainer", version, "py3-none-any", files=files)
+    shown = refreshed(tables, "--step", "names")
+
+    assert "mps_trainer.masks: mps-trainer 1.2.0 lacks the module; add its names by hand: Mask, mask" in shown.stdout
+    assert "mps-trainer 1.2.0 asks for mps 1.0 (mps_trainer/adapters.py), and the newest is 0.9" in shown.stdout
+
+
 NATIVE = """\
 - func: relu(Tensor self) -> Tensor
   dispatch:

@@ -77,7 +77,9 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             print(f"{path.relative_to(rules.parent)}:", *lines, sep="\n  ")
     releases = {name: text.split() for name, text in new.get("released", {}).items()}
     before = {**{name: str(version) for name, version in old["newest"].items()}, **dict(one.split("=", 1) for one in options.since)}
-    scope = Scope({name: listed for name, listed in releases.items() if not options.only or name in options.only}, before, options.bounds)
+    scope = Scope(
+        {name: listed for name, listed in releases.items() if not options.only or name in options.only}, before, options.bounds, releases
+    )
     for step, rebuilt in _rebuilds(rules, wheels, scope):
         if step in steps:
             changed.update(_rebuild(step, rebuilt, rules))

@@ -109,10 +109,7 @@ class Platform:
 
     def answer(self, name: str, versions: Mapping[str, Version]) -> Any:
         """Return what a platform question answers with some versions; NO_ANSWER where they lack the function, or it isn't known."""
-        module, _, function = name.rpartition(".")
-        since = parse_version(platform_data("names").get(module, {}).get(function, {}).get("since", "0")) or ()
-        torch = versions.get("torch", since)
-        if name not in self.results or torch[: len(since)] < since:
+        if name not in self.results or not _is_in(name, versions):
             return NO_ANSWER
         rows = self.results[name]
         if not isinstance(rows, list):
@@ -142,11 +139,7 @@ class Platform:
 
     def has(self, name: str, versions: Mapping[str, Version]) -> bool:
         """Return whether a name is known to exist with some versions."""
-        if name not in self._prefixes:
-            return False
-        below = f"{name}."
-        answered = (one for one in self.results if self.answer(one, versions) is not NO_ANSWER)
-        return any(one == name or one.startswith(below) for one in (*self.values, *answered))
+        return name in self._prefixes and _is_in(name, versions)
 
     def has_method(self, makers: tuple[str, ...], method: str) -> bool:
         """Return whether an object certainly has a method, by the names of what makes it and of the classes that its class derives from."""
@@ -188,6 +181,16 @@ class Platform:
         """Return the name by which rules know `from module import name`."""
         head = module.split(".")[0]
         return f"{head}.{name}" if head in self.flat else self.normalise(f"{module}.{name}")
+
+
+def _is_in(name: str, versions: Mapping[str, Version]) -> bool:
+    """Return whether the Target's torch has a function or a module of `rules/platform/names.yaml`; it has every other."""
+    table = platform_data("names")
+    module, _, function = name.rpartition(".")
+    rows = list(table[name].values()) if name in table else [table.get(module, {}).get(function)]
+    firsts = [parse_version(row["since"]) or () for row in rows if isinstance(row, dict)]
+    torch = versions.get("torch")
+    return torch is None or not firsts or any(torch[: len(first)] >= first for first in firsts)
 
 
 @functools.lru_cache(maxsize=1)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from . import rows
+from .modules import defines, gone_modules, too_new
 from .ranges import beside, change, clauses, short
 from .signatures import exported, parameters
 from .tables import parsed
@@ -37,6 +39,8 @@ class Scope:
     releases: Mapping[str, Sequence[str]]
     before: Mapping[str, str]
     bounds: bool
+    all: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The releases of every package, also of those that aren't read."""
 
     def of(self, written: str) -> list[str]:
         """Return the releases that say whether a range is true."""
@@ -73,11 +77,20 @@ def removed_names(path: Path, wheels: Wheels, scope: Scope) -> Rebuilt:
             done.unread += 1
             continue
         has.setdefault(library, _cached(lambda release, library=library: exported(wheels, library, release) or None))
-        _check_row(done, "names", full, entry, scope, lambda release, name=name, taken=has[library]: _in(name, taken(release)))
+        module = entry.get("in")
+        holds = (
+            partial(defines, wheels, library, module, name)
+            if module
+            else lambda release, name=name, taken=has[library]: _in(name, taken(release))
+        )
+        _check_row(done, "names", full, entry, scope, holds)
     for library, taken in has.items():
         package = library.replace("_", "-")
         if scope.before.get(package) and scope.releases.get(package):
-            old, new = taken(scope.before[package]), taken(scope.releases[package][-1])
+            newest = scope.releases[package][-1]
+            if newest != scope.before[package]:
+                done.lines += [*gone_modules(wheels, package, scope.before[package], newest), *too_new(wheels, package, newest, scope.all)]
+            old, new = taken(scope.before[package]), taken(newest)
             for name in sorted((old or frozenset()) - (new or old or frozenset())):
                 if f"{library}.{name}" not in names and not name.startswith("_"):
                     first = change(_since(scope, package), lambda release, name=name, taken=taken: _in(name, taken(release)))
