@@ -104,12 +104,15 @@ def _is_lines(name: str) -> bool:
 def project_requirements(root: Path) -> tuple[Requirement, ...]:
     """Return what a project's files say of the packages that the knowledge covers, and of Python: what decides most comes first.
 
-    A folder within a repository is a part of the project around it, whose files count after its own.
+    A folder within a repository is a part of the project around it, whose files count after its own. Two files of one name are two ways to
+    install, which their sources tell apart.
     """
     files = list(_pin_files(root))
     python = _python_of(root, files)
     found = [one for path, reader in files for one in _read(root, path, reader, python)]
-    return (*found, *outer_requirements(root))
+    own = {one.source for one in found}
+    outer = (replace(one, source=f"../{one.source}") if one.source in own else one for one in outer_requirements(root))
+    return (*found, *outer)
 
 
 def outer_requirements(root: Path) -> tuple[Requirement, ...]:

@@ -243,6 +243,19 @@ def test_two_files_are_two_ways_to_install(tmp_path: Path) -> None:
     assert target_for(document_in(tmp_path), Configuration(), {}).conflicts == ()
 
 
+def test_requirements_of_two_folders_are_two_ways_to_install(tmp_path: Path) -> None:
+    """Those of a part of a repository, and those of the repository, bear the same name."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "requirements.txt").write_text("accelerate==0.22.0\ntorch\n")
+    part = tmp_path / "part"
+    part.mkdir()
+    (part / "requirements.txt").write_text("torch==1.4.0\n")
+    target = target_for(document_in(part), Configuration(), {})
+
+    assert target.conflicts == ()
+    assert (target.choices["torch"].source, target.choices["accelerate"].source) == ("requirements.txt", "../requirements.txt")
+
+
 def test_a_folder_with_a_setup_is_a_part_of_its_repository(tmp_path: Path) -> None:
     """`src/setup.py` without versions leaves these to the files of the repository; those around the repository are of others."""
     (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
