@@ -141,8 +141,10 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a table that the program makes.
 
     Options: `table`, the file and its key (`cuda.calls`), `kind`, and `placed`, the modules whose functions compute on
-    the device of their arguments: what is known to be computed on the CPU is left out.
+    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that the program has to set.
     """
+    if "with" in options and not any(one.name == options["with"] for one in evidence.facts.environment):
+        return
     for entry in load_table(options["table"]):
         if entry.kind != options["kind"] or not entry.versions.matches(evidence.target.versions):
             continue

@@ -8,9 +8,12 @@ from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Known, Mapping, Unknown, Value, weakened
 from mpslint.program.arguments import CallArguments
 from mpslint.program.machine import Walker
+from mpslint.project.loaded import DOTENV
 
 ENVIRONMENT = "os.environ"
 SETTERS = frozenset({"dotenv.set_key"})
+LOADERS = frozenset({"dotenv.load_dotenv", "dotenv.main.load_dotenv"})
+"""Functions that set the variables of a file."""
 NOT_HERE = Unknown("environment")
 
 
@@ -18,7 +21,7 @@ def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.A
     """Record that an environment variable is set; in a copy (style `child`) it is set for processes that are started with that."""
     if not (isinstance(name, Known) and isinstance(name.value, str)):
         return
-    if style == "python":
+    if style in ("python", "dotenv"):
         m.store.write(m.module.slots, ("environment", name.value), value)
     if not m.is_silent:
         start, end = m.span_of(node)
@@ -76,5 +79,11 @@ def call_outside(m: Walker, names: tuple[str, ...], arguments: CallArguments, no
     """Record the outside functions that set a variable; None for any other."""
     if names and names[0] in SETTERS and len(arguments.positional) >= 3 and (value_node := arguments.positional[2].node) is not None:
         write(m, arguments.positional[1].value, arguments.positional[2].value, node, value_node)
+        return UNKNOWN
+    if names and names[0] in LOADERS and m.project is not None:
+        path = arguments.get(0, "dotenv_path") or Known(DOTENV)
+        text = path.value if isinstance(path, Known) else None
+        for one in m.project.load_variables(m, text) if isinstance(text, str) else ():
+            write(m, Known(one.name), one.value, node, node, "dotenv")
         return UNKNOWN
     return None

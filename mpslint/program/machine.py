@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mpslint.core.record import record
 from mpslint.core.versions import Version
-from mpslint.facts.facts import Facts
+from mpslint.facts.facts import EnvironmentWrite, Facts
 from mpslint.facts.joined import truth
 from mpslint.facts.values import (
     UNKNOWN,
@@ -58,6 +58,9 @@ class Loader(Protocol):
 
         Where references (`${model.width}`) are `is_resolved`, they are followed.
         """
+
+    def load_variables(self, m: Walker, path: str) -> Sequence[EnvironmentWrite]:
+        """Return the variables that a file of the run sets (`.env`); none of any other file."""
 
     @property
     def configs_read(self) -> int:

@@ -8,7 +8,9 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
+from mpslint.config.shell import read_dotenv
 from mpslint.core.record import record
+from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import UNKNOWN, Argument, Context, Frame, Known, Module, Names, Value
 from mpslint.program.config_files import ConfigFiles, node_at
 from mpslint.program.machine import Walker
@@ -45,6 +47,12 @@ class Modules:
         found = self.files.load(path, self._importer(m), is_weak, is_resolved)
         self.configs_read += found is not None
         return found
+
+    def load_variables(self, m: Walker, path: str) -> Sequence[EnvironmentWrite]:
+        """Return the variables that a file of the run sets (`.env`); none of any other file."""
+        found = find_file(path, self._importer(m), self.run.script)
+        part = self.run.parts.get(found) if found is not None else None
+        return read_dotenv(part.document.text).environment if part is not None else ()
 
     def compose_config(self, m: Walker, folder: str, name: str, written: Sequence[Argument] = (), is_called: bool = False) -> Value | None:
         """Return the configuration that Hydra composes of a folder beside the code that is walked; None where a file is missing.

@@ -33,6 +33,9 @@ _PATH = re.compile(r"""["']([^"'\n{}%*<>|]{1,200}\.(?:ya?ml|json|toml|ini|cfg))[
 _BEFORE = r"""(?:["']([\w./-]+)["']\)? *[,/] *)?f?["']([\w./-]*/)?([\w.-]*)"""
 _TEMPLATE = re.compile(_BEFORE + r"""\{([^{}"'\n]*)\}([\w.-]*\.(?:ya?ml|toml))["']""")
 _JOINED = re.compile(_BEFORE + r"""["'] *\+ *([\w.]+) *\+ *["']([\w.-]*\.(?:ya?ml|toml))["']""")
+DOTENV = ".env"
+"""The file that load_dotenv reads unless it is given another."""
+_DOTENV = re.compile(r"""\bload_dotenv\((?:[^()"'\n]*["']([^"'\n{}]{1,200})["'])?""")
 MOST_NAMED = 12
 """Configuration files of a folder of which a program reads the one that it is told; a folder with more holds a collection."""
 _COMPOSED = re.compile(r"@(?:hydra\.)?main\(([^)]*)\)")
@@ -56,10 +59,10 @@ class Composed:
 
 
 def paths_in(text: str) -> tuple[str, ...]:
-    """Return the paths of configuration files that a Python text writes."""
-    if not any(ending in text for ending in ENDINGS):
-        return ()
-    return tuple(dict.fromkeys(_PATH.findall(text)))
+    """Return the paths of configuration files that a Python text writes, and of the variables that it loads."""
+    configs = _PATH.findall(text) if any(ending in text for ending in ENDINGS) else ()
+    variables = [written or DOTENV for written in _DOTENV.findall(text)] if "load_dotenv" in text else ()
+    return tuple(dict.fromkeys((*configs, *variables)))
 
 
 @record(frozen=True, slots=True)

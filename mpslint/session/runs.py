@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mpslint.engine import Checked
     from mpslint.settings.evidence import Evidence
 
-READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL, Kind.MAKEFILE)
+READ = (Kind.PYTHON, Kind.NOTEBOOK, Kind.YAML, Kind.JSON, Kind.SHELL, Kind.MAKEFILE, Kind.ENV)
 """What a run reads."""
 STARTERS = (Kind.SHELL, Kind.MAKEFILE)
 """What only starts runs: where all of them are followed, it has no plan of its own."""
