@@ -95,7 +95,7 @@ def test_a_fix_leaves_the_words_alone() -> None:
 )
 def test_a_word_that_a_list_loses_is_not_read(change: str) -> None:
     """`words` begins with the device; what follows it in the list is no device."""
-    text = "import torch\nwords = ['a', 'b', 'cuda']\n" + change + "\nmodel = torch.nn.Linear(2, 2).to(words[2])\n"
+    text = "import torch\nwords = ['cpu', 'mps', 'cuda']\n" + change + "\nmodel = torch.nn.Linear(2, 2).to(words[2])\n"
 
     assert not check(text).findings
 
@@ -105,7 +105,7 @@ def test_a_word_that_a_list_loses_is_not_read(change: str) -> None:
     [("words.insert(0, 'c')", 3), ("words.pop(0)", 1), ("words.reverse()", 0), ("del words[:2]", 0), ("words[:1] = []", 1)],
 )
 def test_a_word_that_moves_in_a_list_is_read_where_it_is(change: str, place: int) -> None:
-    text = "import torch\nwords = ['a', 'b', 'cuda']\n" + change + f"\nmodel = torch.nn.Linear(2, 2).to(words[{place}])\n"
+    text = "import torch\nwords = ['cpu', 'mps', 'cuda']\n" + change + f"\nmodel = torch.nn.Linear(2, 2).to(words[{place}])\n"
 
     assert selects_cuda(text)
 
