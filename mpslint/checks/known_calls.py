@@ -17,7 +17,7 @@ from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
+from mpslint.facts.values import Call, Instance, Items, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
 from mpslint.rule.check import Gate
@@ -30,8 +30,12 @@ from mpslint.source.document import Document
 from mpslint.source.words import may_name
 from mpslint.target.packages import newest_versions
 from mpslint.target.target import Target
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait
 
 _LEAVES = LEAVES_DEVICE | {"device"}
+_FUNCTIONS = frozenset(["torch", "torch.special", "torch.linalg"])
+"""Modules whose functions tensors have as methods."""
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {
     "call",
@@ -52,6 +56,7 @@ _KEYS = {
     "written",
     "untrained",
     "asks",
+    "longer",
 }
 
 
@@ -80,6 +85,8 @@ class KnownCall:
     """Only calls of a model on the Mac's GPU that the program doesn't train: of one that it does another entry speaks."""
     asks: tuple[str, ...] = ()
     """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
+    longer: int = 0
+    """Only for a first argument whose last dimension is known to be longer."""
 
 
 def _words(options: Mapping[str, Any]) -> Iterator[str]:
@@ -150,7 +157,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         if entry.trains and not evidence.trains:
             continue
-        for match in calls(entry.condition, evidence):
+        for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence)):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
             if "placed" in options and _stays_on_cpu(match.call, options["placed"], evidence):
@@ -165,7 +172,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
-    if entry.inside and not any(getattr(function, "name", "") in entry.inside for function in call.context.functions):
+    if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
+        return False
+    if entry.longer and not (call.arguments and _last_dimension(call.arguments[0].value) > entry.longer):
         return False
     if entry.asks and not _asks_for(call, *entry.asks):
         return False
@@ -179,6 +188,41 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
         return False
     uses = [call, *(other for other in evidence.facts.calls if other.name == f"{call.name}.__call__")]
     return not any(_ON_CPU.search(ast.unparse(argument)) for use in uses for argument in use.node.args)
+
+
+def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
+    """Yield the methods of tensors on the GPU that are functions of torch which an entry is about (`x.kthvalue(2)`)."""
+    if not entry.inside or entry.condition.subject != "call" or entry.condition.named_arguments:
+        return
+    for name in entry.condition.names:
+        module, _, method = name.rpartition(".")
+        for call in evidence.calls_of_method.get(method, ()) if module in _FUNCTIONS else ():
+            if call.receiver is not None and _is_gpu_tensor(call.receiver):
+                written = ast.unparse(call.node.func)
+                yield Match(
+                    evidence.span_of(call.node.func), {"value": name, "written": written}, None, call, None, call.context, (), call.node
+                )
+
+
+def _is_on_gpu(call: Call) -> bool:
+    """Return whether a call is given a tensor that is certainly on the GPU, or is a method of one or of an object that was."""
+    made = call.receiver.call if isinstance(call.receiver, Instance) else None
+    given = [one.value for of in (call, made) if of is not None for one in (*of.arguments, *of.keywords.values())]
+    return any(_is_gpu_tensor(one) for one in (*given, *([call.receiver] if call.receiver is not None else [])))
+
+
+def _is_gpu_tensor(value: Value) -> bool:
+    return is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {load_kinds().gpu}
+
+
+def _last_dimension(tensor: Value) -> int:
+    """Return the last dimension of a tensor as the call that made it says, 0 where it doesn't."""
+    made = tensor.call if isinstance(tensor, Instance) else None
+    if made is None or made.name not in platform_data("operator_calls")["shaped"] or not made.arguments:
+        return 0
+    given = made.arguments[-1].value
+    last = given.values()[-1] if isinstance(given, Items) and given.values() else given
+    return last.value if isinstance(last, Known) and isinstance(last.value, int) else 0
 
 
 def _uses(call: Call, evidence: Evidence) -> list[Call]:
@@ -204,6 +248,8 @@ def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> b
 
 def _is_of_cpu(call: Call, evidence: Evidence) -> bool:
     """Return whether a call stands at the top of a program, before there is a Trainer, and is given nothing that is on the GPU."""
+    if _is_on_gpu(call):
+        return False
     given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
     order = evidence.call_order
     may_be_moved = any(plan.kind == "config" for plan in evidence.plans) or any(
@@ -300,6 +346,7 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 re.compile(row["written"]) if "written" in row else None,
                 bool(row.get("untrained", False)),
                 tuple(row.get("asks", ())),
+                row.get("longer", 0),
             )
         )
     return tuple(found)
