@@ -100,9 +100,19 @@ def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value
     may_raise(m)
     value = with_attribute(value, "__iter__")
     if isinstance(value, OneOf) and all(isinstance(one, (Items, Instance)) for one in value.values):
-        each = [_parts(m, targets, one, star) for one in value.values]
+        each = [parts for one in value.values if (parts := _parts_or_none(m, targets, one, star)) is not None]
+        if not each:
+            raise Raised("ValueError")
         return [join_all(list(parts)) for parts in zip(*each, strict=True)]
     return _parts(m, targets, value, star)
+
+
+def _parts_or_none(m: Walker, targets: Sequence[ast.expr], value: Value, star: int | None) -> list[Value] | None:
+    """Return the parts of one of several values; None for one that has too few, which raises where it is the one."""
+    try:
+        return _parts(m, targets, value, star)
+    except Raised:
+        return None
 
 
 def _parts(m: Walker, targets: Sequence[ast.expr], value: Value, star: int | None) -> list[Value]:
