@@ -187,9 +187,10 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
     return _call_outside(m, callee, receiver, arguments, node)
 
 
-def call_with(m: Walker, callee: Value, values: Sequence[Value], node: ast.Call) -> Value:
-    """Return what calling `callee` with positional arguments returns."""
-    return call_value(m, callee, None, CallArguments(tuple(Argument(value, node) for value in values), {}, False), node)
+def call_with(m: Walker, callee: Value, values: Sequence[Value], node: ast.Call, at: Sequence[ast.expr] = ()) -> Value:
+    """Return what calling `callee` with positional arguments returns, which stand `at` some expressions, else where the call does."""
+    arguments = tuple(map(Argument, values, at or [node] * len(values)))
+    return call_value(m, callee, None, CallArguments(arguments, {}, False), node)
 
 
 def _values(arguments: CallArguments) -> list[Value]:

@@ -262,7 +262,7 @@ def _through(m: Machine, inner: Sequence[Value], value: Value, node: ast.Call) -
     for one in inner:
         if not is_module(one):
             return None
-        value = m.calls.call_with(m, one, [value], node)
+        value = m.calls.call_with(m, one, [value], node, node.args[:1])
     return value
 
 
