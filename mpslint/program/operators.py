@@ -124,8 +124,9 @@ def with_more(items: Items, more: Sequence[Value]) -> Items:
 def _combined_items(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
     """Return `left + right` and `left * number` of lists."""
     if isinstance(op, ast.Add) and isinstance(left, Items) and isinstance(right, Items) and left.kind == right.kind:
-        made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values())
-        return Items(left.kind, made.slots, node, made.open or right.open)
+        behind = [value for index, value in right.slots.items() if index >= BEHIND]  # nobody knows how far behind
+        made = with_more(Items(left.kind, dict(left.slots), node, left.open), right.values()[: len(right.slots) - len(behind)])
+        return with_more(Items(left.kind, made.slots, node, made.open or right.open), behind)
     items, count = (left, right) if isinstance(left, Items) else (right, left)
     if (
         isinstance(op, ast.Mult)
