@@ -71,6 +71,8 @@ STRING_METHODS = frozenset(
 )
 ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
 """They call `__iter__` of what they are given at once."""
+CONSUMING = frozenset({"list", "tuple", "set", "frozenset", "sorted", "dict", "sum", "any", "all", "min", "max"})
+"""They go through what they are given at once."""
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
 
@@ -83,6 +85,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
         plain = _pure(name, values, arguments, node)
         return NUMBER if plain is UNKNOWN and name in PLAIN else plain
+    if name in CONSUMING and any(map(lists.may_fail, values)):
+        may_raise(m)
     if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
         return found
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):

@@ -77,8 +77,10 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgume
     is_sure = entry is None and not receiver.is_open
     if name == "setdefault":
         made = settled(default) if is_sure else join(entry.value, default) if entry is not None else UNKNOWN
-        m.write_entry(receiver, first.value, DictEntry(weakened(default) if made is UNKNOWN else made, arguments.positional[-1].node))
-        return made if made is not UNKNOWN else weakened(default)
+        if made is UNKNOWN and isinstance(default, Known):
+            made = weakened(default)
+        m.write_entry(receiver, first.value, DictEntry(made, arguments.positional[-1].node))
+        return made
     if name == "pop" and entry is not None:
         m.store.change(receiver, {key: one for key, one in receiver.slots.items() if key != first.value}, True)
     return default if is_sure else join(entry.value, default) if entry is not None else UNKNOWN

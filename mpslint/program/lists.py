@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Value, settled
+from mpslint.facts.values import UNKNOWN, Items, Known, Mapping, Unknown, Value, settled
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -110,6 +110,13 @@ def _elements(more: Value) -> list[Value]:
     if not isinstance(more, Items):
         return [UNKNOWN]
     return [*more.values(), *([more.each] if more.each is not None else [UNKNOWN] if more.open else [])]
+
+
+def may_fail(value: Value) -> bool:
+    """Return whether going through a value may raise: what isn't known may, and an iterator whose elements aren't all worked out."""
+    if not isinstance(value, (Items, Mapping, Known)):
+        return True
+    return isinstance(value, Items) and value.kind == "iterator" and any(isinstance(one, Unknown) for one in value.values())
 
 
 def iterated(value: Value) -> list[Value] | None:

@@ -25,6 +25,7 @@ from mpslint.program import bags, effects
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
+from mpslint.program.lists import may_fail
 from mpslint.program.machine import Walker
 from mpslint.program.store import CONTENT, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
@@ -64,7 +65,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
     if rounds is not None and not _is_followable(iterated):
         return _copy_entries(m, node, rounds)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
-    if not isinstance(iterated, (Items, Mapping, Known)):
+    if may_fail(iterated):
         may_raise(m)
 
     def begin() -> None:
