@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mpslint.facts.values import (
     MOST_ALTERNATIVES,
+    RAISED,
     UNKNOWN,
     Bound,
     Class,
@@ -45,6 +46,8 @@ def join(a: Value, b: Value) -> Value:
     """Return what is known when a value is either `a` or `b`."""
     if same(a, b):
         return a if not (isinstance(b, Known) and b.weak) else b
+    if a is RAISED or b is RAISED:
+        return b if a is RAISED else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         unknown = a if isinstance(a, Unknown) else b
         return Unknown(unknown.reason) if isinstance(unknown, Unknown) and unknown.answer is not None else unknown

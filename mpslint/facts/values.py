@@ -288,6 +288,8 @@ UNKNOWN = Unknown()
 LOOP = Unknown("loop")
 MAYBE = Unknown("another path")
 """What an attribute is that only some paths set."""
+RAISED = Unknown("raised")
+"""What an operation gives that certainly raises: nothing, so that of it and another value the other one is left."""
 COMMAND_LINE = Unknown("command line")
 
 

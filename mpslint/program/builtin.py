@@ -73,6 +73,8 @@ ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
 """They call `__iter__` of what they are given at once."""
 CONSUMING = frozenset({"list", "tuple", "set", "frozenset", "sorted", "dict", "sum", "any", "all", "min", "max"})
 """They go through what they are given at once."""
+COMPARING = frozenset({"sorted", "min", "max", "sum"})
+"""They compare or add what they go through, which raises for some."""
 MOST_CHOICES = 16
 """Combinations of arguments that are each one of a few values, for which the result is worked out."""
 
@@ -86,6 +88,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         plain = _pure(name, values, arguments, node)
         return NUMBER if plain is UNKNOWN and name in PLAIN else plain
     if name in CONSUMING and any(map(lists.may_fail, values)):
+        may_raise(m)
+    if name in COMPARING and not all(isinstance(one, Known) for value in values if isinstance(value, Items) for one in value.values()):
         may_raise(m)
     if name in iterating.ITERATING and (found := iterating.call_iterating(m, name, arguments, node)) is not None:
         return found

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, is_weak, settled
+from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, count_made, is_weak, settled
 from mpslint.program import bags
 from mpslint.program.attributes import get_item
 from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
-from mpslint.tensors import loaders
+from mpslint.tensors import loaders, modules
 from mpslint.tensors.traits import is_kept, part_of
 
 MOST_ROUNDS = 64
@@ -76,7 +76,7 @@ def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.
     outer, is_silent = m.frame, m.is_silent
     m.frame, m.is_silent, m.is_in_comprehension = m.new_frame(outer), True, True
     m.frame.is_comprehension = True
-    own, before, start = m.frame.slots, marks(m), m.steps
+    own, before, start, begun = m.frame.slots, marks(m), m.steps, count_made()
     m.store.begin()
     made: list[list[Value]] = []
     is_told = True
@@ -84,7 +84,7 @@ def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.
     try:
         for _ in _rounds(m, node.generators):
             made.append([settled(m.value(part)) for part in parts])
-            if m.is_dead or m.steps - start > MOST_ROUND_STEPS or any(_is_outside(one) for one in made[-1]):
+            if m.is_dead or m.steps - start > MOST_ROUND_STEPS or any(_is_outside(one) and not _is_older(one, begun) for one in made[-1]):
                 raise _Untold
     except (_Untold, Raised):
         is_told = False
@@ -133,6 +133,11 @@ def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
 def _is_outside(value: Value) -> bool:
     """Return whether a value is an object of a library: each call of one is a fact, and is noted once for all rounds."""
     return isinstance(value, (Unknown, OneOf)) or (isinstance(value, Instance) and (value.cls is None or bool(value.cls.outside_bases())))
+
+
+def _is_older(value: Value, begun: int) -> bool:
+    """Return whether a value is an object that was there when a count had begun: what a comprehension does to it is what counts."""
+    return isinstance(value, Instance) and value.born < begun
 
 
 class _Untold(Exception):
@@ -232,6 +237,8 @@ def assign_loop_target(m: Walker, target: ast.expr, iterated: Value) -> None:
         element = m.made(part_of(iterated, f"{iterated.name}[]"))
     elif isinstance(target, ast.Name) and isinstance(iterated, Unknown):
         element = m.made(Instance(""))  # whatever it is, it is one object in each round
+    if isinstance(element, Unknown):
+        modules.unplace_within(m, iterated)
     if isinstance(element, Unknown) or not isinstance(target, ast.Name):
         m.store.lose_inside([iterated])
     bind_loop_target(m, target, element)

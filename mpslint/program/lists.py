@@ -30,11 +30,16 @@ def call_method(m: Walker, items: Items, name: str, arguments: CallArguments, no
     if name in SHRINKING:
         return _shrink(m, items, name, arguments, node)
     if name in MOVING:
-        _become(m, items, _moved(items, name, arguments))
+        moved = _moved(items, name, arguments)
+        if moved is None:
+            may_raise(m)  # what isn't known may not be comparable
+        _become(m, items, moved)
         return Known(None, node)
     if name == "update":
         _become(m, items, None)
         return Known(None, node)
+    if name == "index":
+        may_raise(m)
     return _looked_up(items, name, arguments, node)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from mpslint.core.record import record
 from mpslint.facts.joined import join, join_all
 from mpslint.facts.values import (
+    CHILD,
     MAYBE,
     UNKNOWN,
     Bound,
@@ -224,6 +225,9 @@ class Store:
         last = len(paths) - 1
         for place, key, written in places.values():
             old = value_at(place, key)
+            if old is MISSING and isinstance(key, tuple) and key[0] == CHILD:
+                self.put(place, key, written[-1][1])  # what may be registered with a module may move with it
+                continue
             number, merged = written[-1]
             if number < last:
                 merged = _either(merged, old, place)

@@ -13,7 +13,7 @@ from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import absent, meet, met, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import as_parameter, call_module, make_module, move, parameters_of, register, weights_of
+from mpslint.tensors.modules import as_parameter, call_module, make_module, move, parameters_of, register, unplace_within, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
@@ -264,10 +264,13 @@ def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, n
 
 
 def place_object(m: Machine, made: Instance) -> None:
-    """Move an object whose methods a library calls, where it moves such an object first."""
+    """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
     kinds = load_kinds()
     if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()):
         move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
+    elif made.call is None or not made.call.context.called:
+        for value in [made, *made.slots.values()]:
+            unplace_within(m, value)
 
 
 def is_step(function: Function) -> bool:

@@ -198,6 +198,8 @@ def each_of(value: Value) -> Value | None:
             found.append(inner)
         elif isinstance(one, Items) and any(map(has_traits, one.values())) and not one.open:
             found += one.values()
+        elif isinstance(one, Items) and one.open and one.each is not None and has_traits(one.each):
+            found += [*one.values(), one.each]
         else:
             return None
     return join_all(found)

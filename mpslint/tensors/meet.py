@@ -10,6 +10,7 @@ from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import same
 from mpslint.facts.values import (
     COMMAND_LINE,
+    RAISED,
     UNKNOWN,
     Bound,
     Class,
@@ -103,8 +104,10 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
 
     With `scalars`, a CPU tensor without dimensions goes with all.
     """
-    if m.is_silent or len(operands) < 2:
-        return False
+    left = [one for one in operands if one.place is not RAISED]
+    if m.is_silent or len(left) < 2:
+        return len(left) < len(operands)
+    operands = left
     gpu = load_kinds().gpu
     on_gpu = [one for one in operands if gpu in one.devices]
     if not on_gpu:
@@ -129,6 +132,13 @@ def absent(m: Machine, node: ast.AST, place: Value) -> None:
         certainty = Certainty.GUARDED if isinstance(place, OneOf) else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
         shown = Operand(place, device_text(lacking[0]), "", node, origin_of(lacking[0]))
         note(m, TensorEvent("absent", node, (shown,), certainty, m.context))
+
+
+def shared_place(operands: Sequence[Met]) -> Value:
+    """Return the device of what is computed of some operands: that of one with dimensions, one whose device isn't only assumed first."""
+    known = [one for one in operands if not one.may_be_number and one.place is not UNKNOWN]
+    sized = [one for one in known if not is_true(one.zero)] or known
+    return next((one.place for one in sized if not is_weak(one.place)), sized[0].place if sized else UNKNOWN)
 
 
 def note_use(m: Machine, place: Value, is_move: bool = False) -> None:
@@ -188,8 +198,12 @@ def wide(m: Machine, node: ast.AST, value: Value, dtype: Value, place: Value, of
         return
     certainty = Certainty.SURE
     if names <= kinds.lacks:
-        certainty = Certainty.ASSUMED if is_assumed(dtype) or is_assumed(place) else certainty
-        certainty = Certainty.GUARDED if len(devices_of(place)) > 1 or (isinstance(dtype, OneOf) and len(names) > 1) else certainty
+        certainty = Certainty.ASSUMED if is_assumed(dtype) else certainty
+        certainty = (
+            Certainty.GUARDED
+            if len(devices_of(place)) > 1 or is_assumed(place) or (isinstance(dtype, OneOf) and len(names) > 1)
+            else certainty
+        )
     elif names & kinds.lacks:
         certainty = Certainty.GUARDED
     else:

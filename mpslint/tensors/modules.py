@@ -6,7 +6,20 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.facts.values import CHILD, UNKNOWN, Argument, Class, Instance, Items, Known, Value, alternatives_of, origin_of, weakened
+from mpslint.facts.values import (
+    CHILD,
+    RAISED,
+    UNKNOWN,
+    Argument,
+    Class,
+    Instance,
+    Items,
+    Known,
+    Value,
+    alternatives_of,
+    origin_of,
+    weakened,
+)
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_use
@@ -132,10 +145,13 @@ def is_parameter(value: Value) -> bool:
     return made is not None and not load_kinds().parameters.isdisjoint(made.names)
 
 
-def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None) -> None:
-    """Move a module and all that moves with it, in place, or cast it; a buffer gives way to another tensor."""
+def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None, is_seen: bool = True) -> None:
+    """Move a module and all that moves with it, in place, or cast it; a buffer gives way to another tensor.
+
+    Where the move is only supposed, and not `is_seen` in the program, it shows no use of the GPU.
+    """
     changes = {PLACE: place, DTYPE: dtype}
-    if place is not None and not is_without_weights(module):
+    if is_seen and place is not None and not is_without_weights(module):
         note_use(m, place, is_move=True)
     waiting: list[Instance] = [module]
     seen: set[int] = set()
@@ -155,6 +171,18 @@ def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None)
                         m.store.write(one.slots, slot, buffer)
             else:
                 waiting += [inner for inner in elements_of(value) if isinstance(inner, Instance)]
+
+
+def unplace(m: Machine, module: Instance) -> None:
+    """Forget where the modules within one lie: whether it moves is seen by nobody."""
+    move(m, module, UNKNOWN, None, is_seen=False)
+
+
+def unplace_within(m: Machine, value: Value) -> None:
+    """Forget where the modules in a list lie: something that isn't known may be one of them, and move."""
+    for one in elements_of(value):
+        if isinstance(one, Instance) and is_module(one):
+            unplace(m, one)
 
 
 def register(m: Machine, module: Instance, name: Value, value: Value) -> None:
@@ -199,11 +227,13 @@ def call_module(
     if own is None and module.call is not None and module.name and not load_kinds().makes_module(module.name):
         inputs = [one for one in inputs if not one.may_be_number]  # a library's object, such as a pipeline, takes anything
     weights = weights_of(module, node.func)
+    if own is None and not load_kinds().makes_module(module.name):  # of a class that nobody sees: what it takes and gives is assumed
+        weights = Met(module, node.func, weakened(weights.place), Known(False))
     tensors = [one for one in inputs if not one.may_be_number]
     has_weights = not is_without_weights(module)
     meeting = [*([weights] if has_weights else []), *inputs]
     raises = meet(m, node, meeting, "module" if own is not None else "outside module", name, scalars=False)
-    place = UNKNOWN if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
+    place = RAISED if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
     note_use(m, place)
     dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
     graph = Known(False) if is_without_graph(m) else Known(True, weak=own is None) if has_weights else graph_of(inputs)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import UNKNOWN, Instance, Known, Value
+from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, Value
 from mpslint.tensors.dtypes import result_dtype, typed_operand
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
-from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, wide
+from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.state import default_dtype, is_without_graph
 from mpslint.tensors.traits import (
     DTYPE,
@@ -62,9 +62,7 @@ def binary(
     kind = kinds.tensor if is_tensor(left) or not arrays else kind_of(arrays[0])
     operands = [one for value, at in zip(sides, nodes, strict=True) for one in met(value, at)]
     raises = kind == kinds.tensor and meet(m, node, operands, "operation", "", scalars=not isinstance(op, ast.MatMult))
-    known = [one for one in operands if not one.may_be_number]
-    sized = [one for one in known if not is_true(one.zero)] or known
-    place = Known(kinds.default_place, node) if kind != kinds.tensor else sized[0].place if sized and not raises else UNKNOWN
+    place = Known(kinds.default_place, node) if kind != kinds.tensor else RAISED if raises else shared_place(operands)
     is_test = isinstance(op, ast.cmpop)
     of_sides = [typed_side for one in sides if (typed_side := typed_operand(one)) is not None]
     default = Known("float64", node) if arrays else default_dtype(m, node)

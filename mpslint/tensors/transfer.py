@@ -8,10 +8,10 @@ from typing import Any
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
+from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.meet import Met, absent, meet, met, note_use, on_cpu, wide
+from mpslint.tensors.meet import Met, absent, meet, met, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -107,7 +107,7 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     if signature.wraps and given.first is not None and isinstance(one := given.first.value, Instance) and is_array(one):
         kind = one.kind
     place, graph, zero = (
-        UNKNOWN if raises else _place(m, signature, given, operands, node),
+        RAISED if raises else _place(m, signature, given, operands, node),
         _graph(m, signature, given, operands),
         _zero(signature, given, operands),
     )
@@ -190,9 +190,7 @@ def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[
         return joined_trait(kept, PLACE)
     if signature.makes:
         return default_place(m, node)
-    known = [one for one in operands if not one.may_be_number and one.place is not UNKNOWN]
-    sized = [one for one in known if not is_true(one.zero)] or known
-    return sized[0].place if sized else UNKNOWN
+    return shared_place(operands)
 
 
 def _named_dtype(signature: Signature, given: GivenByName) -> Value | None:

@@ -36,6 +36,8 @@ def test_what_is_known_of_programs_with_state_is_what_cpython_gives(part: int) -
         "d = {'a': 1}\nn = 1\nif unknown():\n    d.pop('a')\ntry:\n    d['a']\n    n = 2\nexcept Exception:\n    pass\nprobe(n)\n",
         "n = 0\ntry:\n    while 1 + unknown():\n        n = 5\n        unknown()\n        n = 6\nexcept TypeError:\n    pass\nprobe(n)\n",
         "xs = [1, 1]\nif unknown():\n    xs[0:1] = [3, 3]\nxs = xs + [1, 2]\nxs = [1, 2] + xs\nprobe(xs[1:])\n",
+        "class C:\n    pass\nxs = [1, C()]\nn = 1\ntry:\n    xs.sort()\n    n = 2\nexcept TypeError:\n    pass\nprobe(n)\n",
+        "class C:\n    pass\nn = 1\ntry:\n    max([1, C()])\n    n = 2\nexcept TypeError:\n    pass\nprobe(n)\n",
         "n = 1\nxs = [unknown]\ntry:\n    n = 2\n    list(map(abs, xs))\n    n = 3\nexcept Exception:\n    probe(n)\n",
         "class C:\n    pass\nd = {}\nfor key in unknown() or [1]:\n    d[1] = None\nd.setdefault(1, C())\nprobe(d[1] is None)\n",
         "xs = [1]\nif unknown():\n    xs = []\ntry:\n    n, = xs\n    probe(n)\nfinally:\n    pass\n",

@@ -1,0 +1,46 @@
+"""What the interpreter knows of tensors in code whose parts nobody can see: it names nothing that may be otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.facts.events import Certainty
+from mpslint.session.runs import check_paths
+from mpslint.session.session import Options
+from tests.tensors.programs import HEAD
+from tests.tensors.walked import events_of
+
+SILENT = {
+    "a class of another package": "from elsewhere import Net\nnet = Net().to(dev)\nx, lengths = net(torch.zeros(2, 4).to(dev), torch.ones(2))\nlengths.numpy()\n",
+    "a class that nothing makes": "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.eye = torch.eye(4)\n        self.fc = nn.Linear(4, 4)\n    def loss(self):\n        return self.fc(self.eye.to(dev))\nnets = {'net': Net}\n",
+    "one of a list with what isn't known": "net = nn.Linear(4, 4)\ndef put(*parts):\n    return [part.to(dev) for part in parts]\nput(net, unseen)\nnet(torch.zeros(2, 4).to(dev))\n",
+    "registered by a name that isn't known": "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.heads = [nn.Linear(4, 4) for _ in range(3)]\n        for number, head in enumerate(self.heads):\n            self.add_module('head_{}'.format(number), head)\n    def forward(self, x):\n        return [head(x) for head in self.heads]\nNet().to(dev)(torch.zeros(2, 4).to(dev))\n",
+    "moved in a comprehension": "a, b = nn.Linear(4, 4), nn.Linear(4, 4)\n[one.to(dev) for one in (a, b)]\nb(torch.zeros(2, 4).to(dev))\n",
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_what_may_be_otherwise_is_no_sure_event(code: str) -> None:
+    """Each of these was a wrong finding once."""
+    assert not [event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]
+
+
+def test_what_follows_from_what_raises_is_not_said_as_well() -> None:
+    """The result of an operation that raises is nowhere, on the CPU neither."""
+    code = "net = nn.Sequential(nn.Linear(4, 4), nn.ReLU())\nout = net(torch.zeros(2, 4).to(dev))\nF.mse_loss(out, torch.zeros(2, 4).to(dev))\n"
+
+    assert len([event for event in events_of(HEAD + code) if event.certainty is Certainty.SURE]) == 1
+
+
+def test_float64_on_the_device_of_an_option_keeps_a_fix_from_being_safe(tmp_path: Path) -> None:
+    """The option's default is what the fix writes, so that nothing else speaks against it."""
+    options = "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument('--dev', default='cuda')\nopt = parser.parse_args()\n"
+    (tmp_path / "train.py").write_text(options + "x = torch.zeros(2, dtype=torch.float64, device=opt.dev)\n")
+    (result,) = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS502",)))
+    (found,) = result.findings
+
+    assert found.fix is not None
+    assert not found.fix.edits
+    assert "float64" in found.fix.summary
