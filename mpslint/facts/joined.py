@@ -58,14 +58,24 @@ def join(a: Value, b: Value) -> Value:
     return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else _common(alternatives)
 
 
-def _common(values: list[Value]) -> Value:
-    """Return what many values have in common: the class and traits of tensors, one that was moved being one; of anything else, nothing."""
+def _common(values: list[Value], is_part: bool = False) -> Value:
+    """Return what many values have in common: the class and traits of tensors, one that was moved being one; of anything else, nothing.
+
+    What they give when they are gone through is joined as well, but not what that gives: it would be joined for each of them again.
+    """
     slots = [value.slots for value in values if isinstance(value, Instance) and value.cls is None]
     kinds = {value.kind for value in values if isinstance(value, Instance)} - {""}
     keys = [key for key in slots[0] if is_trait(key) and all(key in one for one in slots)] if len(slots) == len(values) else []
     if not keys or len(kinds) > 1:
         return UNKNOWN
-    return Instance("", slots={key: join_all([one[key] for one in slots]) for key in keys}, kind="".join(kinds))
+    found: dict[object, Value] = {}
+    for key in keys:
+        parts = [one[key] for one in slots]
+        if not all(isinstance(one, Instance) for one in parts):
+            found[key] = join_all(parts)
+        elif not is_part:
+            found[key] = _common(parts, is_part=True)
+    return Instance("", slots=found, kind="".join(kinds))
 
 
 def join_all(values: list[Value]) -> Value:
