@@ -9,12 +9,14 @@ from typing import Any, get_args
 from mpslint.facts.joined import join, truth
 from mpslint.facts.values import (
     LOOP,
+    MAYBE,
     UNKNOWN,
     DictEntry,
     Instance,
     Items,
     Known,
     Mapping,
+    Names,
     Unknown,
     Value,
     count_made,
@@ -27,7 +29,7 @@ from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
 from mpslint.program.lists import may_fail
 from mpslint.program.machine import Walker
-from mpslint.program.store import CONTENT, Writes, unknown_for, value_at, widened
+from mpslint.program.store import CONTENT, MISSING, Writes, unknown_for, value_at, widened
 from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
@@ -355,7 +357,12 @@ def _wider(state: Writes, changed: Writes, new: Set[object], begun: int) -> Writ
     for at, (place, key, value) in state.items():
         old = changed[at][2] if at in changed else value_at(place, key)
         if isinstance(place, dict):
-            if id(place) in new or at in new or value is old or isinstance(old, Unknown):
+            if id(place) in new or at in new or value is old:
+                continue
+            if value is MISSING and not isinstance(place, Names) and old is not MAYBE:
+                found[at] = (place, key, MAYBE)  # a round deletes the attribute
+                continue
+            if isinstance(old, Unknown):
                 continue
             if isinstance(old, DictEntry) and isinstance(old.value, Unknown):
                 continue
