@@ -30,7 +30,11 @@ def call_method(m: Walker, items: Items, name: str, arguments: CallArguments, no
     if name in SHRINKING:
         return _shrink(m, items, name, arguments, node)
     if name in MOVING:
-        moved = _moved(items, name, arguments)
+        try:
+            moved = _moved(items, name, arguments)
+        except Raised:
+            _become(m, items, None)  # some have moved already
+            raise
         if moved is None:
             may_raise(m)  # what isn't known may not be comparable
         _become(m, items, moved)

@@ -41,6 +41,7 @@ def test_what_is_known_of_programs_with_state_is_what_cpython_gives(part: int) -
         "n = 1\nxs = [unknown]\ntry:\n    n = 2\n    list(map(abs, xs))\n    n = 3\nexcept Exception:\n    probe(n)\n",
         "class C:\n    pass\nd = {}\nfor key in unknown() or [1]:\n    d[1] = None\nd.setdefault(1, C())\nprobe(d[1] is None)\n",
         "class C:\n    pass\no, xs = C(), []\no.n = 1\nfor one in unknown() or [1, 2]:\n    xs.append(1)\n    if hasattr(o, 'n'):\n        del o.n\n        xs.clear()\nprobe(list(xs))\n",
+        "xs = ['a', 5, 4, 2]\nxs.reverse()\nxs = [5, 2, 4, 'a']\ntry:\n    xs.sort()\nexcept TypeError:\n    pass\nprobe(list(xs))\n",
         "xs = [1]\nif unknown():\n    xs = []\ntry:\n    n, = xs\n    probe(n)\nfinally:\n    pass\n",
         "def f(n, xs=[]):\n    xs.append(n)\n    probe(list(xs))\n    return n.missing\ntry:\n    f(f(1))\nexcept Exception:\n    probe(0)\n",
     ],
