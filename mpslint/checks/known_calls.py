@@ -31,11 +31,10 @@ from mpslint.source.words import may_name
 from mpslint.target.packages import newest_versions
 from mpslint.target.target import Target
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait
 
 _LEAVES = LEAVES_DEVICE | {"device"}
-_FUNCTIONS = frozenset(["torch", "torch.special", "torch.linalg"])
-"""Modules whose functions tensors have as methods."""
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {
     "call",
@@ -195,8 +194,9 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     if not entry.inside or entry.condition.subject != "call" or entry.condition.named_arguments:
         return
     for name in entry.condition.names:
-        module, _, method = name.rpartition(".")
-        for call in evidence.calls_of_method.get(method, ()) if module in _FUNCTIONS else ():
+        method = name.rpartition(".")[2]
+        is_method = f"{load_kinds().tensor}.{method}" in load_signatures()  # tensors have this function as a method too
+        for call in evidence.calls_of_method.get(method, ()) if is_method else ():
             if call.receiver is not None and _is_gpu_tensor(call.receiver):
                 written = ast.unparse(call.node.func)
                 yield Match(

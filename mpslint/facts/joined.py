@@ -59,9 +59,9 @@ def join(a: Value, b: Value) -> Value:
 
 
 def _common(values: list[Value], is_part: bool = False) -> Value:
-    """Return what many values have in common: the class and traits of tensors, one that was moved being one; of anything else, nothing.
+    """Return what many values have in common: their class and traits if they are tensors or were moved, else nothing.
 
-    What they give when they are gone through is joined as well, but not what that gives: it would be joined for each of them again.
+    Their elements are joined too, but not the elements of these: that work would multiply with each level.
     """
     slots = [value.slots for value in values if isinstance(value, Instance) and value.cls is None]
     kinds = {value.kind for value in values if isinstance(value, Instance)} - {""}

@@ -182,7 +182,7 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
     if isinstance(callee, Unknown):
         if isinstance(receiver, Unknown) and isinstance(node.func, ast.Attribute):
             effects.call_method(m, node.func.attr, [*_values(arguments), *_keyword_values(arguments).values()])
-        elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # a name that the program gives no value is none of its own
+        elif not isinstance(node.func, ast.Name) or m.is_bound(node.func.id):  # an unbound name is no function of the program
             effects.call(m, [*_values(arguments), *_keyword_values(arguments).values()])
     return _call_outside(m, callee, receiver, arguments, node)
 

@@ -46,7 +46,7 @@ def about_to_run(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> None:
 
 
 def is_generator(node: FunctionNode) -> bool:
-    """Return whether what a function does is done when what it returns is gone through."""
+    """Return whether a function is a generator, whose body runs only when its result is iterated."""
     known = vars(node)
     if "yields" not in known:
         stack: list[ast.AST] = list(node.body) if isinstance(node.body, list) else [node.body]

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from mpslint.facts.events import Certainty, TensorEvent
+from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Items, Known, Value, alternatives_of, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.kinds import load_kinds
@@ -168,14 +168,7 @@ def _is_plain(name: str) -> bool:
 def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) -> None:
     """Note that tensors which may lie on different devices are given to something that isn't known."""
     operands = [one for argument in arguments for one in met(argument.value, argument.node) if not one.may_be_number]
-    before = len(m.facts.events)
-    meet(m, node, operands, "outside call", name, scalars=True)
-    for number in range(before, len(m.facts.events)):
-        event = m.facts.events[number]
-        if event.certainty is Certainty.SURE:
-            m.facts.events[number] = TensorEvent(
-                event.kind, event.node, event.operands, Certainty.UNKNOWN, event.context, event.of, event.name
-            )
+    meet(m, node, operands, "outside call", name, scalars=True, is_known=False)
 
 
 def _method(
@@ -196,7 +189,11 @@ def _method(
         if method in ("parameters", "buffers"):
             return parameters_of(receiver)
         if (content := loaders.content_of(receiver)) is not None and isinstance(content, Items) and method in kinds.adding and positional:
-            m.store.change(content, {**content.slots, len(content.slots): positional[-1].value}, content.open, content.each)
+            added = positional[-1].value
+            if content.open:
+                m.store.change(content, dict(content.slots), True, join_all([content.each or UNKNOWN, added]))
+            else:
+                m.store.change(content, {**content.slots, len(content.slots): added}, False)
             return receiver
         if method in kinds.registering and len(positional) > kinds.registering[method]:
             register(m, receiver, positional[0].value, positional[kinds.registering[method]].value)
@@ -318,7 +315,7 @@ def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None
 
 
 def _place_of_whole(value: Instance) -> Value | None:
-    """Return the device of the module of which an unknown value is a part; None where it is none of one."""
+    """Return the device of the module that an unknown value belongs to; None where it belongs to no module."""
     one = value.owner
     while one is not None and PLACE not in one.slots:
         one = one.owner

@@ -99,10 +99,10 @@ def _may_be_tensor(value: Value) -> bool:
     return False
 
 
-def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str, scalars: bool) -> bool:
+def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str, scalars: bool, is_known: bool = True) -> bool:
     """Note that operands that must lie on one device don't, or may not, and return whether it certainly raises.
 
-    With `scalars`, a CPU tensor without dimensions goes with all.
+    With `scalars`, a CPU tensor without dimensions goes with all. Where the operation isn't known (`is_known`), nothing is sure.
     """
     left = [one for one in operands if one.place is not RAISED]
     if m.is_silent or len(left) < 2:
@@ -121,8 +121,9 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
             worst = certainty, other
     if worst is None:
         return False
-    note(m, TensorEvent("mismatch", node, (operand(first), operand(worst[1])), worst[0], m.context, of, name))
-    return worst[0] is Certainty.SURE
+    certainty = worst[0] if is_known or worst[0] is not Certainty.SURE else Certainty.UNKNOWN
+    note(m, TensorEvent("mismatch", node, (operand(first), operand(worst[1])), certainty, m.context, of, name))
+    return certainty is Certainty.SURE
 
 
 def absent(m: Machine, node: ast.AST, place: Value) -> None:
