@@ -48,7 +48,7 @@ from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.platform import NO_ANSWER
-from mpslint.tensors import domain, loaders, modules
+from mpslint.tensors import domain, libraries, loaders, modules
 from mpslint.tensors.traits import as_one
 
 
@@ -319,7 +319,7 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
         record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
         return receiver if made is None else made
     if names and names[0] in m.platform.returns_arguments and (given := _given_back(m, names[0], arguments)) is not None:
-        domain.place(m, names[0], receiver, arguments, node)
+        libraries.place(m, names[0], receiver, arguments, node)
         record_call(m, names, method, receiver, arguments, node)
         return given
     special = environment.call_outside(m, names, arguments, node)

@@ -25,7 +25,7 @@ from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.source.words import Words
-from mpslint.tensors import domain
+from mpslint.tensors import libraries
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -112,7 +112,7 @@ def _cell_of(machine: Walker, statement: ast.stmt) -> int | None:
 
 def _is_passed_over(machine: Walker, function: Function) -> bool:
     """Return whether no rule can be about a word of a function that nothing calls."""
-    if machine.relevance.of(function) or domain.is_step(function):
+    if machine.relevance.of(function) or libraries.is_step(function):
         return False
     made = machine.instances.get(id(function.cls)) if function.cls is not None else None
     if made is not None:
@@ -145,13 +145,13 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
         return
     machine.analysed.add(id(function.node))
     is_command = any(isinstance(d, (Instance, Symbol)) and d.name in machine.platform.commands for d in function.decorators)
-    premises = {} if is_command else {**premises_of(machine, function), **(domain.step_of(function, receiver[0]) if receiver else {})}
+    premises = {} if is_command else {**premises_of(machine, function), **(libraries.step_of(function, receiver[0]) if receiver else {})}
     is_called = is_command or bool(premises)
     machine.context = Context(called=is_called)
     machine.store.begin()
     try:
         for one in receiver:
-            domain.place_object(machine, one)
+            libraries.place_object(machine, one)
         call_function(machine, function, receiver, premises, True, None, is_called=is_called)
     finally:
         machine.store.undo()

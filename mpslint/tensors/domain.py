@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
 
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Function, Instance, Items, Known, Value, alternatives_of, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value, weakened
 from mpslint.tensors import loaders
+from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import absent, meet, met, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import as_parameter, call_module, make_module, move, parameters_of, register, unplace_within, weights_of
+from mpslint.tensors.modules import as_parameter, call_module, make_module, parameters_of, register, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
@@ -28,32 +28,11 @@ from mpslint.tensors.traits import (
     is_element,
     is_module,
     kind_of,
-    like,
     retyped,
     trait,
     typed,
 )
 from mpslint.tensors.transfer import apply, given_to
-
-
-class Arguments(Protocol):
-    """The arguments of a call, evaluated."""
-
-    @property
-    def positional(self) -> tuple[Argument, ...]:
-        """Those given by position."""
-
-    @property
-    def keywords(self) -> dict[str, Argument]:
-        """Those given by name."""
-
-    @property
-    def unpacked(self) -> tuple[Value, ...]:
-        """Objects given by `**`."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether others may be given that aren't known."""
 
 
 def call(
@@ -63,7 +42,7 @@ def call(
 
     `name` is the qualified name of the `callee`, `receiver` the object whose `method` it is.
     """
-    kinds, signatures = load_kinds(), load_signatures()
+    kinds = load_kinds()
     place(m, name, receiver, arguments, node)
     positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
     if isinstance(callee, Instance) and not callee.kind and callee.cls is None and PLACE in callee.slots:
@@ -90,15 +69,27 @@ def call(
         if m.dropped is node:
             note_use(m, where, is_move=True)
         return None
+    if (made := _function(m, name, arguments, node, result)) is not None:
+        return made
+    if not _is_plain(name):
+        hand_over(m, node, name, [*positional, *keywords.values()])
+        for_device(m, name, receiver, positional, keywords, result)
+    return None
+
+
+def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, result: Instance) -> Value | None:
+    """Return what a function or a class of outside gives that the tables know; None for another one."""
+    kinds, signatures = load_kinds(), load_signatures()
+    positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
     if name in kinds.default_device_setters | kinds.default_dtype_setters and positional:
         set_default(m, name, positional[0])
-        return None
+        return result
     if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
         result.slots[PLACE] = onto
-        return None
+        return result
     if name in kinds.wrappers and positional:
         result.kind = kinds.module  # of what isn't known: where it lies isn't known either
-        return positional[0].value if kind_of(positional[0].value) else None
+        return positional[0].value if kind_of(positional[0].value) else result
     signature = signatures.get(name)
     if name in kinds.parameters and positional:
         return as_parameter(positional[0].value, keywords.get("requires_grad"), result)
@@ -121,30 +112,7 @@ def call(
     if kinds.makes_module(name):
         make_module(m, None, positional, keywords, node, result)
         return result
-    if not _is_plain(name):
-        hand_over(m, node, name, [*positional, *keywords.values()])
-        for_device(m, name, receiver, positional, keywords, result)
     return None
-
-
-def for_device(
-    m: Machine, name: str, receiver: Value | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], made: Instance
-) -> None:
-    """Note where what an object of a library gives lies: where its operands do, else on the device for which it was made, it is assumed."""
-    kinds = load_kinds()
-    if isinstance(receiver, Instance) and PARTS in receiver.slots:
-        made.slots[PLACE] = receiver.slots[PARTS]
-        return
-    given = [one.value for one in (*positional, *keywords.values())]
-    if kinds.gives_like_operands(name):
-        places = [one.place for value in given for one in met(value, None) if not one.may_be_number]
-    else:
-        named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []
-        devices = [*named, *(one for one in given if isinstance(one, Known) and one.source == kinds.device_class)]
-        places = [weakened(one) for one in devices]
-    if places and "" not in devices_of(places[0]):
-        made.slots[PARTS] = places[0]
-        note_use(m, places[0])
 
 
 def _onto(said: tuple[int, str], positional: tuple[Argument, ...], keywords: dict[str, Argument]) -> Value | None:
@@ -231,73 +199,6 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Argum
     if dtype is not None:
         wide(m, node, receiver, dtype, trait(receiver, PLACE), "cast", f"{kinds.tensor}.{method}")
     return receiver
-
-
-def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
-    """Carry out what a call does that moves models, and the batches of loaders, to the GPU by itself."""
-    kinds = load_kinds()
-    said = kinds.placers.get(name)
-    if said is None:
-        return
-    options = [receiver, *(one.value for one in (*arguments.positional, *arguments.keywords.values()))]
-    calls = [one.call for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
-    given = {*arguments.keywords, *(name for call in calls for name in call.keywords)}
-    gpu = Known(kinds.gpu, node, weak=not kinds.stays_on_cpu.isdisjoint(given))
-    note_use(m, gpu)
-    if said == "*":
-        values = [one.value for one in (*arguments.positional, *arguments.keywords.values())]
-    else:
-        number, keyword = said
-        named = [arguments.keywords[keyword].value] if keyword in arguments.keywords else []
-        values = named or [one.value for one in arguments.positional[number : number + 1]]
-    for value in values:
-        for one in alternatives_of(value):
-            if not isinstance(one, Instance):
-                continue
-            if is_module(one) or one.cls is not None:
-                move(m, one, gpu, None)
-            elif EACH in one.slots:
-                m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
-
-
-def place_object(m: Machine, made: Instance) -> None:
-    """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
-    kinds = load_kinds()
-    if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()):
-        move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
-    elif made.call is None or not made.call.context.called:
-        for value in [made, *made.slots.values()]:
-            unplace_within(m, value)
-
-
-def is_step(function: Function) -> bool:
-    """Return whether a function is a method that a library calls with a batch on the Mac's GPU."""
-    return _said_of_step(function) is not None
-
-
-def _said_of_step(function: Function) -> Mapping[str, Any] | None:
-    steps = load_kinds().steps
-    said = next((steps[name] for name in function.cls.outside_bases() if name in steps), None) if function.cls is not None else None
-    return said if said is not None and getattr(function.node, "name", "") in said["methods"] else None
-
-
-def step_of(function: Function, made: Instance) -> dict[str, Value]:
-    """Return what a library gives a method of an object that it calls as a step, by parameter; nothing for another method."""
-    kinds = load_kinds()
-    said = _said_of_step(function)
-    if said is None:
-        return {}
-    call = made.call
-    given = [one.value for one in (*call.arguments, *call.keywords.values())] if call is not None else []
-    named = {name for one in given if isinstance(one, Instance) and one.call is not None for name in one.call.keywords}
-    if not kinds.stays_on_cpu.isdisjoint(named | set(call.keywords if call is not None else ())):
-        return {}
-    gpu = Known(kinds.gpu, None, True, kinds.device_class)
-    batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))
-    batch.slots[EACH] = like(batch)
-    values: dict[str, Value] = {"model": typed(Instance("model"), kinds.module, place=gpu), "batch": batch}
-    names = [one.arg for one in function.node.args.args]
-    return {names[said[role]]: value for role, value in values.items() if role in said and said[role] < len(names)}
 
 
 def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None:

@@ -1,0 +1,102 @@
+"""What libraries do with devices by themselves: they move models and batches, call steps of the program, make objects for a device."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mpslint.facts.values import Argument, Function, Instance, Known, Value, alternatives_of, weakened
+from mpslint.tensors import loaders
+from mpslint.tensors.arguments import Arguments
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import met, note_use
+from mpslint.tensors.modules import move, unplace_within
+from mpslint.tensors.traits import EACH, PARTS, PLACE, Machine, devices_of, is_module, like, typed
+
+
+def place(m: Machine, name: str, receiver: Value | None, arguments: Arguments, node: ast.AST) -> None:
+    """Carry out what a call does that moves models, and the batches of loaders, to the GPU by itself."""
+    kinds = load_kinds()
+    said = kinds.placers.get(name)
+    if said is None:
+        return
+    options = [receiver, *(one.value for one in (*arguments.positional, *arguments.keywords.values()))]
+    calls = [one.call for one in options if isinstance(one, Instance) and one.call is not None and not one.kind]
+    given = {*arguments.keywords, *(name for call in calls for name in call.keywords)}
+    gpu = Known(kinds.gpu, node, weak=not kinds.stays_on_cpu.isdisjoint(given))
+    note_use(m, gpu)
+    if said == "*":
+        values = [one.value for one in (*arguments.positional, *arguments.keywords.values())]
+    else:
+        number, keyword = said
+        named = [arguments.keywords[keyword].value] if keyword in arguments.keywords else []
+        values = named or [one.value for one in arguments.positional[number : number + 1]]
+    for value in values:
+        for one in alternatives_of(value):
+            if not isinstance(one, Instance):
+                continue
+            if is_module(one) or one.cls is not None:
+                move(m, one, gpu, None)
+            elif EACH in one.slots:
+                m.store.write(one.slots, EACH, loaders.put(one.slots[EACH], gpu))
+
+
+def place_object(m: Machine, made: Instance) -> None:
+    """Move an object whose methods a library calls, where it moves it first; where one lies that nobody makes isn't known."""
+    kinds = load_kinds()
+    if made.cls is not None and not kinds.placed_bases.isdisjoint(made.cls.outside_bases()):
+        move(m, made, Known(kinds.gpu, None, True, kinds.device_class), None)
+    elif made.call is None or not made.call.context.called:
+        for value in [made, *made.slots.values()]:
+            unplace_within(m, value)
+
+
+def is_step(function: Function) -> bool:
+    """Return whether a function is a method that a library calls with a batch on the Mac's GPU."""
+    return _said_of_step(function) is not None
+
+
+def _said_of_step(function: Function) -> Mapping[str, Any] | None:
+    steps = load_kinds().steps
+    said = next((steps[name] for name in function.cls.outside_bases() if name in steps), None) if function.cls is not None else None
+    return said if said is not None and getattr(function.node, "name", "") in said["methods"] else None
+
+
+def step_of(function: Function, made: Instance) -> dict[str, Value]:
+    """Return what a library gives a method of an object that it calls as a step, by parameter; nothing for another method."""
+    kinds = load_kinds()
+    said = _said_of_step(function)
+    if said is None:
+        return {}
+    call = made.call
+    given = [one.value for one in (*call.arguments, *call.keywords.values())] if call is not None else []
+    named = {name for one in given if isinstance(one, Instance) and one.call is not None for name in one.call.keywords}
+    if not kinds.stays_on_cpu.isdisjoint(named | set(call.keywords if call is not None else ())):
+        return {}
+    gpu = Known(kinds.gpu, None, True, kinds.device_class)
+    batch = typed(Instance("batch"), kinds.tensor, place=gpu, graph=Known(False), zero=Known(False))
+    batch.slots[EACH] = like(batch)
+    values: dict[str, Value] = {"model": typed(Instance("model"), kinds.module, place=gpu), "batch": batch}
+    names = [one.arg for one in function.node.args.args]
+    return {names[said[role]]: value for role, value in values.items() if role in said and said[role] < len(names)}
+
+
+def for_device(
+    m: Machine, name: str, receiver: Value | None, positional: Sequence[Argument], keywords: Mapping[str, Argument], made: Instance
+) -> None:
+    """Note where what an object of a library gives lies: where its operands do, else on the device for which it was made, it is assumed."""
+    kinds = load_kinds()
+    if isinstance(receiver, Instance) and PARTS in receiver.slots:
+        made.slots[PLACE] = receiver.slots[PARTS]
+        return
+    given = [one.value for one in (*positional, *keywords.values())]
+    if kinds.gives_like_operands(name):
+        places = [one.place for value in given for one in met(value, None) if not one.may_be_number]
+    else:
+        named = [keywords[kinds.device_argument].value] if kinds.device_argument in keywords else []
+        devices = [*named, *(one for one in given if isinstance(one, Known) and one.source == kinds.device_class)]
+        places = [weakened(one) for one in devices]
+    if places and "" not in devices_of(places[0]):
+        made.slots[PARTS] = places[0]
+        note_use(m, places[0])
