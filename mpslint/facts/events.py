@@ -41,7 +41,8 @@ class Operand:
 class TensorEvent:
     """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
     CPU or requires grad), `host` (a function of torch takes it on the CPU only), `absent` (a Mac lacks
-    the device)."""
+    the device), `no_device` (torch knows none of this name),
+    `unfollowed` (the interpreter doesn't follow what is computed)."""
 
     kind: str
     node: ast.AST

@@ -228,10 +228,15 @@ def words_of_condition(condition: Condition, of_files: bool) -> Iterator[Word]:
     elif condition.subject == "environment":
         yield from pieces_of(map(variable_word, condition.names))
     elif condition.subject == "event":
-        yield from pieces_of(DEVICES)
+        yield from pieces_of(words_of_events(condition.names) or DEVICES)
     elif condition.subject == "check":
         for gate in map(gate_of, condition.names):
             yield from words_of_check(gate, condition, of_files)
+
+
+def words_of_events(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of which one stands wherever some events happen that don't need the name of the GPU; none for others."""
+    return tuple(word for name in names for word in platform_data("events")[name].get("words", ()))
 
 
 def words_of_check(gate: Gate, condition: Condition, of_files: bool = False) -> Iterator[Word]:

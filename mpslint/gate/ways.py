@@ -12,7 +12,7 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
-from mpslint.gate.gate import SUPPRESSION, Word, literal, pieces_of, word_of, words_of_check
+from mpslint.gate.gate import SUPPRESSION, Word, literal, pieces_of, word_of, words_of_check, words_of_events
 from mpslint.program.platform import load_platform
 from mpslint.rule.check import gate_of
 from mpslint.rule.comparisons import compare_all, default_holds
@@ -109,6 +109,8 @@ class _ConditionReader:
             yield frozenset(self.of_roles(names))
         elif subject == "runs_on" and self.is_code:
             yield frozenset([*self._of_devices(names, lambda value: value in names), *self.of_roles(load_roles().choose_device)])
+        elif subject == "event" and (words := words_of_events(names)):
+            yield frozenset(pieces_of(words))
         elif subject == "event":
             gpu = platform_data("tensors")["gpu"]
             yield frozenset([*self._of_devices([gpu], lambda value: value == gpu), *self.of_roles(load_roles().choose_device)])

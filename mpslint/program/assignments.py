@@ -32,8 +32,8 @@ from mpslint.program.attributes import get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
-from mpslint.program.operators import combine, note_division
-from mpslint.tensors import operations
+from mpslint.program.operators import combine, note_division, own_operator
+from mpslint.tensors import modules, operations
 
 
 def assign_statement(m: Walker, node: ast.Assign) -> bool:
@@ -157,6 +157,8 @@ def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) 
             raise Raised("AttributeError")
     elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup("__setattr__"), Function):
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
+    elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):
+        return
     elif isinstance(owner, (Instance, Class, Module)):
         m.store.write(owner.slots, name, value)
     elif isinstance(owner, Unknown):
@@ -235,8 +237,9 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
         lists.add_words(m, new)
         return False
     note_division(m, node, node.op, old, new)
-    made = operations.binary(m, node, node.op, old, new, (node.target, node.value), in_place=True) or _in_place(m, old, node.op, new)
-    made = made or combine(old, node.op, new, node)
+    made = own_operator(m, node, node.op, old, new, in_place=True)
+    made = made or operations.binary(m, node, node.op, old, new, (node.target, node.value), in_place=True)
+    made = made or _in_place(m, old, node.op, new) or combine(old, node.op, new, node)
     if not is_certain(made):
         may_raise(m)
     if isinstance(node.target, ast.Name):

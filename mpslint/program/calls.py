@@ -49,6 +49,7 @@ from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.platform import NO_ANSWER
 from mpslint.tensors import domain, libraries, loaders, modules
+from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one
 
 
@@ -216,6 +217,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
             return modules.copied(value)
         if name in platform.devices:
             record_call(m, (name,), "", None, arguments, node)
+            name_device(m, node, value, is_used=False)
             if isinstance(value, Known):
                 return Known(value.value, value.origin, value.weak, name)
         return value

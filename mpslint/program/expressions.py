@@ -32,7 +32,7 @@ from mpslint.program.comprehensions import comprehension
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
-from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, united, with_more
+from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, own_operator, united, with_more
 from mpslint.tensors import operations
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
@@ -104,6 +104,8 @@ def _terms(node: ast.expr) -> list[ast.expr]:
 def _binary(m: Walker, node: ast.BinOp) -> Value:
     left, right = m.value(node.left), m.value(node.right)
     note_division(m, node, node.op, left, right)
+    if (own := own_operator(m, node, node.op, left, right)) is not None:
+        return own
     if (made := operations.binary(m, node, node.op, left, right, (node.left, node.right))) is not None:
         return made
     value = combine(left, node.op, right, node)

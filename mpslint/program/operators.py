@@ -68,6 +68,25 @@ def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, 
         m.facts.divisions.append(Division(node, right.source, m.context))
 
 
+def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value, in_place: bool = False) -> Value | None:
+    """Return what an operator that a class of the program defines gives for one of its objects; None where none is defined."""
+    word = _WORDS[type(op)]
+    ways = [(left, f"__{word}__", right), (right, f"__r{word}__", left)]
+    for one, name, other in ([(left, f"__i{word}__", right)] if in_place else []) + ways:
+        own = one.cls.lookup(name) if isinstance(one, Instance) and one.cls is not None else None
+        if isinstance(own, Function):
+            result = m.calls.call_function(m, own, [one, other], {}, False, node)
+            return UNKNOWN if isinstance(result, Symbol) else result  # `NotImplemented` asks the other side
+    return None
+
+
+_WORDS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
+    ast.MatMult: "matmul", ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift",
+}  # fmt: skip
+"""What the methods of operators are called."""
+
+
 def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value:
     """Return `left op right`."""
     if isinstance(op, ast.BitOr) and isinstance(left, Mapping) and isinstance(right, Mapping):

@@ -19,7 +19,7 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
     be seen to gain something.
     """
     said = platform_data("events")
-    known = {(one.kind, id(one.node)) for one in written.facts.events}
+    known = {(one.kind, id(one.node)) for one in written.facts.events if one.certainty is not Certainty.UNKNOWN}
     new = [one for one in fixed.facts.events if (one.kind, id(one.node)) not in known and _counts(one, said)]
     if new:
         return _said(min(new, key=_order), fixed, said)

@@ -6,19 +6,20 @@ import ast
 import sys
 
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value, weakened
+from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.libraries import for_device, place
-from mpslint.tensors.meet import absent, meet, met, note_use, wide
+from mpslint.tensors.meet import meet, met, name_device, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import as_parameter, call_module, make_module, parameters_of, register, weights_of
+from mpslint.tensors.modules import as_parameter, call_module, make_module, register, weights_by, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    HOOKED,
     PARTS,
     PLACE,
     Machine,
@@ -50,6 +51,10 @@ def call(
     stars = [one.value for one in node.keywords if one.arg is None]
     unpacked = dict(zip((f"**{number}" for number in range(len(stars))), map(Argument, arguments.unpacked, stars), strict=False))
     everything = {**keywords, **unpacked}
+    if method in kinds.hooks or (isinstance(receiver, Class) and not kinds.unfollowed_bases.isdisjoint(receiver.outside_bases())):
+        note_unfollowed(m, node)
+        if isinstance(receiver, Instance) and is_module(receiver):
+            m.store.write(receiver.slots, HOOKED, Known(True))
     if is_module(callee) and isinstance(callee, Instance):
         return call_module(m, callee, positional, everything, node, name, result)
     if method and isinstance(receiver, Instance):
@@ -154,8 +159,8 @@ def _method(
     if not is_array(receiver) and (made := moved(m, receiver, method, positional, keywords, node)) is not None:
         return made
     if is_module(receiver):
-        if method in ("parameters", "buffers"):
-            return parameters_of(receiver)
+        if method in kinds.gives_weights:
+            return weights_by(receiver, kinds.gives_weights[method], result)
         if (content := loaders.content_of(receiver)) is not None and isinstance(content, Items) and method in kinds.adding and positional:
             added = positional[-1].value
             if content.open:
@@ -193,7 +198,8 @@ def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Argum
         if value is not None:
             m.store.write(receiver.slots, key, value)
     if where is not None:
-        absent(m, node, where)
+        if load_kinds().is_absent(device_text(where)):
+            name_device(m, node, where)
         if m.dropped is node or "" in devices_of(where):  # a module that moves in place
             note_use(m, where, is_move=True)
     if dtype is not None:

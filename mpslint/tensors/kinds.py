@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mpslint.core.finding import RuleError
-from mpslint.core.knowledge import read_yaml, rules_folder
+from mpslint.core.knowledge import platform_data, read_yaml, rules_folder
 from mpslint.core.record import record
 from mpslint.core.versions import Version, VersionRange
 
@@ -64,6 +64,10 @@ class Kinds:
     parameter_names: frozenset[str]
     stays_on_cpu: frozenset[str]
     copies: frozenset[str]
+    gives_weights: dict[str, str]
+    hooks: frozenset[str]
+    unfollowed_bases: frozenset[str]
+    own_moves: frozenset[str]
     views: frozenset[str]
     views_without_graph: frozenset[str]
 
@@ -76,6 +80,15 @@ class Kinds:
     def modules(self) -> frozenset[str]:
         """The class of modules."""
         return frozenset({self.module})
+
+    def is_absent(self, device: str) -> bool:
+        """Return whether a device is one that no Mac has."""
+        return device.partition(":")[0] in self.absent
+
+    def is_no_device(self, text: str) -> bool:
+        """Return whether a text names no device that torch knows: a type, and an index behind a colon at most."""
+        kind, colon, index = text.partition(":")
+        return kind not in platform_data("device_types")["known"] or bool(colon and not index.isdecimal())
 
     def leaves_inputs(self, method: str, versions: Mapping[str, Version]) -> bool:
         """Return whether a method of a module runs it on inputs that it leaves where they are, in the `versions` of the packages."""

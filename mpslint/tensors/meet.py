@@ -126,13 +126,21 @@ def meet(m: Machine, node: ast.AST, operands: Sequence[Met], of: str, name: str,
     return certainty is Certainty.SURE
 
 
-def absent(m: Machine, node: ast.AST, place: Value) -> None:
-    """Note that something is put on a device that a Mac lacks."""
-    lacking = [one for one in alternatives_of(place) if device_text(one).partition(":")[0] in load_kinds().absent]
-    if lacking and not m.is_silent:
-        certainty = Certainty.GUARDED if isinstance(place, OneOf) else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
-        shown = Operand(place, device_text(lacking[0]), "", node, origin_of(lacking[0]))
-        note(m, TensorEvent("absent", node, (shown,), certainty, m.context))
+def note_unfollowed(m: Machine, node: ast.AST) -> None:
+    """Note that the program has something computed where the interpreter doesn't follow it: in a hook, in a backward pass of its own."""
+    if not m.is_silent:
+        note(m, TensorEvent("unfollowed", node, (Operand(UNKNOWN, "", "", node, None),), Certainty.UNKNOWN, m.context))
+
+
+def name_device(m: Machine, node: ast.AST, place: Value, is_used: bool = True) -> None:
+    """Note that a text which is given to torch as device names none; where the device `is_used`, also that a Mac lacks it."""
+    kinds = load_kinds()
+    for kind, is_meant in (("no_device", kinds.is_no_device), *([("absent", kinds.is_absent)] if is_used else [])):
+        meant = next((one for one in alternatives_of(place) if device_text(one) and is_meant(device_text(one))), None)
+        if meant is not None and not m.is_silent:
+            certainty = Certainty.GUARDED if isinstance(place, OneOf) else Certainty.ASSUMED if is_assumed(place) else Certainty.SURE
+            shown = Operand(meant, device_text(meant), "", origin_of(meant) or node, origin_of(meant))
+            note(m, TensorEvent(kind, node, (shown,), certainty, m.context))
 
 
 def shared_place(operands: Sequence[Met]) -> Value:

@@ -7,7 +7,7 @@ import ast
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
-from mpslint.tensors.meet import absent, note_use, wide
+from mpslint.tensors.meet import name_device, note_use, wide
 from mpslint.tensors.modules import move
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import (
@@ -41,7 +41,7 @@ def moved(
         return None
     place, dtype = asked(m, method, arguments, keywords, node)
     if place is not None:
-        absent(m, node, place)
+        name_device(m, node, place)
     if is_module(receiver):
         if place is not None or dtype is not None:
             _note_wide_module(m, receiver, place, dtype, node)
@@ -97,6 +97,8 @@ def asked(
 def _part(value: Value) -> tuple[str, Value]:
     if isinstance(value, Known) and value.value in load_kinds().tensor_types:
         return "dtype", Symbol(str(value.value), value.origin)
+    if isinstance(value, Known) and isinstance(value.value, str) and "." in value.value:  # a type of tensors, known or not
+        return "dtype", Symbol(value.value, value.origin)
     if isinstance(value, Known):
         return ("place" if isinstance(value.value, (str, int)) and not isinstance(value.value, bool) else "none"), value
     if isinstance(value, Symbol) and (dtype_of(value) or value.name in load_kinds().tensor_types):

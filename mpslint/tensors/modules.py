@@ -12,6 +12,7 @@ from mpslint.facts.values import (
     UNKNOWN,
     Argument,
     Class,
+    Function,
     Instance,
     Items,
     Known,
@@ -28,6 +29,9 @@ from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    HOOKED,
+    NUMBER,
+    PARTS,
     PLACE,
     WEIGHTS,
     ZERO,
@@ -163,6 +167,7 @@ def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None,
         for key, value in changes.items():
             if value is not None:
                 m.store.write(one.slots, key, value)
+        _unplace_others(m, one)
         for key, value in children(one) if is_module(one) else ():
             if is_tensor(value) and isinstance(value, Instance) and not is_parameter(value):
                 buffer = retyped(value, **{name: new for name, new in (("place", place), ("dtype", dtype)) if new is not None})
@@ -171,6 +176,31 @@ def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None,
                         m.store.write(one.slots, slot, buffer)
             else:
                 waiting += [inner for inner in elements_of(value) if isinstance(inner, Instance)]
+
+
+def _unplace_others(m: Machine, module: Instance) -> None:
+    """Forget where the plain tensors of a module lie whose class says itself what moves with it."""
+    own = load_kinds().own_moves
+    if module.cls is None or not any(isinstance(module.cls.lookup(name), Function) for name in own):
+        return
+    for key, value in list(module.slots.items()):
+        if isinstance(key, str) and isinstance(value, Instance) and is_tensor(value):
+            m.store.write(module.slots, key, retyped(value, place=UNKNOWN))
+
+
+def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
+    """Carry out `tensor.data = value`, which gives a tensor another device and dtype; return whether it is that.
+
+    One parameter that stands for all of a module does so for all of them.
+    """
+    if name not in load_kinds().views_without_graph or not is_tensor(tensor):
+        return False
+    place, dtype = joined_trait(value, PLACE), joined_trait(value, DTYPE)
+    if isinstance(tensor.owner, Instance) and is_module(tensor.owner) and tensor.call is None:
+        move(m, tensor.owner, place, dtype)
+    m.store.write(tensor.slots, PLACE, place)
+    m.store.write(tensor.slots, DTYPE, dtype)
+    return True
 
 
 def unplace(m: Machine, module: Instance) -> None:
@@ -205,6 +235,8 @@ def call_module(
     result: Instance,
 ) -> Value:
     """Return what a module of outside makes of what it is given; notes where its input lies on another device than its weights."""
+    if HOOKED in module.slots:
+        return result
     own = load_signatures().get(module.name)
     inner = [one for _, one in sorted_children(module)] if own is not None and own.inside else []
     if inner and positional and (passed := _through(m, inner, positional[0].value, node)) is not None:
@@ -328,6 +360,18 @@ def parameters_of(module: Instance) -> Instance:
     )
     made = Instance(f"{module.name}.parameters", owner=module)
     made.slots[EACH] = one
+    return made
+
+
+def weights_by(module: Instance, way: str, made: Instance) -> Instance:
+    """Return what a method gives that gives the weights of a module: each, pairs of a name and each, or a dict whose parts they are."""
+    weights = parameters_of(module)
+    if way == "each":
+        return weights
+    if way == "pairs":
+        made.slots[EACH] = Items("tuple", {0: NUMBER, 1: weights.slots[EACH]})
+    else:
+        made.slots[PARTS] = _first_place(module)
     return made
 
 

@@ -36,6 +36,8 @@ GRAPH = (TRAIT, "graph")
 """Whether it carries a graph, or is a parameter."""
 ZERO = (TRAIT, "zero")
 """Whether it has no dimensions."""
+HOOKED = (TRAIT, "hooked")
+"""Whether a function of the program is called with what a module takes and gives, which isn't followed."""
 PARTS = (TRAIT, "parts")
 """The device of what an unknown object gives: it was made for one, or moved (a batch that is an object moves itself)."""
 EACH = (TRAIT, "each")

@@ -11,7 +11,7 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
 from mpslint.tensors.kinds import DTYPES, load_kinds
-from mpslint.tensors.meet import Met, absent, meet, met, note_use, on_cpu, shared_place, wide
+from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.signatures import Signature, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
@@ -181,7 +181,7 @@ def _place(m: Machine, signature: Signature, given: GivenByName, operands: list[
         return Known(signature.place, node)
     named = given.value(signature.place_argument) if signature.place_argument else None
     if named is not None:
-        absent(m, node, named)
+        name_device(m, node, named)
         return named
     if given.is_open and signature.place_argument:
         return UNKNOWN

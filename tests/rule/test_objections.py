@@ -23,6 +23,21 @@ PROGRAMS = {
         "net = nn.Linear(4, 2).to(device)\nenvs = gym.vector.SyncVectorEnv([])\nobs, reward, done, cut, info = envs.step(0)\nr = torch.tensor(reward, dtype=torch.float32).to(device)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
         "is float64, which MPS doesn't support: make it float32",
     ),
+    "a hook": (
+        "net = nn.Linear(4, 2).to(device)\nnet.register_forward_hook(lambda module, given, out: out + torch.ones(2))\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "net = nn.Linear(4, 2).to(device)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "in line 8 does with tensors isn't followed",
+    ),
+    "a backward pass of its own": (
+        "class Own(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x * 2\n    @staticmethod\n    def backward(ctx, grad):\n        return grad * torch.ones(2)\n\n\nnet = nn.Linear(4, 2).to(device)\nOwn.apply(net(torch.zeros(3, 4).to(device))).sum().backward()\n",
+        "net = nn.Linear(4, 2).to(device)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "does with tensors isn't followed",
+    ),
+    "weights by name": (
+        "import copy\nnet = nn.Linear(4, 2)\nema = copy.deepcopy(net)\nnet = net.to(device)\na, b = ema.state_dict(), net.state_dict()\nfor key in a:\n    a[key].mul_(0.9).add_(b[key], alpha=0.1)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "import copy\nnet = nn.Linear(4, 2).to(device)\nema = copy.deepcopy(net)\na, b = ema.state_dict(), net.state_dict()\nfor key in a:\n    a[key].mul_(0.9).add_(b[key], alpha=0.1)\nnet(torch.zeros(3, 4).to(device)).sum().backward()\n",
+        "`a[key].mul_(0.9)` in line 13",
+    ),
 }
 
 

@@ -17,6 +17,10 @@ SILENT = {
     "a class that nothing makes": "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.eye = torch.eye(4)\n        self.fc = nn.Linear(4, 4)\n    def loss(self):\n        return self.fc(self.eye.to(dev))\nnets = {'net': Net}\n",
     "one of a list with what isn't known": "net = nn.Linear(4, 4)\ndef put(*parts):\n    return [part.to(dev) for part in parts]\nput(net, unseen)\nnet(torch.zeros(2, 4).to(dev))\n",
     "registered by a name that isn't known": "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.heads = [nn.Linear(4, 4) for _ in range(3)]\n        for number, head in enumerate(self.heads):\n            self.add_module('head_{}'.format(number), head)\n    def forward(self, x):\n        return [head(x) for head in self.heads]\nNet().to(dev)(torch.zeros(2, 4).to(dev))\n",
+    "a class that says what moves": "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.anchors = torch.ones(4)\n    def _apply(self, fn):\n        super()._apply(fn)\n        self.anchors = fn(self.anchors)\n        return self\n    def forward(self, x):\n        return x + self.anchors\nNet().to(dev)(torch.ones(2, 4, device=dev))\n",
+    "a hook that moves what it is given": "net = nn.Linear(4, 2).to(dev)\nnet.register_forward_pre_hook(lambda module, given: tuple(one.to(dev) for one in given))\nnet(torch.ones(3, 4))\n",
+    "data that is replaced": "net = nn.Linear(4, 2)\nfor one in net.parameters():\n    one.data = one.data.to(dev)\nnet(torch.ones(3, 4, device=dev))\ny = torch.zeros(4)\ny.data = y.data.to(dev)\ny + torch.ones(4, device=dev)\n",
+    "an operator of the program": "class Meter:\n    def __init__(self):\n        self.sum = torch.zeros(2, device=dev)\n    def __add__(self, other):\n        return self.sum + other.to(dev)\nMeter() + torch.zeros(2)\n",
     "moved in a comprehension": "a, b = nn.Linear(4, 4), nn.Linear(4, 4)\n[one.to(dev) for one in (a, b)]\nb(torch.zeros(2, 4).to(dev))\n",
 }
 
