@@ -286,7 +286,7 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
         if not is_copied:
             os.chdir(sys.prefix)
         with signals_later():  # what a handler raises while Python calls its own hooks behind a fork is printed and forgotten
-            pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here,))
+            pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(here, os.getpid()))
             return pool, {pool.submit(_check_chunk, chunk, options, take) for chunk in chunks}
     except (OSError, ImportError, RuntimeError):
         for child in multiprocessing.active_children():
@@ -298,21 +298,24 @@ def _started(number: int, chunks: Sequence[Chunk], options: Options, take: View)
             os.chdir(here)
 
 
-def _begin(folder: str) -> None:
-    """Set up a worker, whose paths count from a folder."""
+def _begin(folder: str, parent: int) -> None:
+    """Set up a worker, whose paths count from a folder, for the process `parent`."""
     os.chdir(folder)
-    _end_with_parent()
+    _end_with(parent)
 
 
-def _end_with_parent() -> None:
-    """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end."""
+def _end_with(parent: int) -> None:
+    """Set up a worker: a signal ends it at once and without a word, for the parent says what there is to say; so does the parent's end.
+
+    The parent says its number, for one that was killed a moment ago isn't `os.getppid()` any more.
+    """
     import threading
 
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
 def _watch(parent: int) -> None:

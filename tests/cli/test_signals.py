@@ -37,6 +37,15 @@ def test_workers_end_with_their_parent(tmp_path: Path, name: str) -> None:
     assert comes_true(lambda: not any(map(runs, workers))), [worker for worker in workers if runs(worker)]
 
 
+def test_a_worker_whose_parent_ended_before_it_began_ends() -> None:
+    """Whoever is killed right behind a fork leaves a worker that must not wait for a result that nobody takes."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(LONG)
+    worker = f"import time; from mpslint.session.running import _begin; _begin('.', {gone.pid}); time.sleep({LONG})"
+
+    assert subprocess.run([sys.executable, "-c", worker], timeout=LONG).returncode == 1
+
+
 AT_A_FORK = """
 import os, signal
 os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGTERM))
