@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Edit, Finding, Fix, Related, RuleError, Safety, Severity, Span
 from mpslint.core.record import record
-from mpslint.gate.gate import Suite, function_words, is_suite, may_matter, suite_of
-from mpslint.gate.needs import needed, possible
 from mpslint.program.parse import parse_program
 from mpslint.project.run import Run
 from mpslint.rule.after_fixes import advised, held_back, is_fixed_too, may_fail
+from mpslint.rule.frameworks import names_framework
 from mpslint.rule.judge import Match, Peers, conditions_hold, judge, ruled_out
 from mpslint.rule.loading import is_shipped, load_rules
 from mpslint.rule.objections import objection_to
 from mpslint.rule.rule import Rule, matching_outcomes
 from mpslint.rule.selection import asked_by_default
+from mpslint.rule.suites import Suite, is_suite, suite_of
 from mpslint.settings.evidence import Evidence, gather_evidence, gather_run
 from mpslint.source.document import Document, Kind, Part, Unread
 from mpslint.source.reader import read
-from mpslint.source.words import identifiers_of
 from mpslint.target.target import Target
 
 if TYPE_CHECKING:
@@ -55,26 +54,25 @@ def check(
     document: Document,
     target: Target,
     rules: Sequence[Rule] | None = None,
-    with_plans: bool = False,
     is_asked: bool = True,
     is_reached: bool = False,
     looks_ahead: bool = True,
 ) -> Checked:
     """Return everything that is wrong with a Document for the Target. Runs nothing of it; never raises on any text.
 
-    `with_plans` asks for the evidence of a Document about which no rule can have anything to say too. Where nobody asked for this very
-    Document, such a one is not parsed, and so what could not be parsed in it is not said. Where no run reaches the Document
+    A Document that names no framework is not judged; where nobody asked for this very Document (`is_asked`), it is not parsed either,
+    and so what could not be parsed in it is not said. Where no run reaches the Document
     (`is_reached`), functions that nothing calls are judged as if they were called on a Mac. What goes wrong only after a fix
     is said too where the check `looks_ahead`. Raises RuleError for a user's rule that asks
     for what cannot be, such as a check without the options that it needs.
     """
     rules = asked_by_default(load_rules()) if rules is None else tuple(rules)
     try:
-        return _check(document, target, rules, with_plans, is_asked, is_reached, looks_ahead)
+        return _check(document, target, rules, is_asked, is_reached, looks_ahead)
     except _MISTAKES:
         for rule in (rule for rule in rules if not is_shipped(rule.path)):
             try:
-                _check(document, target, (rule,), with_plans, is_asked, is_reached, looks_ahead)
+                _check(document, target, (rule,), is_asked, is_reached, looks_ahead)
             except _MISTAKES as error:
                 raise RuleError(f"{rule.path}: the rule cannot be applied ({type(error).__name__}: {error})") from None
         raise
@@ -84,26 +82,24 @@ def _check(
     document: Document,
     target: Target,
     rules: tuple[Rule, ...],
-    with_plans: bool,
     is_asked: bool,
     is_reached: bool,
     looks_ahead: bool,
 ) -> Checked:
-    able, suite = needed(rules, document, target), suite_of(document)
+    suite = suite_of(document)
     is_left = suite is not None and not suite.is_judged
-    if not (able or (with_plans and may_matter(document.text, rules, document.identifiers))) or is_left:
+    if is_left or not names_framework(document.text.encode("utf-8", "surrogatepass"), rules):
         unread = parse_program(document, document.python).unread if document.python and is_asked else ()
         return Checked(document, target, (), (*document.unread, *unread), (), suite=suite)
-    words = function_words(rules)
-    evidence = [gather_evidence(document, text, target, words, not is_reached) for text in (document.python, *document.scripts)]
-    found = [finding for one in evidence for rule in able for finding in _findings(rule, one)]
+    evidence = [gather_evidence(document, text, target, not is_reached) for text in (document.python, *document.scripts)]
+    found = [finding for one in evidence for rule in rules for finding in _findings(rule, one)]
     for one in evidence:
-        again = functools.partial(gather_evidence, document, one.text, target, words, not is_reached, one.parsed)
+        again = functools.partial(gather_evidence, document, one.text, target, not is_reached, one.parsed)
         found = _after_fixes(one, rules, found, again, looks_ahead)
     found = _sound(_tried(document, target, rules, found, is_reached), document) if looks_ahead else found
     unread = tuple(part for one in evidence for part in one.parsed.unread)
-    found = _beside_others(_sorted(found), able, rules)
-    of_comments = [rule for rule in able if rule.when[0].subject == "suppression"]
+    found = _beside_others(_sorted(found), rules)
+    of_comments = [rule for rule in rules if rule.when[0].subject == "suppression"]
     if not found and not of_comments:
         return Checked(document, target, (), (*document.unread, *unread), tuple(evidence), suite=suite)
     from mpslint.rule.suppression import silence
@@ -124,29 +120,25 @@ class Walked:
     """Places, by file and rule, where the files by themselves give a finding and the run shows that there is none."""
 
 
-def check_run(
-    run: Run, target: Target, rules: Sequence[Rule], with_plans: bool = False, asked: Set[str] | None = None, looks_ahead: bool = True
-) -> Walked:
+def check_run(run: Run, target: Target, rules: Sequence[Rule], asked: Set[str] | None = None, looks_ahead: bool = True) -> Walked:
     """Return everything that is wrong with a run for the Target, in all of its files. Runs nothing of it; never raises on any text.
 
     `asked` are the files (by absolute path) whose findings are asked for: what another one decides is said where it is used.
     Functions that the run doesn't call are not judged; a check of their file by itself does that.
     """
     document = run.document
-    able = needed(rules, document, target)
-    if not (able or with_plans) or is_suite(run.parts[run.script].document):
+    if is_suite(run.parts[run.script].document):
         return Walked({}, None)
-    words = function_words(tuple(rules))
-    evidence = gather_run(run, target, words)
+    evidence = gather_run(run, target)
     shown = None if asked is None else frozenset(line for line, path in run.paths.items() if path in asked)
-    found = [finding for rule in able for finding in _findings(rule, evidence, shown)]
-    found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, words, *how), looks_ahead, shown)
+    found = [finding for rule in rules for finding in _findings(rule, evidence, shown)]
+    found = _after_fixes(evidence, rules, found, lambda *how: gather_run(run, target, *how), looks_ahead, shown)
     found = _sound(found, document) if looks_ahead else found
     by_file: dict[str, list[Finding]] = {}
-    for finding in _beside_others(found, able, rules):
+    for finding in _beside_others(found, rules):
         path, own = placed(finding, run)
         by_file.setdefault(path, []).append(own)
-    parts = [(rule.id, span, run.document.part_at(span.start)) for rule in able for span in ruled_out(rule, evidence)]
+    parts = [(rule.id, span, run.document.part_at(span.start)) for rule in rules for span in ruled_out(rule, evidence)]
     left = frozenset((run.paths[part.first_line], id_, _moved(span, part.span.start)) for id_, span, part in parts)
     return Walked({path: tuple(findings) for path, findings in by_file.items()}, evidence, left)
 
@@ -233,8 +225,7 @@ def _after_fixes(
     """Return findings and, where the check `looks_ahead`, as notes what goes wrong only once they are fixed.
 
     `again` evaluates with the values of their fixes. A fix that leads to what certainly raises on the Mac's GPU, or to an error which no
-    safe fix mends, is advice: `fix` doesn't make it. More rules are asked than the text alone allows: some may be about a word that only a
-    fix writes.
+    safe fix mends, is advice: `fix` doesn't make it.
     """
     ids = {one.rule for one in found}
     instead: dict[int, object] = {}
@@ -249,8 +240,7 @@ def _after_fixes(
     is_offered = any(one.rule in ids and is_fixed_too(one.fix, None, None) for one in found)
     if not looks_ahead and not is_offered:
         return found
-    written = identifiers_of(" ".join(map(str, instead.values())))
-    asked = [rule for rule in possible(rules, evidence.document, written) if not rule.leads_to and may_fail(rule, evidence.target)]
+    asked = [rule for rule in rules if not rule.leads_to and may_fail(rule, evidence.target)]
     if not asked and not is_offered:
         return found
     after = again(instead)
@@ -287,7 +277,7 @@ def _tried(document: Document, target: Target, rules: tuple[Rule, ...], found: l
         if not edits or document.write_back is None:
             continue
         data = document.write_back(tuple(sorted(set(edits), key=lambda edit: edit.span)))
-        after = _check(read(document.path, data, document.kind), target, rules, False, True, is_reached, looks_ahead=False)
+        after = _check(read(document.path, data, document.kind), target, rules, True, is_reached, looks_ahead=False)
         known = Counter(one.rule for one in found)
         counted = Counter(one.rule for one in after.findings)
         causes = [one for one in after.findings if one.severity is Severity.ERROR and not is_fixed_too(one.fix, None, None)]
@@ -307,9 +297,9 @@ def _sound(found: list[Finding], document: Document) -> list[Finding]:
     return with_sound_fixes(found, document)
 
 
-def _beside_others(found: Sequence[Finding], able: Sequence[Rule], rules: Sequence[Rule]) -> list[Finding]:
+def _beside_others(found: Sequence[Finding], rules: Sequence[Rule]) -> list[Finding]:
     """Return the findings without those of rules that are not worth a report by themselves, where no other rule finds anything."""
-    minor = {rule.id for rule in able if rule.beside_others} if found else set()
+    minor = {rule.id for rule in rules if rule.beside_others} if found else set()
     is_alone = bool(minor) and all(finding.rule in minor for finding in found)
     return [] if is_alone and not all(rule.beside_others for rule in rules) else list(found)
 

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "mpslint"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = """
-    core target source facts config tensors project program settings rule gate checks engine+rewrite
+    core target source facts config tensors project program settings rule checks engine+rewrite
     session doctor diagnose estimate verify run report server jupyter cli api __main__ __init__
 """.split()
 """From the bottom to the top; `+` joins two that build on each other: a check plans its fixes, a fix checks what it wrote."""

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Instance
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("peft_config",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import ast
-import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.core.versions import Version, format_version
 from mpslint.facts.values import Argument, Call, Function, Known
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.arguments import ArgumentFact, fact_of, load_arguments
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spell import remove_argument
 from mpslint.settings.spelling import WrittenSetting
-from mpslint.source.document import Document, Kind
-from mpslint.source.words import RoleWords
-from mpslint.target.target import Target
+from mpslint.source.document import Kind
 
 CAUGHT = "builtins.TypeError"
 """What a call raises that is given an argument which it does not take."""
@@ -26,51 +22,6 @@ BY_PARSER = "ValueError"
 """What a parser of the command line raises for a word that none of its classes takes."""
 KEEPS_OTHERS = ("return_remaining_strings", "allow_extra_keys")
 """Arguments of such a parser with which it raises nothing."""
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield, for each call of which something is known, its names and its arguments: one of each stands in a file that it is found in."""
-    known = load_arguments()
-    families = {family.owner: (role, family) for role, family in known.families.items()}
-    for owner, facts in known.facts.items():
-        names = [name for name, fact in facts.items() if _may_be(fact, options["kind"])]
-        if not names:
-            continue
-        if owner not in families:
-            yield [owner], names
-            continue
-        role, family = families[owner]
-        yield [RoleWords(role)], names, *([family.names] if all(name.strip("*") for name in family.names) else ())
-
-
-def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document names an argument that these versions do not take, and the call, where only one takes it."""
-    identifiers = document.code_identifiers
-    others = [part.document.text for part in document.parts if part.document.kind is not Kind.PYTHON]
-    return any(
-        (not call or call in identifiers) and (not gone.isdisjoint(identifiers) or any(name in text for name in gone for text in others))
-        for call, gone in _gone(options["kind"], tuple(target.versions.items()))
-    )
-
-
-GATE = Gate(words=("TrainingArguments", "Config", "Trainer", "from_pretrained", "Accelerator", "LR"), ways=_ways, may_find=_may_find)
-
-
-@functools.lru_cache(maxsize=64)
-def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the arguments of a kind that are not taken in some versions, by the last name of their call (`""` for a family of calls)."""
-    known, found = dict(versions), []
-    families = {family.owner for family in load_arguments().families.values()}
-    for owner, facts in load_arguments().facts.items():
-        gone = [fact.name for fact in facts.values() if not fact.exists.matches(known) and _kind(fact, known) == kind]
-        found.append(("" if owner in families else owner.rsplit(".", 1)[-1], frozenset(gone)))
-    return tuple(found)
-
-
-def _may_be(fact: ArgumentFact, kind: str) -> bool:
-    """Return whether an argument can be of a kind in some versions."""
-    later = any(compare in (">=", ">") for _, compare, _ in fact.exists.terms)
-    return later if kind == "later" else bool(fact.use) is (kind == "renamed")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -11,18 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._models import computed_from, plain_text
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MOVES = ("to", "cuda", "cpu")
-
-GATE = Gate(words=("device_map",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -7,11 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Instance, Items, Known, Value, alternatives_of
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("checkpoint",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

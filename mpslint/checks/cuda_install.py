@@ -9,17 +9,12 @@ from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.versions import VersionRange, parse_version
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Document
-from mpslint.source.words import IN_CELLS
 
 INSTALL = re.compile(r"(?m)^[ \t]*(?:[!%][ \t]*)?(?:python3? -m |uv )?pip3? (?:-[\w-]+ )*install (?:\\\r?\n|[^\n])*")
 """An install command with the lines it goes on in."""
-
-
-GATE = Gate(words=("install ",), groups=([IN_CELLS],), may_find=lambda document, options, target: bool(document.snippets))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

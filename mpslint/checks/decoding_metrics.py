@@ -8,13 +8,10 @@ from typing import Any
 
 from mpslint.checks._trainers import function_given, trainer_of
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 
 DECODES = frozenset({"batch_decode", "decode"})
-
-GATE = Gate(words=("Seq2SeqTrainer", "Seq2SeqTrainingArguments"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

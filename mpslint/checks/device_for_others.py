@@ -8,17 +8,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._device_uses import uses_of
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Instance
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
 from mpslint.source.files import is_beside
-
-GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,13 +9,11 @@ from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
 from mpslint.facts.values import Call, Class, Function
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 
 IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
 """Methods that run in the workers."""
-GATE = Gate(words=("workers",), file_words=(*IN_WORKERS, "collate_fn"), roles=("loader",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

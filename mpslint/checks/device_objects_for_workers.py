@@ -15,11 +15,9 @@ from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Bound, Call, Instance, Known, Value
 from mpslint.program.hooks import loader_makers
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 
-GATE = Gate(words=("workers",), roles=("loader",))
 DEEPEST = 3
 """Objects within one another in which a model is looked for."""
 

@@ -10,7 +10,6 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -29,8 +28,6 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 TESTS = (ast.If, ast.IfExp, ast.While, ast.Assert)
 MOST_NAMES = 3
 """Names that are followed one behind the other."""
-
-GATE = Gate(words=("popen", "getGPUs"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,11 +9,8 @@ from typing import Any
 from mpslint.config.shell import SHELLS, STARTERS
 from mpslint.core.finding import Span
 from mpslint.facts.values import Known
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(names=lambda options: ("set -e", "set -o", "set -u", "set -x"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -12,7 +12,6 @@ from mpslint.checks._shared_loops import TAKES_GRADIENTS, calls_backward, evalua
 from mpslint.facts.values import Context, FunctionNode
 from mpslint.program.walk import children, walk
 from mpslint.rule.autograd import has_gradients
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
@@ -20,7 +19,6 @@ from mpslint.settings.evidence import Evidence
 BACKWARD = "backward"
 WANTS_GRADIENTS = (BACKWARD, "autograd.grad", "requires_grad", "functional.jacobian")
 """Words of code that takes gradients on purpose."""
-GATE = Gate(words=(".eval(",))
 
 
 _Switch = tuple[int, int, str, str]

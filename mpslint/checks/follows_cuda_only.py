@@ -16,7 +16,6 @@ from mpslint.checks._named_devices import names_device
 from mpslint.checks._placed import on_mps
 from mpslint.core.finding import Edit
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
@@ -33,8 +32,6 @@ IS_MOVE = re.compile(r"\.to\(|\.type_as\(|\.new_|device *=|_like\(")
 ASKS_FIRST = re.compile(r"mps|is_available|args\.|opts?\.|cfg\.|config\.|use_cuda|use_gpu")
 """Tests that decide for CUDA by more than the tensor."""
 IS_AUTOCAST = re.compile(r"autocast|\bamp\b")
-
-GATE = Gate(words=("is_cuda", "get_device"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

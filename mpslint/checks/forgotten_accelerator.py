@@ -10,13 +10,10 @@ from mpslint.checks import forgotten_mps
 from mpslint.core.finding import Edit
 from mpslint.facts.values import origin_of
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.setting import Setting
 from mpslint.settings.spelling import WrittenSetting, quote_of
-
-GATE = Gate(names=lambda options: [options["word"]])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

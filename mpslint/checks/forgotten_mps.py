@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,16 +13,14 @@ from mpslint.checks._composed_choices import composed_choices
 from mpslint.checks._idle_choices import is_idle
 from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
-from mpslint.checks._questions import is_plain_switch, may_ask_for_cuda
+from mpslint.checks._questions import is_plain_switch
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import Context, Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
-from mpslint.source.words import quoted, stands_in
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
@@ -36,16 +34,7 @@ QUESTIONS = ("cuda.is_available", "cuda.device_count")
 """One of these stands in a program that asks for CUDA before it uses it."""
 
 
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield what stands in every such file: a question for CUDA, and the name of the CPU, or a switch that keeps to it."""
-    yield load_platform().cuda_questions, [quoted("cpu")]
-    tables = (table for dialect in load_dialects().all for table in dialect.tables.values())
-    yield load_platform().cuda_questions, sorted({name for table in tables for name, _ in table.spellings_of("device.cpu_only")})
-
-
-__all__ = ["GATE", "find", "rewrite"]
-
-GATE = Gate(words=("cuda",), ways=_ways, may_find=lambda document, options, target: may_ask_for_cuda(document))
+__all__ = ["find", "rewrite"]
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -225,7 +214,9 @@ def _is_replaced(target: str, cpu: ast.stmt, node: ast.If, choice: Choice, evide
     asked = ast.unparse(above.test) if isinstance(above, ast.If) and node in above.body else ""
     is_named = "cuda" in asked and target in asked and cpu in (*node.body, *node.orelse)
     is_alone = not node.orelse and choice.answer and isinstance(node.test, ast.UnaryOp)
-    return (is_alone or is_named) and IS_DEVICE.search(target) is not None and stands_in(evidence.document.text, quoted("cuda"))
+    if not (is_alone or is_named) or IS_DEVICE.search(target) is None:
+        return False
+    return any(isinstance(node, ast.expr) and names_device(node, "cuda") for node in evidence.nodes_beside("cuda"))
 
 
 def _assigns(block: Sequence[ast.stmt], targets: Mapping[str, ast.stmt]) -> bool:

@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Call, Known
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles
-
-GATE = Gate(words=("num_proc",), groups=(["num_proc"],))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,7 +9,6 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of, any_guard
 from mpslint.facts.values import Mapping as DictValue
-from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain, is_off
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
@@ -22,11 +21,6 @@ from mpslint.settings.spelling import WrittenSetting
 from mpslint.settings.translate import bound_arguments
 
 WEIGHTS = "precision.weights"
-
-
-NAMES = ("half", "float16", "fp16")
-"""The dtype, by itself: `bfloat16` is another."""
-GATE = Gate(words=NAMES, roles=("trainer", "optimizer"), groups=(NAMES,))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

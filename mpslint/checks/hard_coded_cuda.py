@@ -17,14 +17,12 @@ from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Context, DictEntry, Guard, Instance, Known, Symbol, any_guard, is_weak, origin_of
 from mpslint.facts.values import Mapping as DictValue
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.rule.one_process import is_of_one_process
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.short import as_on
 from mpslint.settings.spelling import WrittenSetting, quote_of
-from mpslint.source.words import quoted
 
 SPEAKS_OF_CUDA = re.compile(r"cuda|gpu|nccl|triton", re.IGNORECASE)
 """Functions, classes and decorators of such a name are for machines with CUDA."""
@@ -37,8 +35,6 @@ PLAIN_PLACES = (ast.keyword, ast.Call, ast.Assign, ast.AnnAssign, ast.Return, as
 
 KEPT = "non_blocking"
 """The argument of `.cuda()` that `.to()` takes too."""
-
-GATE = Gate(words=("cuda",), file_words=(quoted("cuda"), ".cuda("))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -10,13 +10,10 @@ from mpslint.checks._placed import on_mps
 from mpslint.checks.known_calls import load_table
 from mpslint.core.finding import Related
 from mpslint.facts.values import Call, Instance
-from mpslint.rule.check import Gate
 from mpslint.rule.comparisons import call_holds, fits_any
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(names=lambda options: [name for entry in load_table(options["table"]) for name in entry.condition.names])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -12,16 +12,12 @@ from typing import Any
 from mpslint.checks._given import parameters
 from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import is_cpu, names_device
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,10 +9,9 @@ from typing import Any
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, format_version
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document, Kind
+from mpslint.source.document import Kind
 from mpslint.target.availability import unavailable_with
 from mpslint.target.packages import needs_of
 from mpslint.target.requirement import PYTHON
@@ -26,24 +25,14 @@ _OWN_WAY = re.compile(r"\.(?:ya?ml|md|rst)$")
 """Files that say how to install everything; what another file pins is for those who install from that one."""
 
 
-def _may_be(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether versions can be incompatible in the way that is asked about."""
-    if options["kind"] == "macos":
-        return unavailable_with(target.versions) is not None
-    if options["kind"] == "wheel":
-        return bool(target.uninstallable) and document.kind in (Kind.PYTHON, Kind.NOTEBOOK)
-    return bool(target.conflicts) if options["kind"] == "conflict" else not _python_fits(target.versions)
-
-
-GATE = Gate(words=("import", "python", "python3", "torchrun", "accelerate"), file_words=IMPORTS, may_find=_may_be)
-
-
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the first import of PyTorch, or of what imports it.
 
     Options: `kind`, which is macos, python, conflict or wheel; `for`, the way (`Uninstallable.way`) in which some is asked for.
     """
     if "for" in options and all(one.way != options["for"] for one in evidence.target.uninstallable):
+        return
+    if options["kind"] == "wheel" and evidence.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK):
         return
     values = dict(_values(evidence.target, options["kind"]))
     place = _place(evidence) if values else None

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Known
-from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 BACKEND = "distributed.backend"
-GATE = Gate(words=("init_process_group",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

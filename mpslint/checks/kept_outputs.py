@@ -14,7 +14,6 @@ from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Call, Instance, Items, Loop, Value
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name, inside
 from mpslint.settings.evidence import Evidence
@@ -24,7 +23,6 @@ MODELS = re.compile(
     r"\.(__call__|get_\w+_features)"
 )
 """Calls of models by qualified name."""
-GATE = Gate(words=("append", "+=", "extend"), file_words=("torch", "transformers", "timm"))
 
 TRAINING = frozenset({"forward", "__call__", "training_step", "compute_loss", "step", "closure"})
 """Functions whose results something else differentiates."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,11 @@ from mpslint.core.versions import VersionRange, format_version
 from mpslint.facts.values import Call, Instance, Items, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, calls
 from mpslint.rule.reader import RuleReader
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.translate import DEVICE_TYPES
-from mpslint.source.document import Document
-from mpslint.source.words import may_name
 from mpslint.target.packages import newest_versions
-from mpslint.target.target import Target
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait
@@ -86,61 +81,6 @@ class KnownCall:
     """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
     longer: int = 0
     """Only for a first argument whose last dimension is known to be longer."""
-
-
-def _words(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield words of which one stands wherever a call of the table is made."""
-    for entry in load_table(options["table"]):
-        if entry.kind == options["kind"]:
-            yield from entry.condition.names
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the calls of a table: of those that a device's module has, with the device."""
-    of_devices: dict[str, list[str]] = {}
-    for name in _words(options):
-        of_devices.setdefault(_device_of(name), []).append(name)
-    for device, names in of_devices.items():
-        yield (names, [device]) if device else (names,)
-
-
-def _device_of(name: str) -> str:
-    """Return the device that the module of a name is called after (`cuda` of `torch.cuda.synchronize`), '' for any other."""
-    parts = name.removesuffix(".__call__").split(".")
-    return parts[-2] if len(parts) > 2 and parts[-2] in DEVICE_TYPES else ""
-
-
-def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document names a call of the table that these versions know."""
-    identifiers = document.code_identifiers
-    return any(
-        any("*" in last or (last in identifiers and _is_brought(name, last, document)) for name, last in names)
-        and identifiers.issuperset(entry.condition.named_arguments)
-        and entry.versions.matches(target.versions)
-        for names, entry in _by_last_names(options["table"], options["kind"])
-    )
-
-
-GATE = Gate(names=_words, ways=_ways, may_find=_may_find)
-
-
-@functools.lru_cache(maxsize=16)
-def _by_last_names(table: str, kind: str) -> tuple[tuple[tuple[tuple[str, str], ...], KnownCall], ...]:
-    """Return the entries of a kind with the names of the calls that each is about, and the last parts of these names."""
-    entries = [entry for entry in load_table(table) if entry.kind == kind]
-    calls_of = [[name.removesuffix(".__call__") for name in entry.condition.names] for entry in entries]
-    return tuple((tuple((name, name.rsplit(".", 1)[-1]) for name in names), entry) for names, entry in zip(calls_of, entries, strict=True))
-
-
-def _is_brought(name: str, last: str, document: Document) -> bool:
-    """Return whether the last part of a name stands behind a dot or in an import, unless everything of a module is imported.
-
-    What a module has that is named like a device has to stand behind that module: others have a `synchronize` or an `init` too.
-    """
-    if _device_of(name):
-        return document.anywhere(("named", name), lambda one: may_name(one.code, [name]))
-    as_attribute, in_import = rf"\.{last}\b", rf"import(?<!\wimport)\b(?:\s*\*|[^.=:\"']*\b{last}\b)"
-    return document.code_matches(as_attribute) or document.code_matches(in_import)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,13 +9,10 @@ from typing import Any
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import EnvironmentWrite, Import
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
 from mpslint.settings.spelling import WrittenSetting
-
-GATE = Gate(names=lambda options: options["names"])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -10,11 +10,8 @@ from mpslint.config.shell import STARTERS
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Known
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(names=lambda options: platform_data("shell")["starters"])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,7 +9,6 @@ from typing import Any
 from mpslint.checks._trainers import trainer_of
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.families import load_families
@@ -17,8 +16,6 @@ from mpslint.settings.gather import behind
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
 from mpslint.target.macs import GIB, limits, macs
-
-GATE = Gate(names=lambda options: ["from_pretrained", *options.get("files", {}).get("words", ())])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,17 +9,9 @@ from typing import Any
 
 from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import names_device
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(
-    words=("cuda",),
-    ways=lambda options: [(load_platform().cuda_questions, ["cuda"])],
-    may_find=lambda document, options, target: may_ask_for_cuda(document),
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

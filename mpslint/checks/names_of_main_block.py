@@ -14,7 +14,6 @@ from mpslint.facts.values import Bound, Frame, Function, Instance, Value, altern
 from mpslint.program.flow import asks_for_main
 from mpslint.program.loops import SCOPES
 from mpslint.program.walk import children, walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
@@ -25,12 +24,6 @@ IN_WORKERS = ("__getitem__", "__getitems__", "__iter__", "__call__")
 """Methods that run in the workers."""
 PERHAPS = (ast.If, ast.IfExp, ast.Try, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
-
-GATE = Gate(
-    words=("workers",),
-    roles=("loader",),
-    may_find=lambda document, options, target: document.kind is Kind.PYTHON and "__main__" in document.code,
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -6,38 +6,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._questions import may_ask_for_cuda
-from mpslint.program.flow import ENDS, ends_program
+from mpslint.program.flow import ends_program
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document
-from mpslint.target.target import Target
-
-STOPS = ("assert", "raise", *(name.rsplit(".", 1)[-1] for name in sorted(ENDS)))
-
-
-def _names(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield words of which one stands in every function in which it finds something."""
-    yield from options["questions"] if options else ["cuda"]
 
 
 def _questions(options: Mapping[str, Any]) -> frozenset[str]:
     """Return the questions that are meant: for CUDA, or those that `questions` names."""
     return frozenset(options["questions"]) if options else load_platform().cuda_questions
-
-
-def _may_ask(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document may ask one of the questions."""
-    return may_ask_for_cuda(document) if not options else any(document.holds(name.rsplit(".", 1)[-1]) for name in _names(options))
-
-
-GATE = Gate(
-    names=_names,
-    ways=lambda options: [(_questions(options), STOPS)],
-    may_find=_may_ask,
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

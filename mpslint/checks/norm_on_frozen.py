@@ -9,13 +9,11 @@ from itertools import chain
 from typing import Any
 
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 NORM, CHAIN = "torch.nn.LayerNorm", "torch.nn.Sequential"
 SWITCH = "requires_grad_"
-GATE = Gate(words=("LayerNorm",), file_words=(SWITCH,))
 _NAME = re.compile(r"[^\W\d]\w*")
 
 

@@ -6,12 +6,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.tensors.traits import DTYPE, dtype_of, is_array, joined_trait
-
-GATE = Gate(words=("lr",), roles=("optimizer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

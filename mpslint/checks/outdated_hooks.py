@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Class, Function
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
 
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the class and of the hooks: one of each stands in a file that it is found in."""
-    yield platform_data("overrides")["lightning_classes"], _table(options)
-
-
 def _table(options: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
     rows: Mapping[str, Mapping[str, Any]] = platform_data("overrides")[options["table"]]
     return rows
-
-
-GATE = Gate(names=lambda options: list(_table(options)), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

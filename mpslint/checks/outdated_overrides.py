@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.checks.own_training_loop import is_replaced, replaces_loop
@@ -12,20 +12,9 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.facts.values import Call, Class, Function
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.gather import only_evaluates
-
-METHODS = tuple(dict.fromkeys(row["method"] for row in platform_data("overrides")["calls"]))
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the classes, and of the methods: one of each stands in a file that it is found in."""
-    yield platform_data("overrides")["classes"], METHODS
-
-
-GATE = Gate(words=METHODS, ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,11 +9,8 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Class, Function
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("Trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

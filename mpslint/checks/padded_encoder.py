@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.facts.values import Argument, Call, Instance, Known, Symbol, Value, alternatives_of
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
 MASK = "src_key_padding_mask"
-GATE = Gate(words=(MASK,), file_words=("TransformerEncoder", "Transformer"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -12,7 +12,6 @@ from mpslint.checks._longest import filled_to_longest
 from mpslint.checks._one_length import has_one_length
 from mpslint.facts.values import Bound, Frame, Function, Instance, Known, Unknown, Value, alternatives_of
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
@@ -30,7 +29,6 @@ TOKENS, SECOND = 64, 16_000
 RAW_SOUND = "input_values"
 """How models call the samples of a waveform."""
 TO_LONGEST = (True, "longest")
-GATE = Gate(words=("pad_sequence", "padding", ".pad(", "max(", "sort", "zip_longest"), file_words=("DataLoader", "Trainer"))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -10,13 +10,11 @@ from typing import Any
 from mpslint.checks._trainers import trainer_of
 from mpslint.facts.values import Call, FunctionNode, Instance, Symbol
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.source.words import quoted
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|(?i:ignore_index)|label_pad_token_id|masked_fill|pad_token_id")
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
@@ -25,8 +23,6 @@ OWN_LABELS = re.compile(r"collat|compute_loss|dataloader|labels")
 """What a Trainer of the program's own holds that may do something to its labels."""
 COPIES = frozenset({"copy", "deepcopy", "clone", "list", "detach"})
 """Functions and methods that return what they are given."""
-
-GATE = Gate(words=("padding",), groups=(["padding"], [quoted("labels")]))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

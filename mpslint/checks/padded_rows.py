@@ -10,7 +10,6 @@ from typing import Any
 from mpslint.checks._mapped import mapped_function
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles
@@ -19,8 +18,6 @@ FEW = 256
 """Groups of fewer rows have too many lengths."""
 TO_LONGEST = (True, "longest")
 TO_LIMIT = "max_length"
-
-GATE = Gate(words=("tokenizer", "map(", TO_LIMIT))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Argument, Instance, alternatives_of
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
@@ -17,7 +16,6 @@ from mpslint.tensors.traits import GRAPH, is_true, joined_trait
 
 SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
 """Methods that give another view of the same memory."""
-GATE = Gate(words=SWAPS)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -10,19 +10,9 @@ from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Class
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the names of the classes, and the attribute: one of each stands in a file that it is found in."""
-    for name, row in platform_data("removed_names")["attributes"].items():
-        yield row["of"], [name]
-
-
-GATE = Gate(words=tuple(platform_data("removed_names")["attributes"]), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._renamed import renamed
@@ -14,14 +14,11 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange
 from mpslint.facts.values import Call, Instance, Symbol, alternatives_of
 from mpslint.program.platform import load_platform
-from mpslint.rule.check import Gate
 from mpslint.rule.guards import HARMLESS_HANDLERS, is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
-from mpslint.source.document import Document
 from mpslint.source.files import is_beside
-from mpslint.target.target import Target
 
 ALL = "*"
 """The last part of a name that stands for all that a module had."""
@@ -31,32 +28,6 @@ OTHERS = HARMLESS_HANDLERS | {"builtins.StopIteration"}
 
 Gone = Mapping[str, tuple[str, Mapping[str, Any]]]
 """Removed names, each with its package and its row in the table of removed names."""
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield, for each package, its name and the names that it lost: one of each stands in a file that it is found in."""
-    for package, lost in _by_package(options["kind"]).items():
-        yield _heads(package), lost
-
-
-def _qualified(row: tuple[str, Mapping[str, Any]]) -> str:
-    """Return a name with its package, which a method has none of: a file that names the package comes first into question."""
-    name, entry = row[0].removesuffix(f".{ALL}"), row[1]
-    return name if "." in name else f"{VersionRange.parse(entry['exists']).terms[0][0]}.{name}"
-
-
-def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document holds a name that these versions do not have, and its package's."""
-    held = document.code_identifiers
-    gone = _gone(options["kind"], tuple(target.versions.items()))
-    return any(_word(name) in held and not held.isdisjoint(_heads(_root(name, package))) for name, (package, _) in gone.items())
-
-
-GATE = Gate(
-    names=lambda options: list(map(_qualified, platform_data("removed_names")[options["kind"]].items())),
-    ways=_ways,
-    may_find=_may_find,
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -122,7 +93,7 @@ def _is_apart(name: str) -> bool:
 
 def _methods(gone: Gone, evidence: Evidence) -> Iterator[Match]:
     """Yield each call of a method, at its name, unless what it raises is caught."""
-    held = evidence.document.code_identifiers
+    held = {fact.name.partition(".")[0] for fact in evidence.facts.imports}
     for name in (name for name, (package, _) in gone.items() if package in held):
         for call in evidence.calls_of_method.get(name, ()):
             if is_caught(call.context, OTHERS) or not _is_received(call, gone[name][1], evidence):
@@ -165,31 +136,6 @@ def _gone(kind: str, versions: tuple[tuple[str, Version], ...]) -> dict[str, tup
         if not exists.matches(known):
             found[name] = (exists.terms[0][0], entry)
     return found
-
-
-@functools.lru_cache(maxsize=2)
-def _by_package(kind: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, entry in platform_data("removed_names")[kind].items():
-        root = _root(name, VersionRange.parse(entry["exists"]).terms[0][0])
-        found.setdefault(root, []).append(_word(name))
-    return found
-
-
-@functools.lru_cache(maxsize=16)
-def _heads(root: str) -> frozenset[str]:
-    """Return the packages whose names are those of one: itself, and what it goes by besides (`pytorch_lightning`)."""
-    return frozenset({root, *(alias.split(".")[0] for alias, of in load_platform().aliases.items() if of.split(".")[0] == root)})
-
-
-def _word(name: str) -> str:
-    """Return the last word of a name that stands in every file that has it: of a whole module, the module's own."""
-    return name.removesuffix(f".{ALL}").rsplit(".", 1)[-1]
-
-
-def _root(name: str, package: str) -> str:
-    """Return the word that stands in every file that has a name: the module that it is imported from; for a method, the package's."""
-    return name.split(".")[0] if "." in name else package
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

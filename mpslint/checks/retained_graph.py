@@ -11,12 +11,9 @@ from mpslint.facts.facts import Accumulation
 from mpslint.facts.values import Known, Loop
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import BACKWARD, called_name, inside
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("backward",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -11,15 +11,11 @@ from typing import Any
 
 from mpslint.checks._idle_choices import is_set_elsewhere
 from mpslint.checks._never_default import is_never_default, is_unused
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._models import OF_EVERY_MODULE
 from mpslint.core.finding import Related
 from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
-from mpslint.rule.check import Gate
 from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
-
-
-def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
-    """Yield the package of each such function: it stands in every file that calls one."""
-    for name in (*options.get("raises", ()), *options.get("moves", ())):
-        yield ([name.partition(".")[0]],)
-
-
-GATE = Gate(words=("summary",), ways=_ways)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

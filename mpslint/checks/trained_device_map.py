@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks.model_too_large import parameters_of
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.families import load_families
 from mpslint.settings.gather import behind
 from mpslint.settings.setting import Setting
 from mpslint.settings.translate import bound_arguments
-
-GATE = Gate(words=("device_map",), roles=("trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

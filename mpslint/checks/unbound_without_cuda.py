@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from mpslint.checks._bindings import at_once, bound
-from mpslint.checks._questions import may_ask_for_cuda
 from mpslint.core.finding import Related
 from mpslint.facts.facts import Choice
 from mpslint.program.loops import SCOPES
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import children, walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 
@@ -23,8 +21,6 @@ PERHAPS = (ast.IfExp, ast.BoolOp, *SCOPES)
 """What may leave the code in it out."""
 UNFOLLOWED = frozenset({"exec", "eval", "globals", "locals", "vars", "get_ipython"})
 """Functions that may give any name a value."""
-
-GATE = Gate(words=("cuda",), may_find=lambda document, options, target: may_ask_for_cuda(document))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

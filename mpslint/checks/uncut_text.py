@@ -8,7 +8,6 @@ from typing import Any
 
 from mpslint.checks._mapped import mapped_function
 from mpslint.program.walk import walk
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
@@ -16,8 +15,6 @@ from mpslint.settings.plan import TrainingPlan
 
 BOUNDS = frozenset({"truncation", "max_length", "text_target", "stride", "return_overflowing_tokens"})
 """Arguments that cut a text, or say that it is no input."""
-
-GATE = Gate(words=("tokenizer", "map("), file_words=("Trainer",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-_HANDED_ON = r"\s*(?:None\b|[\[{(\"']|(?:[\w.]+\.)?(?:(?:get|pop)\([\"'])?pad_to_multiple_of\b)"
-GIVEN = re.compile(
-    r"--pad_to_multiple_of"
-    rf"|\bpad_to_multiple_of\s*(?::[^=\n,)]*)?=(?!=|{_HANDED_ON})"
-    rf"|[\"']pad_to_multiple_of[\"']\s*:(?!{_HANDED_ON})"
-)
-"""Something that decides the number, rather than hands it on by the same name."""
-
-
-GATE = Gate(
-    words=("pad_to_multiple_of",),
-    roles=("tokenizer",),
-    groups=(["pad_to_multiple_of"], ["max_length"], ["padding"], ["truncation"]),
-    may_find=lambda document, options, target: document.code_matches(GIVEN),
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

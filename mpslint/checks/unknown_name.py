@@ -7,11 +7,8 @@ from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, format_version, parse_version
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-
-GATE = Gate(words=("mps", "accelerator"), groups=(["mps", "accelerator"],))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

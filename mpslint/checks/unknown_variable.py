@@ -9,12 +9,9 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import format_version, parse_version
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
-
-GATE = Gate(names=lambda options: platform_data("environment")["prefixes"])
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

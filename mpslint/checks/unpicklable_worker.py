@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,51 +11,14 @@ from mpslint.checks._loaders import with_workers
 from mpslint.core.finding import Related
 from mpslint.facts.values import Bound, Function, Instance, Items, Value, alternatives_of
 from mpslint.facts.values import Mapping as DictValue
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
-from mpslint.source.document import Document, Kind
-from mpslint.target.target import Target
+from mpslint.source.document import Kind
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
 PICKLES_ITSELF = ("__getstate__", "__reduce__", "__reduce_ex__")
 """Methods that say what of an object is pickled."""
-HANDED = re.compile(r"\b(?:collate_fn|worker_init_fn)\s*=\s*(?:functools\.|partial\()*([\w.]+)(\s*\()?")
-"""A function for the workers, by its name, and whether a call makes it."""
-DEFINED_WITHIN = re.compile(r"^[ \t]+def (\w+)", re.MULTILINE)
-KEPT_LAMBDA = re.compile(r"\b(?:Lambda\s*\(|transform\s*=|Compose\s*\(\s*\[)[^=]{0,400}?\blambda\b")
-"""A lambda among the transforms of a data set."""
-
-
-def _may_find(document: Document, options: Mapping[str, Any], target: Target) -> bool:
-    """Return whether a Document is a script that hands such functions on; in notebooks another rule is about all of their functions."""
-    if document.kind is not Kind.PYTHON:
-        return False
-    roots = sorted({name.split(".")[0] for name in options["handles"]})
-    if any(document.anywhere(root, lambda one, root=root: root in one.code_identifiers) for root in roots):  # type: ignore[misc]
-        return True
-    told = [_names_in(part.document) for part in document.parts] if document.parts else [_names_in(document)]
-    handed = {pair for pairs, _ in told for pair in pairs}
-    defined = {name for _, names in told for name in names}
-    if any(call or name == "lambda" or name in defined for name, call in handed):
-        return True
-    return all(document.anywhere(word, lambda one, word=word: word in one.code) for word in ("torchvision", "lambda")) and (  # type: ignore[misc]
-        document.code_matches(KEPT_LAMBDA)
-    )
-
-
-GATE = Gate(words=("workers",), roles=("loader",), may_find=_may_find)
-
-
-def _names_in(document: Document) -> tuple[set[tuple[str, str]], set[str]]:
-    """Return the functions that a file hands on, each with what calls it, and those that it defines within another."""
-    if "handed on" not in document.memo:
-        code = document.code
-        handed = set(HANDED.findall(code)) if "collate_fn" in code or "worker_init_fn" in code else set()
-        document.memo["handed on"] = handed, set(DEFINED_WITHIN.findall(code))
-    found: tuple[set[tuple[str, str]], set[str]] = document.memo["handed on"]
-    return found
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

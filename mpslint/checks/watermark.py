@@ -10,15 +10,12 @@ from mpslint.core.finding import Edit, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import EnvironmentWrite
 from mpslint.facts.values import Known
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 
 HIGH, LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-GATE = Gate(words=("WATERMARK_RATIO",))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

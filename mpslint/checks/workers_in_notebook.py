@@ -7,22 +7,12 @@ from typing import Any
 
 from mpslint.checks._loaders import made_of, with_workers
 from mpslint.facts.values import Class, Function
-from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.evidence import Evidence
 from mpslint.source.document import Kind
-from mpslint.source.words import IN_CELLS
 
 TAKEN = ("dataset", "sampler", "batch_sampler", "collate_fn", "worker_init_fn")
 """Arguments that go to the workers."""
-
-
-GATE = Gate(
-    words=("workers",),
-    roles=("loader",),
-    groups=([IN_CELLS],),
-    may_find=lambda document, options, target: document.kind is Kind.NOTEBOOK,
-)
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -42,14 +42,14 @@ def _catalogue() -> Mapping[str, Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def shipped_words() -> Mapping[str, Any]:
-    """Return the words of the shipped rules as `gate.compiled_words` derives them when a wheel is built; nothing in a checkout."""
+def shipped_frameworks() -> tuple[bytes, ...]:
+    """Return `rule.frameworks.derived_frameworks` of the shipped rules, written when a wheel is built; nothing in a checkout."""
     if rules_folder() != _PACKAGE / "rules":
-        return {}
+        return ()
     try:
-        data: Mapping[str, Any] = importlib.import_module("mpslint._words").DATA
+        data: tuple[bytes, ...] = importlib.import_module("mpslint._frameworks").DATA
     except ModuleNotFoundError:
-        return {}
+        return ()
     return data
 
 

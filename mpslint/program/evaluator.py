@@ -21,10 +21,8 @@ from mpslint.program.hooks import makers_for_trainers, steps_for_trainers, walk_
 from mpslint.program.machine import Calls, Loader, Walker
 from mpslint.program.platform import load_platform
 from mpslint.program.premises import device_of, premises_of
-from mpslint.program.relevance import Relevance
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
-from mpslint.source.words import Words
 from mpslint.tensors import libraries
 
 RECURSION_LIMIT = 4000
@@ -39,21 +37,19 @@ def evaluate_program(
     versions: Mapping[str, Version],
     known_roots: frozenset[str] = frozenset(),
     how_known: Callable[[str], int] = lambda name: 0,
-    words: Words | None = None,
     project: Loader | None = None,
     has_premises: bool = False,
     instead: Mapping[int, object] = MappingProxyType({}),
 ) -> Facts:
     """Return what a program does on the Target. Nothing of it is run; never raises on any code.
 
-    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name. Functions in which
-    none of the `words` stands are not walked for themselves, and if they are long not followed either. `project` loads the
-    modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With `has_premises`
-    functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of their node.
+    `known_roots` are the outside packages that rules know, `how_known` says how well they know a qualified name.
+    `project` loads the modules that the program imports of its own project: what neither it nor a Trainer calls is then not walked. With
+    `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` has values for constants, by the id of
+    their node.
     """
-    relevance = Relevance(document, words)
     machine = Walker(
-        load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, relevance
+        load_platform(), versions, how_known, document.offset, HANDLERS, execute, execute_one, get_attribute, CALLS, known_roots, document
     )
     machine.project, machine.has_premises, machine.instead = project, has_premises, instead
     machine.frame = machine.module
@@ -81,7 +77,6 @@ def evaluate_program(
             if ends:
                 break
         machine.is_silent, machine.context = False, Context()
-        relevance.note_names(machine.module.slots.items())
         machine.own_device = device_of(machine) if has_premises else None
         if project is not None:
             for method in [*makers_for_trainers(machine), *steps_for_trainers(machine)]:
@@ -96,7 +91,7 @@ def evaluate_program(
 def _walk_all_uncalled(machine: Walker) -> None:
     """Walk the functions that were not called, and those that come to light meanwhile."""
     for _ in range(MOST_ROUNDS):
-        waiting = [one for key, one in machine.functions.items() if key not in machine.analysed and not _is_passed_over(machine, one)]
+        waiting = [one for key, one in machine.functions.items() if key not in machine.analysed]
         if not waiting:
             break
         for function in waiting:
@@ -105,19 +100,9 @@ def _walk_all_uncalled(machine: Walker) -> None:
 
 def _cell_of(machine: Walker, statement: ast.stmt) -> int | None:
     """Return the number of the cell that a statement stands in, or None outside notebooks."""
-    document = machine.relevance.document
+    document = machine.document
     cell = document.cell_at(document.offset(statement.lineno, statement.col_offset)) if document.cells else None
     return cell.number if cell is not None else None
-
-
-def _is_passed_over(machine: Walker, function: Function) -> bool:
-    """Return whether no rule can be about a word of a function that nothing calls."""
-    if machine.relevance.of(function) or libraries.is_step(function):
-        return False
-    made = machine.instances.get(id(function.cls)) if function.cls is not None else None
-    if made is not None:
-        machine.relevance.note_names(made.slots.items())
-    return not machine.relevance.of(function)
 
 
 def _walk(machine: Walker, step: Callable[[], object]) -> bool:

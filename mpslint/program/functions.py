@@ -72,7 +72,7 @@ def call_function(
         functions.count(function.node) > _own_depth(function)
         or len(functions) >= DEEPEST_CALL
         or (m.is_exhausted and id(function.node) in m.analysed)
-    ) or (is_called and not m.relevance.is_worth_following(function, given[1:])):
+    ):
         effects.not_followed(m, given)
         return UNKNOWN
     if not m.is_silent:

@@ -415,7 +415,7 @@ def _assigned_in(m: Walker, node: ast.For | ast.AsyncFor | ast.While) -> frozens
     """Return the names that a loop's body assigns, those in nested functions left out."""
     known = vars(node)  # the runs of a project walk the same nodes
     if "assigned_in" not in known:
-        below = children if ":=" in m.relevance.document.code else assigning
+        below = children if ":=" in m.document.code else assigning
         found: set[str] = set()
         stack: list[ast.AST] = list(node.body)
         while stack:

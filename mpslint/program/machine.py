@@ -37,8 +37,8 @@ from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import RAISING, Exit, Raised, is_certain, may_raise, raises
 from mpslint.program.platform import Platform
 from mpslint.program.reach import Reach
-from mpslint.program.relevance import Relevance
 from mpslint.program.store import HOLDING, Store, Writes
+from mpslint.source.document import Document
 
 COMMAND_WORDS = "sys.argv"
 """Where the words of the command line lie, and the slot of a module that holds those that the program sets itself."""
@@ -124,7 +124,7 @@ class Walker:
     calls: Calls
     known_roots: frozenset[str]
     """The outside packages that dialects and rules know something of."""
-    relevance: Relevance
+    document: Document
     store: Store = field(default_factory=Store)
     reach: Reach = field(default_factory=lambda: Reach(lasts=True))
     """What a call of something that is not known can get hold of."""

@@ -153,4 +153,3 @@ class Modules:
         finally:
             self.depth -= 1
             m.frame, m.context, m.store.journals, m.is_silent, m.exits = before
-        m.relevance.note_names(module.slots.items())

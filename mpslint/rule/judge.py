@@ -12,12 +12,11 @@ from dataclasses import field
 from typing import Any
 
 from mpslint.core.finding import Related, RuleError, Span
-from mpslint.core.knowledge import shipped_words
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Context, Known
 from mpslint.rule.autograd import lacks_gradients
-from mpslint.rule.check import check_module, gate_of, is_command
+from mpslint.rule.check import check_module
 from mpslint.rule.comparisons import call_holds, combined, compare_all, fits_any, setting_holds
 from mpslint.rule.events import call_of, events_for
 from mpslint.rule.guards import is_caught_beside, is_guarded, on_every_way
@@ -264,29 +263,7 @@ def _imports(condition: Condition, evidence: Evidence) -> Iterator[Match]:
 
 def _checks(condition: Condition, evidence: Evidence) -> Iterator[Match]:
     for name in condition.names:
-        if _has_word(name, condition, evidence):
-            yield from check_function(name)(evidence, condition.options)
-
-
-def _has_word(name: str, condition: Condition, evidence: Evidence) -> bool:
-    """Return whether one of the words that a check names stands in the Document: a qualified name by its last part."""
-    document = evidence.document
-    words: tuple[str, ...] | None = shipped_words().get("checks", {}).get(name)
-    if words is None and gate_of(name).names is None:
-        words = gate_of(name).words
-    if words is not None:
-        return any(map(document.holds, words))
-    names, pieces = _last_words(name, condition)
-    return not names.isdisjoint(document.identifiers) or any(piece in document.text for piece in pieces)
-
-
-@functools.lru_cache(maxsize=256)
-def _last_words(name: str, condition: Condition) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the last parts of the names that a check reads in a table: those that stand by themselves, and beginnings of names."""
-    names = gate_of(name).names
-    lasts = {word.rsplit(".", 1)[-1] for word in names(condition.options)} if names is not None else set()
-    pieces = tuple(last for last in lasts if is_command(last) or not last[-1:].isalnum())
-    return frozenset(lasts.difference(pieces)), pieces
+        yield from check_function(name)(evidence, condition.options)
 
 
 def check_function(name: str) -> CheckFunction:

@@ -10,7 +10,6 @@ from mpslint.core.finding import Finding, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.project.launch import Entry
 from mpslint.project.run import Project
-from mpslint.source.words import identifiers_of
 
 _SENTENCE = re.compile(r'"""[^\n]*?"""|\'{3}[^\n]*?\'{3}')
 """A docstring of one line, which may speak of a Trainer that isn't there; longer ones are no code of a Document."""
@@ -34,7 +33,7 @@ def _flags_of_strangers(path: str, project: Project) -> Iterator[Span]:
     parsers = platform_data("launchers")["parsers"]
     for number, launch in enumerate(project.launches(path)):
         files = [project.document(file) for file in project.closure(Entry(launch.script, path, number)) if file != path]
-        names = frozenset[str]().union(*(identifiers_of(_SENTENCE.sub("", one.code)) for one in files if one is not None))
+        names = frozenset[str]().union(*(re.findall(r"\w+", _SENTENCE.sub("", one.code)) for one in files if one is not None))
         yield from (flag.span for name, flag in launch.command.flags.items() if files and name in _known_by_name())
         if launch.given and not names.isdisjoint(parsers) and not _takers().search(" ".join(names)):
             yield Span(min(word.span.start for word in launch.given), max(word.span.end for word in launch.given))

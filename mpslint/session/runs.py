@@ -250,7 +250,7 @@ class Runs:
         configuration = configured(entry.path, self.options)
         target = target_for(entry, configuration, self.options.target, self.options.observed)
         rules = rules_for("", configuration, self.options)
-        walked = check_run(run, target, rules, self.options.with_plans, self.opened.keys(), not self.is_fixing)
+        walked = check_run(run, target, rules, self.opened.keys(), not self.is_fixing)
         self.ruled_out |= walked.ruled_out
         self.reached.update(run.parts.keys() - {start.script})
         said = {one.rule for found in walked.findings.values() for one in found}

@@ -29,7 +29,6 @@ from mpslint.settings.plan import FilePlans, TrainingPlan
 from mpslint.settings.roles import load_roles
 from mpslint.settings.setting import Setting
 from mpslint.source.document import Document, Kind, Part, Unread
-from mpslint.source.words import Words
 from mpslint.target.target import Target
 
 
@@ -264,7 +263,6 @@ def span_of(document: Document, node: ast.AST) -> Span:
 def gather_run(
     run: Run,
     target: Target,
-    words: Words | None = None,
     instead: Mapping[int, object] = MappingProxyType({}),
 ) -> Evidence:
     """Return the evidence of a run: its script, walked through the modules of the project that it imports. Never raises on any text.
@@ -285,7 +283,7 @@ def gather_run(
 
     parsed_body = body_of(run.script)
     known = dialects.roots, dialects.how_known
-    facts = evaluate_program(document, parsed_body, target.versions, *known, words, Modules(run, body_of), instead=instead)
+    facts = evaluate_program(document, parsed_body, target.versions, *known, Modules(run, body_of), instead=instead)
     _add_shell_facts(entry, facts)
     files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
     body = [statement for one in files for statement in one.body]
@@ -298,13 +296,12 @@ def gather_evidence(
     document: Document,
     text: str,
     target: Target,
-    words: Words | None = None,
     has_premises: bool = False,
     parsed: Parsed | None = None,
     instead: Mapping[int, object] = MappingProxyType({}),
 ) -> Evidence:
     """Return the evidence of one program of a Document: `document.python`, one of its scripts, or, for a file that is not Python,
-    what it says all the same. Never raises on any text. `words` is what stands in every function that rules can be about.
+    what it says all the same. Never raises on any text.
     With `has_premises` functions that nothing calls are taken to be called on the Mac's GPU. `instead` are values that count for those of
     constants, by the id of their node in what is `parsed` already.
     Devices and dtypes of tensors are followed, and events noted, where that is asked for.
@@ -317,7 +314,6 @@ def gather_evidence(
         parsed.body,
         target.versions,
         *known,
-        words,
         has_premises=has_premises,
         instead=instead,
     )

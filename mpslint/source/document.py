@@ -17,7 +17,6 @@ from typing import Any
 from mpslint.core.finding import Edit, Span
 from mpslint.core.record import record
 from mpslint.source.bare import bare
-from mpslint.source.words import identifiers_of, stands_in
 
 NEWLINE = re.compile(r"\r\n|\r|\n")
 
@@ -166,18 +165,10 @@ class Document:
         return [cell.span.start for cell in self.cells]
 
     @functools.cached_property
-    def identifiers(self) -> frozenset[str]:
-        """Every run of letters, digits and underscores in `text`."""
-        if self.parts:
-            return frozenset().union(*(part.document.identifiers for part in self.parts))
-        return identifiers_of(self.text)
-
-    @functools.cached_property
     def code(self) -> str:
         """`text` without what Python does not run: comments, and texts over several lines; the whole of it where it is not Python."""
         if self.parts:
-            codes = [part.document.code + self.text[part.span.start + len(part.document.text) : part.span.end] for part in self.parts]
-            return "".join([*codes, self._texts_of_others])
+            return "".join(part.document.code for part in self.parts)
         if self.kind is Kind.PYTHON:
             return bare(self.python)
         if self.kind is not Kind.NOTEBOOK:
@@ -188,13 +179,6 @@ class Document:
             pieces += [self.python[end:start], bare(python) if python.strip() else self.text[start : cell.span.end]]
             end = cell.span.end
         return "".join([*pieces, self.python[end:]])
-
-    @functools.cached_property
-    def code_identifiers(self) -> frozenset[str]:
-        """Every run of letters, digits and underscores in `code`, and in the commands of a notebook."""
-        if self.parts:
-            return frozenset().union(*(part.document.code_identifiers for part in self.parts))
-        return identifiers_of(self.code).union(*(identifiers_of(snippet.text) for snippet in self.snippets))
 
     @functools.cached_property
     def memo(self) -> dict[Any, Any]:
@@ -214,28 +198,6 @@ class Document:
         if self.anywhere(("text", pattern), lambda one: re.search(pattern, one.text) is not None):
             return True
         return bool(self.parts) and spans_lines(pattern) and re.search(pattern, self.text) is not None
-
-    def code_matches(self, pattern: str | re.Pattern[str]) -> bool:
-        """Return whether a pattern, which goes over no more than a statement, is found in `code`."""
-        return self.anywhere(("code", pattern), lambda one: re.search(pattern, one.code) is not None)
-
-    def code_holds(self, piece: str) -> bool:
-        """Return whether an exact piece of text (see `stands_in`) stands in `code`, however it is spaced."""
-        return self.anywhere(("piece", piece), lambda one: stands_in(one.code, piece)) or stands_in(self._texts_of_others, piece)
-
-    @functools.cached_property
-    def _texts_of_others(self) -> str:
-        """The words of the files of a run that are not Python, as texts: such a word is a text to the Python that reads it."""
-        others = [part.document for part in self.parts if part.document.kind not in (Kind.PYTHON, Kind.NOTEBOOK)]
-        return "".join([f'"{word}" ' for word in sorted({word for document in others for word in document.identifiers})])
-
-    @functools.cached_property
-    def _vocabulary(self) -> str:
-        return " ".join(self.identifiers)
-
-    def holds(self, word: str) -> bool:
-        """Return whether a word stands in `text`, by itself or in a longer one."""
-        return word in self.identifiers or word in (self._vocabulary if word.isidentifier() else self.text)
 
     def offset(self, line: int, utf8_column: int) -> int:
         """Return the offset for a line (from 1) and a column counted in UTF-8 bytes, as `ast` counts."""

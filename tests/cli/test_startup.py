@@ -9,18 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import mpslint
 from mpslint.core import knowledge
-from mpslint.gate.gate import file_words, frameworks, function_words
-from mpslint.gate.needs import compiled_words
+from mpslint.rule.frameworks import derived_frameworks
 from mpslint.rule.loading import load_rules
-from mpslint.source.words import from_parts
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys
 import mpslint.core.knowledge
-mpslint.core.knowledge.shipped_words = lambda: {words!r}
+mpslint.core.knowledge.shipped_frameworks = lambda: {words!r}
 sys.argv = ["mpslint", *{arguments!r}]
 from mpslint.__main__ import main
 code = 0
@@ -47,7 +44,7 @@ FP16 = "from transformers import TrainingArguments\nargs = TrainingArguments('ou
 
 def loaded(*arguments: str, cwd: Path) -> tuple[str, set[str]]:
     """Return how a command exits, and the modules that it has loaded by then: as installed, where the first words come with the wheel."""
-    script = SCRIPT.format(words=compiled_words(load_rules()), arguments=arguments)
+    script = SCRIPT.format(words=derived_frameworks(load_rules()), arguments=arguments)
     env = {name: value for name, value in os.environ.items() if name != "GITHUB_ACTIONS"} | {"PYTHONPATH": str(ROOT)}
     # The words are too long for an argument of a command.
     done = subprocess.run([sys.executable, "-"], input=script, cwd=cwd, env=env, capture_output=True, text=True, check=True)
@@ -82,27 +79,7 @@ def test_a_file_that_trains_loads_no_lossless_tree(tmp_path: Path, text: str, co
     assert not modules & HEAVY
 
 
-def test_a_check_whose_words_do_not_stand_in_a_file_is_not_loaded(tmp_path: Path) -> None:
-    """As installed: the words of each check come with the wheel."""
-    (tmp_path / "train.py").write_text(FP16 + "model.to('cuda')\n")
-    _, modules = loaded("check", "train.py", cwd=tmp_path)
-    checks = {path.stem for path in (Path(mpslint.__file__).parent / "checks").glob("[a-z]*.py")}
-
-    assert 0 < len([name for name in checks if f"mpslint.checks.{name}" in modules]) < len(checks) / 2
-
-
-def test_the_words_of_a_wheel_are_those_of_the_rules() -> None:
-    """What is compiled when a wheel is built stands for what a checkout derives."""
-    rules = load_rules()
-    compiled = compiled_words(rules)
-
-    assert compiled["frameworks"] == frameworks(rules)
-    for name, words in (("file", file_words(rules)), ("function", function_words(rules))):
-        again = from_parts(*compiled[name])
-        assert (again.names, again.pieces, again.marks) == (words.names, words.pieces, words.marks)
-
-
 @pytest.mark.skipif(knowledge.rules_folder() != ROOT / "rules", reason="mpslint is installed from a wheel")
 def test_a_checkout_has_no_words_of_a_wheel() -> None:
     """It derives them from the rules as they are now."""
-    assert knowledge.shipped_words() == {}
+    assert knowledge.shipped_frameworks() == ()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mpslint.engine import check
-from mpslint.gate.gate import may_matter
 from mpslint.rewrite.apply import fix
+from mpslint.rule.frameworks import names_framework
 from mpslint.rule.loading import load_rules
 from mpslint.settings.evidence import gather_evidence
 from mpslint.settings.plan import TrainingPlan
@@ -57,7 +57,7 @@ def test_a_mapping_that_names_a_call_says_what_the_call_would(text: str, name: s
     (plan,) = plans_of(text)
 
     assert plan.constant(name) == value
-    assert may_matter(text, RULES)
+    assert names_framework(text.encode(), RULES)
 
 
 STRANGERS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mpslint.gate.gate import is_suite, suite_of
+from mpslint.rule.suites import is_suite, suite_of
 from mpslint.source.reader import read
 
 CONFIG = b"model_name_or_path: a/b\nper_device_train_batch_size: 64\n"
