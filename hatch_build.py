@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent
 
 class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
     """Writes into the wheel: `mpslint/_catalogue.py`, every file of `rules/` as Python literals, by its path there; and
-    `mpslint/_frameworks.py`, the words of which one stands in every file that they are about.
+    `mpslint/_words.py`, the words of which one stands in every file that they are about.
     """
 
     PLUGIN_NAME = "custom"
@@ -31,13 +31,13 @@ class CompileKnowledge(BuildHookInterface):  # type: ignore[misc]
         data = pprint.pformat(compiled(ROOT / "rules"), width=140, sort_dicts=False)
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {data}\n', encoding="utf-8")
         build_data["force_include"][str(target)] = "mpslint/_catalogue.py"
-        from mpslint.rule.frameworks import derived_frameworks
+        from mpslint.rule.frameworks import compiled_words
         from mpslint.rule.loading import load_rules
 
-        target = target.with_name("_frameworks.py")
-        words = derived_frameworks(load_rules())
+        target = target.with_name("_words.py")
+        words = compiled_words(load_rules())
         target.write_text(f'"""Generated when the wheel was built, from `rules/`."""\n\nDATA = {words!r}\n', encoding="utf-8")
-        build_data["force_include"][str(target)] = "mpslint/_frameworks.py"
+        build_data["force_include"][str(target)] = "mpslint/_words.py"
         sys.path.insert(0, str(ROOT / "docs"))
         from man import manual
 

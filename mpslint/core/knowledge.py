@@ -42,14 +42,14 @@ def _catalogue() -> Mapping[str, Any]:
 
 
 @functools.lru_cache(maxsize=1)
-def shipped_frameworks() -> tuple[bytes, ...]:
-    """Return `rule.frameworks.derived_frameworks` of the shipped rules, written when a wheel is built; nothing in a checkout."""
+def shipped_words() -> Mapping[str, tuple[bytes, ...]]:
+    """Return `rule.frameworks.compiled_words` of the shipped rules, written when a wheel is built; nothing in a checkout."""
     if rules_folder() != _PACKAGE / "rules":
-        return ()
+        return {}
     try:
-        data: tuple[bytes, ...] = importlib.import_module("mpslint._frameworks").DATA
+        data: Mapping[str, tuple[bytes, ...]] = importlib.import_module("mpslint._words").DATA
     except ModuleNotFoundError:
-        return ()
+        return {}
     return data
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from mpslint.core.knowledge import platform_data, shipped_frameworks
+from mpslint.core.knowledge import platform_data, shipped_words
 from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Condition, Rule
 from mpslint.rule.selection import asked_by_default
@@ -29,7 +29,7 @@ OF_ANY_FILE = frozenset({"to", "backward"})
 @functools.lru_cache(maxsize=16)
 def frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
     """Return words of which one stands in every file that rules have anything to say about."""
-    known = shipped_frameworks()  # of all rules, which saves deriving them
+    known = shipped_words().get("frameworks")  # of all rules, which saves deriving them
     return known if known and rules in (load_rules(), asked_by_default(load_rules())) else derived_frameworks(rules)
 
 
@@ -49,8 +49,15 @@ def derived_frameworks(rules: tuple[Rule, ...]) -> tuple[bytes, ...]:
         found += _named_by(rule.when[0])
         if rule.when[0].subject == "suppression":
             found += (one.id.rstrip("0123456789") for one in rules)
-    shortest = {word for word in found if word and not any(other != word and other in word for other in found if other)}
+    words = set(filter(None, found))
+    shortest = {word for word in words if not any(other != word and other in word for other in words)}
     return tuple(word.encode() for word in sorted(shortest, key=lambda word: (word not in ("torch", *DEVICES), word)))
+
+
+def compiled_words(rules: tuple[Rule, ...]) -> dict[str, tuple[bytes, ...]]:
+    """Return what a wheel holds, so that a file without any of these words loads no rules: `frameworks`, and those of `suites`."""
+    suites = [word for suite in platform_data("elsewhere")["suites"] if "says" in suite for word in suite.get("words", ())]
+    return {"frameworks": derived_frameworks(rules), "suites": tuple(word.encode() for word in suites)}
 
 
 def names_framework(data: bytes, rules: tuple[Rule, ...]) -> bool:

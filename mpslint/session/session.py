@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.core.finding import ReadError, Severity, Span, UsageError
 from mpslint.core.folders import folder_of
-from mpslint.core.knowledge import shipped_frameworks
+from mpslint.core.knowledge import shipped_words
 from mpslint.core.notices import forget, notice
 from mpslint.core.outside import read_file
 from mpslint.core.record import record
@@ -226,7 +226,7 @@ def _names_framework(data: bytes, configuration: Configuration, options: Options
     """Return whether a file names anything that rules are about; where rules are chosen, they are loaded, so that wrong names are said."""
     configured = configuration.select or configuration.ignore or configuration.per_file_ignores or configuration.rules
     given = options.select or options.extend_select or options.ignore or options.per_file_ignores
-    words = shipped_frameworks() if not (configured or given) else ()
+    words = shipped_words().get("frameworks", ()) if not (configured or given) else ()
     if words:
         return any(word in data for word in words)
     from mpslint.rule.frameworks import names_framework
@@ -250,7 +250,10 @@ def _unread_only(found: FoundFile, data: bytes, configuration: Configuration, op
 
 
 def _runs_elsewhere(document: Document, data: bytes) -> bool:
-    """Return whether a report says of a file that it isn't judged."""
+    """Return whether a report says of a file that it isn't judged; most are told by their words alone, without reading the suites."""
+    words = shipped_words().get("suites", ())
+    if words and not any(word in data for word in words):
+        return False
     from mpslint.rule.suites import suite_of
 
     return suite_of(document) is not None
