@@ -11,4 +11,4 @@ from mpslint.target.target import default_target
 def events_of(code: str) -> list[TensorEvent]:
     """Return the events of a program."""
     document = read("train.py", code.encode())
-    return gather_evidence(document, document.python, default_target(), None, True).facts.events
+    return gather_evidence(document, document.python, default_target(), True).facts.events
