@@ -231,16 +231,11 @@ class Class:
     """When it was made, by a count of all."""
 
     def bases_above(self) -> tuple[Value, ...]:
-        """Return the bases, each followed by its own; each once, by however many ways it is reached."""
+        """Return the classes above, in the order in which Python looks through them: each once, behind all that derive from it."""
         if self._above is None:
-            waiting: list[Value] = [self]
-            found: dict[int, Value] = {}
-            while waiting and len(found) <= MOST_CLASSES:
-                one = waiting.pop()
-                waiting += reversed(one.bases) if isinstance(one, Class) and id(one) not in found else ()
-                found.setdefault(id(one), one)
-            self._above = tuple(found.values())
-        return self._above[1:]
+            above = [one for base in self.bases for one in ((base, *base.bases_above()) if isinstance(base, Class) else (base,))]
+            self._above = tuple(dict.fromkeys(reversed(above)))[::-1][:MOST_CLASSES]
+        return self._above
 
     def lineage(self) -> tuple[Class, ...]:
         """The class and those of the file that it derives from, nearest first."""

@@ -7,6 +7,7 @@ import builtins
 import itertools
 import math
 import sys
+from collections.abc import Sequence
 
 from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
@@ -26,7 +27,7 @@ from mpslint.facts.values import (
     alternatives_of,
     settled,
 )
-from mpslint.program import dicts, iterating, lists
+from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import delete_attribute, write_attribute
 from mpslint.program.attributes import is_property, is_whole_class
@@ -105,8 +106,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
-    if name == "delattr" and len(values) == 2 and isinstance(values[1], Known):
-        delete_attribute(m, values[0], str(values[1].value))
+    if name == "delattr" and len(values) == 2:
+        if isinstance(values[1], Known):
+            delete_attribute(m, values[0], str(values[1].value))
+        else:
+            may_raise(m)
+            effects.change_any_attribute(m, values[0])
         return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
@@ -194,6 +199,7 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
     names = [one.value for one in alternatives_of(name) if isinstance(one, Known) and isinstance(one.value, str)]
     if not names:
         may_raise(m)
+        effects.change_any_attribute(m, owner, value)
     for one in names:
         if len(names) == 1:
             write_attribute(m, owner, one, value, node)
@@ -205,7 +211,7 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
 
 
 def _super(m: Walker) -> Value:
-    """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
+    """Return the object of the current method as one of the class that comes next: the same attributes, that class's methods."""
     function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
     parameters = function.node.args if function is not None else None
     own = (
@@ -214,10 +220,19 @@ def _super(m: Walker) -> Value:
     if not isinstance(own, Instance) or function is None or function.cls is None:
         m.store.lose(own)
         return UNKNOWN
-    base = function.cls.bases[0] if function.cls.bases else None
+    after = list(_classes_after(own.cls, function.cls))
+    base = after[0] if after else None
     if isinstance(base, Class):
-        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own)
-    return Instance(base.name, call=own.call, slots=own.slots) if isinstance(base, Symbol) else Instance("")
+        if base.bases_above() != tuple(after[1:]):  # what comes next for this object is not all above the class itself
+            base = Class(base.node, base.slots, tuple(after[1:]), base.decorators)
+        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own, born=own.born)
+    return Instance(base.name, call=own.call, slots=own.slots, born=own.born) if isinstance(base, Symbol) else Instance("")
+
+
+def _classes_after(cls: Class | None, before: Class) -> Sequence[Value]:
+    """Return the classes that come behind one where an object of a class looks for a method."""
+    order = (cls, *cls.bases_above()) if cls is not None else ()
+    return order[order.index(before) + 1 :] if before in order else before.bases_above()
 
 
 def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:

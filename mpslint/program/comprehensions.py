@@ -9,6 +9,7 @@ from typing import TypeAlias
 from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, count_made, is_weak, settled
 from mpslint.program import bags
+from mpslint.program.assignments import assign
 from mpslint.program.attributes import get_item
 from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import iterated as iterated_values
@@ -252,3 +253,5 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
             inner = element.value if isinstance(element, ast.Starred) else element
             part = loaders.split(value, index) or (get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN)
             bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
+    elif isinstance(target, (ast.Attribute, ast.Subscript)):
+        assign(m, target, value, target, ast.copy_location(ast.Pass(), target))

@@ -97,6 +97,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
         m.frame = before
     annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
     cls = Class(node, dict(slots), bases, decorators, tuple(annotated))  # a name that only some paths give it may be its base's
+    cls.bases_above()  # worked out while those of its bases are
     if annotated:
         cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
         cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}

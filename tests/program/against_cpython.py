@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import importlib
 import itertools
 import random
 import signal
@@ -128,7 +129,7 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
         seen[_stack(sys._getframe(1))].append(_copied(value))
 
     def imported(name: str, *_: Any) -> Any:
-        return MODULES[name]
+        return MODULES[name] if name in MODULES else importlib.import_module(name)
 
     own = {**vars(builtins), "__import__": imported, "print": lambda *_: None}
     names = {"__builtins__": own, "__name__": "__main__", "probe": probe, "unknown": lambda: answers.choice(ANSWERS)}
