@@ -191,12 +191,14 @@ class Function:
     cls: Class | None = None
     setter: Function | None = None
     """What writes the property that it reads."""
+    deleter: Function | None = None
+    """What deletes it."""
     born: int = field(default_factory=count_made)
     """When it was made, by a count of all."""
 
-    def with_setter(self, setter: Function) -> Function:
-        """Return the property, written by another function."""
-        return Function(self.node, self.frame, self.decorators, self.defaults, self.keyword_defaults, self.cls, setter)
+    def with_accessors(self, setter: Function | None, deleter: Function | None) -> Function:
+        """Return the property, written and deleted by other functions."""
+        return Function(self.node, self.frame, self.decorators, self.defaults, self.keyword_defaults, self.cls, setter, deleter)
 
     @property
     def name(self) -> str:
@@ -257,6 +259,10 @@ class Class:
     def nested_class(self, name: str) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""
         return next((cls.nested[name] for cls in self.lineage() if name in cls.nested), None)
+
+    def above(self, name: str) -> Value | None:
+        """Return an attribute of the bases in the file, or None."""
+        return next((cls.slots[name] for cls in self.lineage()[1:] if name in cls.slots), None)
 
     def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""

@@ -119,10 +119,14 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return execute_file(m, node)
     if name == "isinstance" and len(values) == 2:
         return _isinstance(values[0], values[1], node)
+    if name == "type" and len(values) == 1 and isinstance(values[0], Instance) and values[0].cls is not None:
+        return values[0].cls
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
         return Symbol(f"builtins.{kind}", node)
     if name == "super":
         return _super(m)
+    if name == "object.__new__" and values and isinstance(values[0], Class):
+        return m.made(Instance(values[0].node.name, cls=values[0]))
     if name in (
         "print",
         "input",
@@ -217,6 +221,13 @@ def _super(m: Walker) -> Value:
     own = (
         next((m.frame.slots.get(one.arg) for one in (*parameters.posonlyargs, *parameters.args)), None) if parameters is not None else None
     )
+    if (
+        isinstance(own, Class)
+        and function is not None
+        and function.cls is not None
+        and not any(isinstance(one, Class) for one in _classes_after(own, function.cls))
+    ):
+        return next(iter(_classes_after(own, function.cls)), Symbol("builtins.object"))
     if not isinstance(own, Instance) or function is None or function.cls is None:
         m.store.lose(own)
         return UNKNOWN

@@ -97,7 +97,7 @@ def change_any_attribute(m: Walker, owner: Value, given: Value = UNKNOWN) -> Non
     for one in list(m.store.lost.values()) if isinstance(owner, Unknown) else alternatives_of(owner):
         if not isinstance(one, (Instance, Class)):
             continue
-        if isinstance(one, Instance):
+        if isinstance(one, Instance) and one.cls is not None:
             one.fallback = one.fallback or MAYBE.reason
         for name, value in list(one.slots.items()):
             if isinstance(name, str) and isinstance(value, Known):

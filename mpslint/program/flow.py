@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import UNKNOWN, Guard, Known, Unknown, Value, is_weak
+from mpslint.program import implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
@@ -20,7 +21,14 @@ ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 
 def if_statement(m: Walker, node: ast.If) -> bool:
     """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
-    return _after_test(m, node, m.value(node.test))
+    return _after_test(m, node, tested(m, node.test))
+
+
+def tested(m: Walker, test: ast.expr) -> Value:
+    """Return what a test is, which Python asks for its truth."""
+    value = m.value(test)
+    implicit.called(m, [value], implicit.TRUTH)
+    return value
 
 
 def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
@@ -87,7 +95,7 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             m.steps += 1
             m.store.begin()
             try:
-                test = m.value(following.test)
+                test = tested(m, following.test)
                 is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following) and not m.is_dead
                 leaves = is_branch or _after_test(m, following, test) or m.is_dead
                 m.is_dead = False
@@ -175,6 +183,7 @@ def match_statement(m: Walker, node: Any) -> bool:
         journal = len(m.store.journals)
         m.store.begin()
         try:
+            implicit.called(m, [subject], implicit.COMPARING)
             _bind_captured(m, case.pattern, subject)
             answer = m.truth(m.value(case.guard)) if case.guard is not None else True
             tested = m.store.since(journal)

@@ -16,6 +16,7 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
+    Symbol,
     Unknown,
     Value,
     settled,
@@ -64,8 +65,39 @@ def call_function(
 ) -> Value:
     """Walk the body of a function of the program with these arguments, and return what it returns.
 
-    With `is_open`, parameters that are not given are not known; a default is then only a default.
+    With `is_open`, parameters that are not given are not known; a default is then only a default. What is decorated so that it runs once
+    for the same arguments does so.
     """
+    if not (is_called and function.decorators and any(_name_of(one) in m.platform.keepers for one in function.decorators)):
+        return _walk(m, function, positional, keywords, is_open, node, is_called)
+    constants = [one.value if isinstance(one, Known) else None for one in (*positional, *keywords.values())]
+    key = (id(function), *constants, *keywords)
+    before = m.kept.get(key)
+    if isinstance(before, Unknown) or is_open or not all(isinstance(one, Known) for one in (*positional, *keywords.values())):
+        m.store.begin()
+        result = _walk(m, function, positional, keywords, is_open, node, is_called)
+        m.store.merge(m.store.undo(), {})
+        m.store.lose(result)
+        return result if isinstance(result, Symbol) else UNKNOWN
+    if before is None:
+        before = settled(_walk(m, function, positional, keywords, is_open, node, is_called))
+        m.store.write(m.kept, key, before)
+    return before
+
+
+def _name_of(decorator: Value) -> str:
+    return decorator.name if isinstance(decorator, (Symbol, Instance)) else ""
+
+
+def _walk(
+    m: Walker,
+    function: Function,
+    positional: Sequence[Value],
+    keywords: dict[str, Value],
+    is_open: bool,
+    node: ast.AST | None,
+    is_called: bool,
+) -> Value:
     functions = m.context.functions
     given = (function, *positional, *keywords.values())
     if (
