@@ -234,10 +234,16 @@ class Class:
 
     def bases_above(self) -> tuple[Value, ...]:
         """Return the classes above, in the order in which Python looks through them: each once, behind all that derive from it."""
-        if self._above is None:
-            above = [one for base in self.bases for one in ((base, *base.bases_above()) if isinstance(base, Class) else (base,))]
-            self._above = tuple(dict.fromkeys(reversed(above)))[::-1][:MOST_CLASSES]
-        return self._above
+        waiting = [self] if self._above is None else []
+        while waiting:
+            one = waiting[-1]
+            if missing := [base for base in one.bases if isinstance(base, Class) and base._above is None]:
+                waiting += missing
+                continue
+            above = [inner for base in one.bases for inner in ((base, *base.bases_above()) if isinstance(base, Class) else (base,))]
+            one._above = tuple(dict.fromkeys(reversed(above)))[::-1][:MOST_CLASSES]
+            waiting.pop()
+        return self._above or ()
 
     def lineage(self) -> tuple[Class, ...]:
         """The class and those of the file that it derives from, nearest first."""
@@ -286,6 +292,8 @@ Part: TypeAlias = Items | Mapping | Instance | Function | Class | Bound
 """What can be changed, or can change something, by whoever gets hold of it."""
 
 UNKNOWN = Unknown()
+LATER: Slots = {}
+"""The content of what an iterator goes through, where each of its items is worked out only when it is asked for."""
 LOOP = Unknown("loop")
 MAYBE = Unknown("another path")
 """What an attribute is that only some paths set."""

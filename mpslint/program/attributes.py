@@ -22,6 +22,7 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    settled,
 )
 from mpslint.program import bags, flags, tracked
 from mpslint.program.effects import not_followed
@@ -149,6 +150,9 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         found = base.cls.lookup(name)
         if isinstance(found, Function):
             own_object = base.proxied or base
+            if any(isinstance(one, Symbol) and one.name in m.platform.kept_properties for one in found.decorators):
+                m.store.write(base.slots, name, settled(call_function(m, found, [own_object], {}, False, node)))
+                return base.slots[name]
             return Bound((own_object.cls or UNKNOWN) if _is_of_class(found) else own_object, name, found)
         if found is not None:
             return found

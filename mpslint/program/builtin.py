@@ -83,6 +83,10 @@ MOST_CHOICES = 16
 def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a builtin returns; None when it is to be treated as something outside."""
     values = [argument.value for argument in arguments.positional]
+    kind, _, method = name.partition(".")
+    if kind in ("list", "dict", "set", "str") and method and values and isinstance(values[0], (Items, Mapping, Known)):
+        rest = CallArguments(arguments.positional[1:], arguments.keywords, arguments.is_open, arguments.unpacked)
+        return call_method(m, Bound(values[0], method), rest, node)
     if name in ITERATING and not m.is_silent:
         m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
     if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
@@ -147,7 +151,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         if name in ("map", "filter"):
             return None
         if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
-            return each
+            return join(each, values[1]) if len(values) == 2 else each
         if name not in ("range", "enumerate", "zip", "iter"):
             return Known(None, node) if name == "print" else UNKNOWN
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))

@@ -50,6 +50,7 @@ from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.platform import NO_ANSWER
+from mpslint.program.store import CONTENT, parts_of
 from mpslint.tensors import domain, libraries, loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one
@@ -344,6 +345,10 @@ def _made_otherwise(m: Walker, cls: Class, arguments: CallArguments, node: ast.C
 
 def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
+    if isinstance(callee, Symbol) and callee.name in m.platform.changers:
+        for one in parts_of(arguments.first() or UNKNOWN):
+            if isinstance(one, (Items, Mapping)):
+                m.store.forget(one, CONTENT)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
     if isinstance(callee, Symbol):

@@ -7,7 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, count_made, is_weak, settled
+from mpslint.facts.values import (
+    LATER,
+    UNKNOWN,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Unknown,
+    Value,
+    count_made,
+    is_weak,
+    settled,
+)
 from mpslint.program import bags
 from mpslint.program.assignments import assign
 from mpslint.program.attributes import get_item
@@ -128,7 +142,9 @@ def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
     values = [value for (value,) in made]
     if isinstance(node, ast.SetComp):
         return Items("set", {}, node, open=True)
-    return Items("list" if isinstance(node, ast.ListComp) else "iterator", dict(enumerate(values)), node)
+    if isinstance(node, ast.ListComp):
+        return Items("list", dict(enumerate(values)), node)
+    return Items("iterator", dict(enumerate(values)), node, sources=((UNKNOWN, LATER),))
 
 
 def _is_outside(value: Value) -> bool:

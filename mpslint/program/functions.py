@@ -23,7 +23,7 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program import commands, config_files, effects
-from mpslint.program.exits import Departure, Exit
+from mpslint.program.exits import Departure, Exit, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
 
@@ -71,7 +71,7 @@ def call_function(
     if not (is_called and function.decorators and any(_name_of(one) in m.platform.keepers for one in function.decorators)):
         return _walk(m, function, positional, keywords, is_open, node, is_called)
     constants = [one.value if isinstance(one, Known) else None for one in (*positional, *keywords.values())]
-    key = (id(function), *constants, *keywords)
+    key = (function.born, *constants, *keywords)
     before = m.kept.get(key)
     if isinstance(before, Unknown) or is_open or not all(isinstance(one, Known) for one in (*positional, *keywords.values())):
         m.store.begin()
@@ -113,7 +113,8 @@ def _walk(
     _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called, node)
     before = m.frame
     m.frame = frame
-    is_later = is_called and effects.is_generator(function.node)
+    is_later = is_called and (isinstance(function.node, ast.AsyncFunctionDef) or effects.is_generator(function.node))
+    ways = marks(m)
     if is_later:
         m.store.begin()
     outer = m.context
@@ -122,13 +123,15 @@ def _walk(
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)
         result = _body_result(m, function.node)
-        if isinstance(function.node, ast.AsyncFunctionDef) or is_later:
+        if is_later:
             m.store.lose(result)
             result = UNKNOWN
         return result
     finally:
         m.frame, m.context = before, outer
         if is_later:
+            m.is_dead = False
+            cut(m, ways)
             written = m.store.undo()
             effects.never_sure_again(m, {at: one for at, one in written.items() if one[0] is not frame.slots})
             effects.not_followed(m, given, is_lasting=True)

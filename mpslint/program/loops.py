@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from mpslint.facts.joined import join, truth
 from mpslint.facts.values import (
+    LATER,
     LOOP,
     MAYBE,
     UNKNOWN,
@@ -22,6 +23,7 @@ from mpslint.facts.values import (
     count_made,
     is_trait,
     is_weak,
+    settled,
 )
 from mpslint.program import bags, effects, implicit
 from mpslint.program.attributes import NUMBERS
@@ -62,6 +64,8 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         return True
     if isinstance(iterated, Known) and not iterated.source and type(iterated.value) in NUMBERS:
         raise Raised("TypeError")
+    if isinstance(iterated, Items) and any(content is LATER for _, content in iterated.sources):
+        iterated = settled(iterated)
     rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))

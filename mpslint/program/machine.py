@@ -149,7 +149,7 @@ class Walker:
     handed: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
     """The functions and methods that something outside was given, by the ids of the function and of the object."""
     kept: dict[Any, Value] = field(default_factory=dict)
-    """What functions gave that are called once for the same arguments, by the id of their node and the arguments."""
+    """What functions gave that are called once for the same arguments, by when they were made and the arguments."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
     star_modules: list[str] = field(default_factory=list)

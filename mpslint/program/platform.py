@@ -34,6 +34,8 @@ class Platform:
     transparent: frozenset[str]
     copiers: dict[str, bool]
     keepers: frozenset[str]
+    kept_properties: frozenset[str]
+    changers: frozenset[str]
     suppressors: frozenset[str]
     enumerations: frozenset[str]
     devices: frozenset[str]
