@@ -191,12 +191,14 @@ class Function:
     cls: Class | None = None
     setter: Function | None = None
     """What writes the property that it reads."""
+    deleter: Function | None = None
+    """What deletes it."""
     born: int = field(default_factory=count_made)
     """When it was made, by a count of all."""
 
-    def with_setter(self, setter: Function) -> Function:
-        """Return the property, written by another function."""
-        return Function(self.node, self.frame, self.decorators, self.defaults, self.keyword_defaults, self.cls, setter)
+    def with_accessors(self, setter: Function | None, deleter: Function | None) -> Function:
+        """Return the property, written and deleted by other functions."""
+        return Function(self.node, self.frame, self.decorators, self.defaults, self.keyword_defaults, self.cls, setter, deleter)
 
     @property
     def name(self) -> str:
@@ -231,16 +233,17 @@ class Class:
     """When it was made, by a count of all."""
 
     def bases_above(self) -> tuple[Value, ...]:
-        """Return the bases, each followed by its own; each once, by however many ways it is reached."""
-        if self._above is None:
-            waiting: list[Value] = [self]
-            found: dict[int, Value] = {}
-            while waiting and len(found) <= MOST_CLASSES:
-                one = waiting.pop()
-                waiting += reversed(one.bases) if isinstance(one, Class) and id(one) not in found else ()
-                found.setdefault(id(one), one)
-            self._above = tuple(found.values())
-        return self._above[1:]
+        """Return the classes above, in the order in which Python looks through them: each once, behind all that derive from it."""
+        waiting = [self] if self._above is None else []
+        while waiting:
+            one = waiting[-1]
+            if missing := [base for base in one.bases if isinstance(base, Class) and base._above is None]:
+                waiting += missing
+                continue
+            above = [inner for base in one.bases for inner in ((base, *base.bases_above()) if isinstance(base, Class) else (base,))]
+            one._above = tuple(dict.fromkeys(reversed(above)))[::-1][:MOST_CLASSES]
+            waiting.pop()
+        return self._above or ()
 
     def lineage(self) -> tuple[Class, ...]:
         """The class and those of the file that it derives from, nearest first."""
@@ -262,6 +265,10 @@ class Class:
     def nested_class(self, name: str) -> Class | None:
         """Return the class that makes an object of the dict which a field is given, or None."""
         return next((cls.nested[name] for cls in self.lineage() if name in cls.nested), None)
+
+    def above(self, name: str) -> Value | None:
+        """Return an attribute of the bases in the file, or None."""
+        return next((cls.slots[name] for cls in self.lineage()[1:] if name in cls.slots), None)
 
     def lookup(self, name: str) -> Value | None:
         """Return an attribute of the class or of its bases in the file, or None."""
@@ -285,6 +292,8 @@ Part: TypeAlias = Items | Mapping | Instance | Function | Class | Bound
 """What can be changed, or can change something, by whoever gets hold of it."""
 
 UNKNOWN = Unknown()
+LATER: Slots = {}
+"""The content of what an iterator goes through, where each of its items is worked out only when it is asked for."""
 LOOP = Unknown("loop")
 MAYBE = Unknown("another path")
 """What an attribute is that only some paths set."""

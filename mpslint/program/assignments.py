@@ -26,9 +26,10 @@ from mpslint.facts.values import (
     alternatives_of,
     is_weak,
     settled,
+    weakened,
 )
-from mpslint.program import dicts, effects, environment, lists
-from mpslint.program.attributes import get_item, is_property, is_whole_class
+from mpslint.program import dicts, effects, environment, implicit, lists
+from mpslint.program.attributes import descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
@@ -82,6 +83,7 @@ def assign(m: Walker, target: ast.expr, value: Value, value_node: ast.expr, stat
 
 def unpacked(m: Walker, targets: Sequence[ast.expr], value: Value) -> list[Value]:
     """Return what each of the targets `a, *b, c` is given of a value."""
+    implicit.called(m, [value], implicit.GOING_THROUGH)
     star = next((index for index, one in enumerate(targets) if isinstance(one, ast.Starred)), None)
     try:
         values = iterated(value) if isinstance(value, (Items, Mapping, Known)) and not is_weak(value) else None
@@ -157,9 +159,13 @@ def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) 
             raise Raised("AttributeError")
     elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup("__setattr__"), Function):
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
+    elif isinstance(owner, Instance) and (setter := descriptor_method(owner.cls, name, "__set__")) is not None:
+        m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):
         return
     elif isinstance(owner, (Instance, Class, Module)):
+        if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
+            may_raise(m)
         m.store.write(owner.slots, name, value)
     elif isinstance(owner, Unknown):
         effects.change_attribute(m, name, value)
@@ -207,6 +213,9 @@ def _write_item(
         lists.set_items(m, receiver, index, target, value)
     elif isinstance(receiver, Symbol) and receiver.name == COMMAND_WORDS:
         lists.set_words(m, target, index, value)
+    elif isinstance(receiver, Instance) and receiver.name == "builtins.globals":
+        for name in [str(index.value)] if isinstance(index, Known) else list(m.root.slots):
+            m.store.write(m.root.slots, name, value if isinstance(index, Known) else weakened(m.root.slots[name]))
     elif isinstance(receiver, Instance):
         may_raise(m)
         if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function) and not is_slice:
@@ -328,7 +337,16 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
             with contextlib.suppress(Raised):
                 delete_attribute(m, one, name)
             m.store.merge(m.store.undo(), {})
-    if isinstance(receiver, (Instance, Class)):
+    if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(own := receiver.cls.lookup("__delattr__"), Function):
+        m.calls.call_function(m, own, [receiver, Known(name)], {}, False, None)
+    elif (
+        isinstance(receiver, Instance)
+        and receiver.cls is not None
+        and isinstance(own := receiver.cls.lookup(name), Function)
+        and own.deleter
+    ):
+        m.calls.call_function(m, own.deleter, [receiver], {}, False, None)
+    elif isinstance(receiver, (Instance, Class)):
         if name not in receiver.slots and isinstance(receiver, Instance) and receiver.cls is not None and is_whole_class(receiver.cls):
             raise Raised("AttributeError")
         if receiver.slots.get(name) is MAYBE:
@@ -349,5 +367,6 @@ def _delete_item(m: Walker, receiver: Value, index: Value, target: ast.expr) -> 
         m.store.delete(m.module.slots, ("environment", index.value))
     else:
         may_raise(m)
+        implicit.called(m, [receiver], frozenset({"__delitem__"}))
         if isinstance(receiver, Unknown):
             effects.change_items(m)

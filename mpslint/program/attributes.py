@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     UNKNOWN,
@@ -21,14 +22,25 @@ from mpslint.facts.values import (
     Symbol,
     Unknown,
     Value,
+    settled,
 )
 from mpslint.program import bags, flags, tracked
+from mpslint.program.effects import not_followed
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.functions import call_function
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.tensors import loaders, methods
 from mpslint.tensors.traits import PARTS, PLACE, part_of
+
+
+@record(frozen=True)
+class Descriptor:
+    """The object that a class holds for an attribute, and its method that is called for it."""
+
+    receiver: Instance
+    function: Function
+
 
 NUMBERS = (type(None), bool, int, float, complex)
 OF_EVERY_CLASS = ("__module__", "__dict__", "__weakref__", "__doc__")
@@ -47,6 +59,8 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         if name == "__dict__":
             return _names_of_class(base, node)
         found = base.lookup(name)
+        if (getter := descriptor_method(base, name, "__get__")) is not None:
+            return call_function(m, getter.function, [getter.receiver, Known(None), base], {}, False, node)
         if isinstance(found, Function) and _is_of_class(found):
             return Bound(base, name, found)
         if found is None and base.outside_bases():
@@ -56,6 +70,9 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
     if isinstance(base, (Known, Items, Mapping)):
         if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS and not hasattr(base.value, name):
+            if name in ("name", "value"):  # the number may be of an enumeration
+                may_raise(m)
+                return UNKNOWN
             raise Raised("AttributeError")
         return Bound(base, name)
     if isinstance(base, OneOf):
@@ -118,6 +135,13 @@ def _attribute_of_symbol(m: Walker, base: Symbol, name: str, node: ast.expr | No
 def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr | None) -> Value:
     if base.cls is not None and isinstance(own := base.cls.lookup(name), Function) and is_property(own):
         return call_function(m, own, [base.proxied or base], {}, False, node)
+    if base.cls is not None and name in ("__class__", "__dict__"):
+        return base.cls if name == "__class__" else _dict_of(base, node)
+    if base.cls is not None and base.proxied is None and isinstance(own := base.cls.lookup("__getattribute__"), Function):
+        not_followed(m, [own, base])
+        return UNKNOWN
+    if (getter := descriptor_method(base.cls, name, "__get__")) is not None:
+        return call_function(m, getter.function, [getter.receiver, base, base.cls or UNKNOWN], {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]
     if (base.kind or PLACE in base.slots or PARTS in base.slots) and (told := methods.attribute(m, base, name, node)) is not None:
@@ -126,6 +150,9 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
         found = base.cls.lookup(name)
         if isinstance(found, Function):
             own_object = base.proxied or base
+            if any(isinstance(one, Symbol) and one.name in m.platform.kept_properties for one in found.decorators):
+                m.store.write(base.slots, name, settled(call_function(m, found, [own_object], {}, False, node)))
+                return base.slots[name]
             return Bound((own_object.cls or UNKNOWN) if _is_of_class(found) else own_object, name, found)
         if found is not None:
             return found
@@ -136,7 +163,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if base.call is not None and name in base.call.inherited:
         return base.call.inherited[name].value
     if name == "__dict__":
-        return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, True, base)
+        return _dict_of(base, node)
     if base.fallback:
         return Unknown(base.fallback)
     if base.cls is not None and not base.cls.outside_bases():
@@ -150,10 +177,21 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     return child
 
 
+def _dict_of(base: Instance, node: ast.expr | None) -> Mapping:
+    return Mapping({key: DictEntry(value) for key, value in base.slots.items() if isinstance(key, str)}, node, True, base)
+
+
 def _answer(m: Walker, base: Instance, name: object) -> str | None:
     """Return what an attribute or an item of what a call returned is on the Mac; None where that isn't known."""
     found = (m.platform.attributes.get(f"{called}.{name}") for called in (base.call.names if base.call is not None else (base.name,)))
     return next((answer for answer in found if answer is not None), None)
+
+
+def descriptor_method(cls: Class | None, name: str, method: str) -> Descriptor | None:
+    """Return what reads or writes an attribute where the class holds an object of the program for it that does; None where none does."""
+    held = cls.lookup(name) if cls is not None else None
+    found = held.cls.lookup(method) if isinstance(held, Instance) and held.cls is not None else None
+    return Descriptor(held, found) if isinstance(held, Instance) and isinstance(found, Function) else None
 
 
 def is_property(function: Function) -> bool:

@@ -7,6 +7,7 @@ import builtins
 import itertools
 import math
 import sys
+from collections.abc import Sequence
 
 from mpslint.facts.joined import join, join_all, truth
 from mpslint.facts.values import (
@@ -26,7 +27,7 @@ from mpslint.facts.values import (
     alternatives_of,
     settled,
 )
-from mpslint.program import dicts, iterating, lists
+from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import delete_attribute, write_attribute
 from mpslint.program.attributes import is_property, is_whole_class
@@ -82,6 +83,10 @@ MOST_CHOICES = 16
 def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
     """Return what a builtin returns; None when it is to be treated as something outside."""
     values = [argument.value for argument in arguments.positional]
+    kind, _, method = name.partition(".")
+    if kind in ("list", "dict", "set", "str") and method and values and isinstance(values[0], (Items, Mapping, Known)):
+        rest = CallArguments(arguments.positional[1:], arguments.keywords, arguments.is_open, arguments.unpacked)
+        return call_method(m, Bound(values[0], method), rest, node)
     if name in ITERATING and not m.is_silent:
         m.facts.iterated += [(value, m.context) for value in values if isinstance(value, Instance)]
     if name in PURE and not (name == "sum" and values and not isinstance(values[0], Known)):
@@ -105,8 +110,12 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
-    if name == "delattr" and len(values) == 2 and isinstance(values[1], Known):
-        delete_attribute(m, values[0], str(values[1].value))
+    if name == "delattr" and len(values) == 2:
+        if isinstance(values[1], Known):
+            delete_attribute(m, values[0], str(values[1].value))
+        else:
+            may_raise(m)
+            effects.change_any_attribute(m, values[0])
         return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
@@ -114,10 +123,14 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return execute_file(m, node)
     if name == "isinstance" and len(values) == 2:
         return _isinstance(values[0], values[1], node)
+    if name == "type" and len(values) == 1 and isinstance(values[0], Instance) and values[0].cls is not None:
+        return values[0].cls
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
         return Symbol(f"builtins.{kind}", node)
     if name == "super":
         return _super(m)
+    if name == "object.__new__" and values and isinstance(values[0], Class):
+        return m.made(Instance(values[0].node.name, cls=values[0]))
     if name in (
         "print",
         "input",
@@ -138,7 +151,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         if name in ("map", "filter"):
             return None
         if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
-            return each
+            return join(each, values[1]) if len(values) == 2 else each
         if name not in ("range", "enumerate", "zip", "iter"):
             return Known(None, node) if name == "print" else UNKNOWN
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
@@ -194,6 +207,7 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
     names = [one.value for one in alternatives_of(name) if isinstance(one, Known) and isinstance(one.value, str)]
     if not names:
         may_raise(m)
+        effects.change_any_attribute(m, owner, value)
     for one in names:
         if len(names) == 1:
             write_attribute(m, owner, one, value, node)
@@ -205,19 +219,35 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
 
 
 def _super(m: Walker) -> Value:
-    """Return the object of the current method as one of its class's first base: the same attributes, the base's methods."""
+    """Return the object of the current method as one of the class that comes next: the same attributes, that class's methods."""
     function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
     parameters = function.node.args if function is not None else None
     own = (
         next((m.frame.slots.get(one.arg) for one in (*parameters.posonlyargs, *parameters.args)), None) if parameters is not None else None
     )
+    if (
+        isinstance(own, Class)
+        and function is not None
+        and function.cls is not None
+        and not any(isinstance(one, Class) for one in _classes_after(own, function.cls))
+    ):
+        return next(iter(_classes_after(own, function.cls)), Symbol("builtins.object"))
     if not isinstance(own, Instance) or function is None or function.cls is None:
         m.store.lose(own)
         return UNKNOWN
-    base = function.cls.bases[0] if function.cls.bases else None
+    after = list(_classes_after(own.cls, function.cls))
+    base = after[0] if after else None
     if isinstance(base, Class):
-        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own)
-    return Instance(base.name, call=own.call, slots=own.slots) if isinstance(base, Symbol) else Instance("")
+        if base.bases_above() != tuple(after[1:]):  # what comes next for this object is not all above the class itself
+            base = Class(base.node, base.slots, tuple(after[1:]), base.decorators)
+        return Instance(base.node.name, call=own.call, slots=own.slots, cls=base, proxied=own, born=own.born)
+    return Instance(base.name, call=own.call, slots=own.slots, born=own.born) if isinstance(base, Symbol) else Instance("")
+
+
+def _classes_after(cls: Class | None, before: Class) -> Sequence[Value]:
+    """Return the classes that come behind one where an object of a class looks for a method."""
+    order = (cls, *cls.bases_above()) if cls is not None else ()
+    return order[order.index(before) + 1 :] if before in order else before.bases_above()
 
 
 def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
-from mpslint.facts.joined import join_all, with_attribute
+from mpslint.facts.copied import copied
+from mpslint.facts.joined import join_all, same, with_attribute
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -37,6 +38,7 @@ from mpslint.program import (
     environment,
     fields,
     flags,
+    implicit,
     lists,
     self_parsed,
     tracked,
@@ -48,6 +50,7 @@ from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.platform import NO_ANSWER
+from mpslint.program.store import CONTENT, parts_of
 from mpslint.tensors import domain, libraries, loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one
@@ -126,7 +129,9 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
     unpacked: list[Value] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
-            more = iterated(m.value(argument.value))
+            given = m.value(argument.value)
+            implicit.called(m, [given], implicit.GOING_THROUGH)
+            more = iterated(given)
             if more is None:
                 may_raise(m)
             positional += [Argument(item, argument) for item in more or ()] if not is_open else []
@@ -173,6 +178,7 @@ def call_value(m: Walker, callee: Value, receiver: Value | None, arguments: Call
         named = Instance(f"{callee.receiver.name}.{callee.name}", owner=callee.receiver)
         return _call_outside(m, named, callee.receiver, arguments, node)
     if isinstance(callee, Bound):
+        implicit.called(m, [*_values(arguments), *_keyword_values(arguments).values(), callee.receiver], implicit.ANY)
         return builtin.call_method(m, callee, arguments, node)
     if isinstance(callee, Symbol):
         return _call_symbol(m, callee, receiver, arguments, node)
@@ -210,11 +216,11 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return Known(answer, node, source=name)
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
+    if name in platform.copiers and arguments.positional:
+        return copied(arguments.positional[0].value, platform.copiers[name])
     named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
     if name in platform.transparent and (arguments.positional or named):
         value = arguments.positional[0].value if arguments.positional else named[0]
-        if name in domain.copies() and isinstance(value, Instance) and value.kind:
-            return modules.copied(value)
         if name in platform.devices:
             record_call(m, (name,), "", None, arguments, node)
             name_device(m, node, value, is_used=False)
@@ -273,13 +279,18 @@ def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -
     if name.startswith("os."):
         return environment.call_os(m, name, arguments, node)
     if name.startswith("builtins."):
+        implicit.of_function(m, name.removeprefix("builtins."), [*_values(arguments), *_keyword_values(arguments).values()])
         return builtin.call_builtin(m, name.removeprefix("builtins."), arguments, node)
     return None
 
 
 def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value:
     """Return a new object of a class of the program; its constructor is followed, its dataclass fields are filled."""
-    instance = m.made(Instance(cls.node.name, cls=cls))
+    if m.platform.enumerations.intersection(cls.outside_bases()):
+        return _member_of(cls, arguments)
+    if (made := _made_otherwise(m, cls, arguments, node)) is not None and not (isinstance(made, Instance) and made.cls is cls):
+        return made
+    instance = made if isinstance(made, Instance) else m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
     if modules.is_module_class(cls):
         modules.become_module(m, instance, node)
@@ -308,8 +319,36 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     return instance
 
 
+def _member_of(cls: Class, arguments: CallArguments) -> Value:
+    """Return the object of an enumeration that has a value."""
+    value = arguments.first() or UNKNOWN
+    members = [one for one in cls.slots.values() if isinstance(one, Instance) and one.cls is cls]
+    return next((one for one in members if isinstance(value, Known) and same(one.slots["value"], value)), UNKNOWN)
+
+
+def _made_otherwise(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call | None) -> Value | None:
+    """Return what the program's own `__new__` makes, or what its metaclass does where that is called; None where neither is there."""
+    given = [cls, *_values(arguments)]
+    for one in cls.lineage():
+        for maker in one.decorators:
+            if isinstance(maker, Class) and isinstance(own := maker.lookup("__call__"), Function):
+                effects.not_followed(m, [own, *given, *_keyword_values(arguments).values()])
+                return UNKNOWN
+    new = cls.lookup("__new__")
+    if not isinstance(new, Function):
+        return None
+    made = call_function(m, new, given, _keyword_values(arguments), arguments.is_open, node)
+    if isinstance(made, (Unknown, OneOf)) and isinstance(constructor := cls.lookup("__init__"), Function):
+        effects.not_followed(m, [constructor, made, *given, *_keyword_values(arguments).values()])
+    return None if isinstance(made, Unknown) and cls.outside_bases() else made
+
+
 def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
+    if isinstance(callee, Symbol) and callee.name in m.platform.changers:
+        for one in parts_of(arguments.first() or UNKNOWN):
+            if isinstance(one, (Items, Mapping)):
+                m.store.forget(one, CONTENT)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
     if isinstance(callee, Symbol):
@@ -379,10 +418,24 @@ def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[
 
 
 def _follow_callbacks(m: Walker, arguments: CallArguments) -> None:
-    """Walk functions that are handed to something outside: it will call them, with arguments that are not known."""
+    """Walk functions that are handed to something outside: it may call them at any time, with arguments that are not known."""
     for argument in (*arguments.positional, *arguments.keywords.values()):
         value = argument.value
+        if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
+            value = Bound(value, "__call__", own)
         function = value.function if isinstance(value, Bound) else value
-        if isinstance(function, Function) and id(function.node) not in m.analysed:
-            given = [value.receiver] if isinstance(value, Bound) else []
+        given = [value.receiver] if isinstance(value, Bound) else []
+        key = (id(function), *map(id, given))
+        if not isinstance(function, Function):
+            continue
+        is_silent, m.is_silent = m.is_silent, m.is_silent or id(function.node) in m.analysed
+        if m.is_silent and key in m.handed:
+            m.is_silent = is_silent
+            continue
+        m.handed[key] = (function, *given)
+        m.store.begin()
+        try:
             call_function(m, function, given, {}, True, None)
+        finally:
+            m.is_silent = is_silent
+            effects.never_sure_again(m, m.store.undo())

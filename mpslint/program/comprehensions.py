@@ -7,8 +7,23 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from mpslint.facts.joined import join_all, truth
-from mpslint.facts.values import UNKNOWN, DictEntry, Instance, Items, Known, Mapping, OneOf, Unknown, Value, count_made, is_weak, settled
+from mpslint.facts.values import (
+    LATER,
+    UNKNOWN,
+    DictEntry,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    OneOf,
+    Unknown,
+    Value,
+    count_made,
+    is_weak,
+    settled,
+)
 from mpslint.program import bags
+from mpslint.program.assignments import assign
 from mpslint.program.attributes import get_item
 from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import iterated as iterated_values
@@ -127,7 +142,9 @@ def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp,
     values = [value for (value,) in made]
     if isinstance(node, ast.SetComp):
         return Items("set", {}, node, open=True)
-    return Items("list" if isinstance(node, ast.ListComp) else "iterator", dict(enumerate(values)), node)
+    if isinstance(node, ast.ListComp):
+        return Items("list", dict(enumerate(values)), node)
+    return Items("iterator", dict(enumerate(values)), node, sources=((UNKNOWN, LATER),))
 
 
 def _is_outside(value: Value) -> bool:
@@ -252,3 +269,5 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
             inner = element.value if isinstance(element, ast.Starred) else element
             part = loaders.split(value, index) or (get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN)
             bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
+    elif isinstance(target, (ast.Attribute, ast.Subscript)):
+        assign(m, target, value, target, ast.copy_location(ast.Pass(), target))

@@ -123,8 +123,6 @@ def pairs_of(value: Value) -> dict[object, DictEntry] | None:
 
 def forget_entries(m: Walker, mapping: Mapping) -> None:
     """An entry of a dict was written under a key that is not known: each may be another, and there may be more."""
-    for key in mapping.slots if mapping.owner is not None else ():
-        m.store.write(mapping.owner.slots, key, UNKNOWN)  # type: ignore[union-attr]
     unknown = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in mapping.slots.items()}
     m.store.change(mapping, unknown, True)
 

@@ -5,7 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from mpslint.facts.values import UNKNOWN, Bound, Class, Function, FunctionNode, Instance, Items, Mapping, Value, is_trait
+from mpslint.facts.values import (
+    MAYBE,
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    FunctionNode,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Unknown,
+    Value,
+    alternatives_of,
+    is_trait,
+    weakened,
+)
 from mpslint.program.machine import Walker
 from mpslint.program.reach import CHANGING, Reach, extend, names_in, newly_written, text_of_nodes, written_by
 from mpslint.program.store import CONTENT, Writes
@@ -73,6 +89,21 @@ def change_items(m: Walker, given: Iterable[Value] = ()) -> None:
     _call_methods(m, lost, ITEM_METHODS, given)
     for value in given if lost else ():
         m.store.lose(value)
+
+
+def change_any_attribute(m: Walker, owner: Value, given: Value = UNKNOWN) -> None:
+    """An attribute whose name is not known is written, or deleted: any of an object, or of all that something unknown may be."""
+    m.store.lose(given)
+    for one in list(m.store.lost.values()) if isinstance(owner, Unknown) else alternatives_of(owner):
+        if not isinstance(one, (Instance, Class)):
+            continue
+        if isinstance(one, Instance) and one.cls is not None:
+            one.fallback = one.fallback or MAYBE.reason
+        for name, value in list(one.slots.items()):
+            if isinstance(name, str) and isinstance(value, Known):
+                m.store.write(one.slots, name, weakened(value))
+            elif isinstance(name, str) and not isinstance(value, Function):
+                m.store.forget(one.slots, name, MAYBE)
 
 
 def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from mpslint.core.versions import Version
 from mpslint.facts.facts import Facts
 from mpslint.facts.values import Argument, Context, Function, Instance, Symbol
+from mpslint.program import implicit
 from mpslint.program.arguments import CallArguments
 from mpslint.program.attributes import get_attribute
 from mpslint.program.calls import call_value, call_with, instantiate
@@ -28,7 +29,7 @@ from mpslint.tensors import libraries
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
 MOST_ROUNDS = 20
-CALLS = Calls(call_function, call_value, call_with, instantiate)
+CALLS = Calls(call_function, call_value, call_with, instantiate, implicit.called, implicit.BY_SYNTAX)
 
 
 def evaluate_program(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import Known, Value, weakened
+from mpslint.facts.values import Instance, Items, Known, Mapping, Names, Value, weakened
 from mpslint.program.machine import Walker
 from mpslint.program.started import as_written
 from mpslint.program.walk import walk
@@ -30,9 +30,18 @@ def execute_file(m: Walker, node: ast.Call) -> Value:
 
 
 def _forget(m: Walker) -> None:
-    for name, value in list(m.frame.slots.items()):
-        if isinstance(value, Known):
-            m.store.write(m.frame.slots, name, weakened(value))
+    for slots in {id(one): one for one in (m.frame.slots, m.root.slots)}.values():
+        for name in list(slots):
+            _forget_name(m, slots, name)
+
+
+def _forget_name(m: Walker, slots: Names, name: str) -> None:
+    """A name may be given any value: a constant that it has is its default, and of a list, a dict or an object nothing is known."""
+    value = slots[name]
+    if isinstance(value, Known):
+        m.store.write(slots, name, weakened(value))
+    elif isinstance(value, (Items, Mapping)) or (isinstance(value, Instance) and value.cls is not None):
+        m.store.forget(slots, name)
 
 
 def _override(m: Walker) -> None:

@@ -26,6 +26,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
+from mpslint.program import implicit
 from mpslint.program.attributes import get_attribute, get_item
 from mpslint.program.calls import evaluate_call
 from mpslint.program.comprehensions import comprehension
@@ -282,6 +283,7 @@ def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
             made = with_more(made, [settled(m.value(element))])
             continue
         inner = m.value(element.value)
+        implicit.called(m, [inner], implicit.GOING_THROUGH)
         more = iterated(inner)
         if more is None:
             may_raise(m)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from mpslint.facts.copied import copied
 from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Function, Instance, Items, Known, Mapping, Symbol, Value, weakened
 from mpslint.program import validators
 from mpslint.program.arguments import CallArguments
@@ -55,9 +56,26 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
     held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items()}
     for name, value in (validators.check_fields(m, cls, held, node) if takes_dicts(m, cls) else held).items():
         m.store.write(instance.slots, name, value)
+    for name in names if has_fields(m, cls) else ():
+        default = cls.lookup(name)
+        if name not in instance.slots and (
+            isinstance(default, (Items, Mapping)) or (isinstance(default, Instance) and default.cls is not None and _is_made(cls, name))
+        ):
+            m.store.write(instance.slots, name, copied(default, is_deep=True))
     finish(m, instance, node)
     if takes_dicts(m, cls):
         validators.check_whole(m, instance, cls, node)
+
+
+def _is_made(cls: Class, name: str) -> bool:
+    """Return whether each object of a class is given an object of its own for a field, by a call (`field(default_factory=...)`)."""
+    values = [
+        one.value
+        for own in cls.lineage()
+        for one in own.node.body
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == name
+    ]
+    return any(isinstance(value, ast.Call) and any("factory" in (one.arg or "") for one in value.keywords) for value in values)
 
 
 def finish(m: Walker, made: Value, node: ast.Call | None) -> None:

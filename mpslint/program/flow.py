@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.facts.facts import Choice
 from mpslint.facts.values import UNKNOWN, Guard, Known, Unknown, Value, is_weak
+from mpslint.program import implicit
 from mpslint.program.exits import cut, marks
 from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
@@ -20,7 +21,14 @@ ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 
 def if_statement(m: Walker, node: ast.If) -> bool:
     """Walk the branch that the Target takes, or both where that is not known; return whether the path ends here."""
-    return _after_test(m, node, m.value(node.test))
+    return _after_test(m, node, tested(m, node.test))
+
+
+def tested(m: Walker, test: ast.expr) -> Value:
+    """Return what a test is, which Python asks for its truth."""
+    value = m.value(test)
+    implicit.called(m, [value], implicit.TRUTH)
+    return value
 
 
 def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
@@ -87,7 +95,7 @@ def _branches(m: Walker, node: ast.If) -> list[tuple[bool, Writes]]:
             m.steps += 1
             m.store.begin()
             try:
-                test = m.value(following.test)
+                test = tested(m, following.test)
                 is_branch = not m.store.journals[-1] and m.truth(test) is None and not asks_for_main(following) and not m.is_dead
                 leaves = is_branch or _after_test(m, following, test) or m.is_dead
                 m.is_dead = False
@@ -167,24 +175,39 @@ def _is_undecided(m: Walker, test: ast.expr) -> bool:
 def match_statement(m: Walker, node: Any) -> bool:
     """Walk the case of a `match` that the Target takes, or every one that it may take, as if the others were not there."""
     subject = m.value(node.subject)
-    paths: list[Any] = [{}]
+    paths: list[Writes] = []
     for case in node.cases:
         fits = takes(case, subject.value) if isinstance(subject, Known) and not subject.weak else None
         if fits is False:
             continue
-        if fits and len(paths) == 1:
-            return m.execute_block(m, case.body)
+        journal = len(m.store.journals)
         m.store.begin()
         try:
-            for inner in walk(case.pattern):
-                name = getattr(inner, "name", None) or getattr(inner, "rest", None)
-                if isinstance(name, str):
-                    m.bind(name, UNKNOWN)
-            with m.guarded(node.subject, True):
-                leaves = m.execute_block(m, case.body)
+            implicit.called(m, [subject], implicit.COMPARING)
+            _bind_captured(m, case.pattern, subject)
+            answer = m.truth(m.value(case.guard)) if case.guard is not None else True
+            tested = m.store.since(journal)
+            is_over, m.is_dead = m.is_dead or answer is False, False
+            with m.guarded(node.subject, True) if not fits or paths else m.within():
+                leaves = is_over or m.execute_block(m, case.body)
         finally:
             writes = m.store.undo()
         if not leaves:
-            paths.insert(-1, writes)
-    m.store.merge(*paths)
-    return False
+            paths.append(writes)
+        if fits:
+            break
+        m.store.merge(tested, {})  # a pattern that does not fit may have given some of its names values, and a guard was asked
+    else:
+        paths.append({})
+    if paths:
+        m.store.merge(*paths)
+    return not paths
+
+
+def _bind_captured(m: Walker, pattern: Any, subject: Value) -> None:
+    """Give the names of a pattern values: what is matched, or something in it."""
+    for inner in walk(pattern):
+        name = getattr(inner, "name", None) or getattr(inner, "rest", None)
+        if isinstance(name, str):
+            m.store.lose(subject)
+            m.bind(name, subject if inner is pattern and isinstance(inner, ast.MatchAs) else UNKNOWN)

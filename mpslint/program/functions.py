@@ -16,13 +16,14 @@ from mpslint.facts.values import (
     Items,
     Known,
     Mapping,
+    Symbol,
     Unknown,
     Value,
     settled,
     weakened,
 )
 from mpslint.program import commands, config_files, effects
-from mpslint.program.exits import Departure, Exit
+from mpslint.program.exits import Departure, Exit, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
 
@@ -64,8 +65,39 @@ def call_function(
 ) -> Value:
     """Walk the body of a function of the program with these arguments, and return what it returns.
 
-    With `is_open`, parameters that are not given are not known; a default is then only a default.
+    With `is_open`, parameters that are not given are not known; a default is then only a default. What is decorated so that it runs once
+    for the same arguments does so.
     """
+    if not (is_called and function.decorators and any(_name_of(one) in m.platform.keepers for one in function.decorators)):
+        return _walk(m, function, positional, keywords, is_open, node, is_called)
+    constants = [one.value if isinstance(one, Known) else None for one in (*positional, *keywords.values())]
+    key = (function.born, *constants, *keywords)
+    before = m.kept.get(key)
+    if isinstance(before, Unknown) or is_open or not all(isinstance(one, Known) for one in (*positional, *keywords.values())):
+        m.store.begin()
+        result = _walk(m, function, positional, keywords, is_open, node, is_called)
+        m.store.merge(m.store.undo(), {})
+        m.store.lose(result)
+        return result if isinstance(result, Symbol) else UNKNOWN
+    if before is None:
+        before = settled(_walk(m, function, positional, keywords, is_open, node, is_called))
+        m.store.write(m.kept, key, before)
+    return before
+
+
+def _name_of(decorator: Value) -> str:
+    return decorator.name if isinstance(decorator, (Symbol, Instance)) else ""
+
+
+def _walk(
+    m: Walker,
+    function: Function,
+    positional: Sequence[Value],
+    keywords: dict[str, Value],
+    is_open: bool,
+    node: ast.AST | None,
+    is_called: bool,
+) -> Value:
     functions = m.context.functions
     given = (function, *positional, *keywords.values())
     if (
@@ -81,7 +113,8 @@ def call_function(
     _bind_parameters(m, function, frame, positional, keywords, is_open or not is_called, node)
     before = m.frame
     m.frame = frame
-    is_later = is_called and effects.is_generator(function.node)
+    is_later = is_called and (isinstance(function.node, ast.AsyncFunctionDef) or effects.is_generator(function.node))
+    ways = marks(m)
     if is_later:
         m.store.begin()
     outer = m.context
@@ -90,13 +123,15 @@ def call_function(
         if isinstance(function.node, ast.Lambda):
             return m.value(function.node.body)
         result = _body_result(m, function.node)
-        if isinstance(function.node, ast.AsyncFunctionDef) or is_later:
+        if is_later:
             m.store.lose(result)
             result = UNKNOWN
         return result
     finally:
         m.frame, m.context = before, outer
         if is_later:
+            m.is_dead = False
+            cut(m, ways)
             written = m.store.undo()
             effects.never_sure_again(m, {at: one for at, one in written.items() if one[0] is not frame.slots})
             effects.not_followed(m, given, is_lasting=True)

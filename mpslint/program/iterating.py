@@ -6,10 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
+from mpslint.facts.values import LATER, UNKNOWN, Argument, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
 from mpslint.program.arguments import CallArguments
 from mpslint.program.effects import never_sure_again
-from mpslint.program.exits import Raised
+from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import in_order, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import MOST_ITEMS, combine
@@ -160,21 +160,30 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
         return None
     rows_made: list[Value] | None = []
     is_silent, m.is_silent = m.is_silent, True
+    before = marks(m)
     m.store.begin()
     try:
         for row in rows:
-            result = row[0] if isinstance(function, Known) else m.calls.call_value(m, function, None, _given(row), node)
-            answer = truth(result) if name == "filter" else True
+            try:
+                result = row[0] if isinstance(function, Known) else m.calls.call_value(m, function, None, _given(row), node)
+            except Raised:
+                m.is_dead = True
+            answer = None if m.is_dead else truth(result) if name == "filter" else True
             if answer is None:
                 rows_made = None
                 break
             if answer:
                 rows_made = [*(rows_made or []), row[0] if name == "filter" else result]
     finally:
-        m.is_silent = is_silent
+        m.is_silent, m.is_dead = is_silent, False
         written = m.store.undo()
+        cut(m, before)  # what it does, and where that raises, comes later
     never_sure_again(m, written)
-    return _iterator(rows_made, given, node) if rows_made is not None and not written else None
+    if rows_made is None or written:
+        return None
+    made = _iterator(rows_made, given, node)
+    made.sources = (*made.sources, (function, LATER))
+    return made
 
 
 def _given(row: Sequence[Value]) -> CallArguments:

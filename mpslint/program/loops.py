@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from mpslint.facts.joined import join, truth
 from mpslint.facts.values import (
+    LATER,
     LOOP,
     MAYBE,
     UNKNOWN,
@@ -22,11 +23,13 @@ from mpslint.facts.values import (
     count_made,
     is_trait,
     is_weak,
+    settled,
 )
-from mpslint.program import bags, effects
+from mpslint.program import bags, effects, implicit
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
+from mpslint.program.flow import tested
 from mpslint.program.lists import may_fail
 from mpslint.program.machine import Walker
 from mpslint.program.store import CONTENT, MISSING, Writes, unknown_for, value_at, widened
@@ -61,6 +64,8 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         return True
     if isinstance(iterated, Known) and not iterated.source and type(iterated.value) in NUMBERS:
         raise Raised("TypeError")
+    if isinstance(iterated, Items) and any(content is LATER for _, content in iterated.sources):
+        iterated = settled(iterated)
     rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
@@ -71,6 +76,7 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         may_raise(m)
 
     def begin() -> None:
+        implicit.called(m, [iterated], implicit.GOING_THROUGH)
         assign_loop_target(m, node.target, iterated)
 
     keys = list(iterated.slots) if isinstance(iterated, Mapping) else []
@@ -147,7 +153,7 @@ def while_loop(m: Walker, node: ast.While) -> bool:
     """Walk a `while`; not at all where its test is false at once."""
     before = marks(m)
     m.store.begin()
-    test = m.value(node.test)
+    test = tested(m, node.test)
     answer = truth(test)
     if m.is_dead or (answer is False and not is_weak(test)):
         m.store.keep()
@@ -158,14 +164,14 @@ def while_loop(m: Walker, node: ast.While) -> bool:
         m.facts.loops.append((node, UNKNOWN, m.context))
 
     def following(number: int) -> object:
-        test = m.value(node.test)
+        test = tested(m, node.test)
         answer = truth(test)
         if answer is None or is_weak(test):
             raise _Undecided
         return UNKNOWN if answer else END
 
     def begin() -> None:
-        m.value(node.test)
+        tested(m, node.test)
 
     is_plain = not any(isinstance(one, RAISING) for one in walk(node.test))
     goes_through = frozenset[int]() if is_plain else None

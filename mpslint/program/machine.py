@@ -102,6 +102,10 @@ class Calls:
     """Call whatever a value is with positional arguments; what that gives."""
     instantiate: Callable[[Walker, Class, CallArguments, ast.Call | None], Value]
     """Make an object of a class of the program."""
+    by_python: Callable[[Walker, Sequence[Value], frozenset[str]], None]
+    """Note that Python itself may call methods of some names that values have."""
+    by_syntax: Mapping[type[ast.expr], frozenset[str]]
+    """The methods that an expression may call of its parts."""
 
 
 @record()
@@ -142,6 +146,10 @@ class Walker:
     """The names of those that are methods."""
     analysed: set[int] = field(default_factory=set)
     """The ids of function nodes whose body was walked at least once."""
+    handed: dict[tuple[int, ...], tuple[Value, ...]] = field(default_factory=dict)
+    """The functions and methods that something outside was given, by the ids of the function and of the object."""
+    kept: dict[Any, Value] = field(default_factory=dict)
+    """What functions gave that are called once for the same arguments, by when they were made and the arguments."""
     instances: dict[int, Instance] = field(default_factory=dict)
     """The first object made of each class of the program, by the id of the class."""
     star_modules: list[str] = field(default_factory=list)
@@ -189,9 +197,13 @@ class Walker:
             return UNKNOWN
         if len(self.operands) > start:
             self.store.lose_operands(node, value, self.operands[start:])
+            if self.methods and node.__class__ in self.calls.by_syntax:
+                self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__])
             del self.operands[start:]
         if value.__class__ in HOLDING:
             self.operands.append(value)
+            if value.__class__ is DictValue and value.owner is not None:
+                value.slots = {key: DictEntry(one) for key, one in value.owner.slots.items() if isinstance(key, str)}
         if self.exits and isinstance(node, RAISING) and not is_certain(value):
             may_raise(self)
         return value
@@ -298,10 +310,8 @@ class Walker:
         return frame
 
     def write_entry(self, mapping: DictValue, key: Any, entry: DictEntry) -> None:
-        """Write an entry of a dict, and the attribute that it is in an object's `__dict__`."""
+        """Write an entry of a dict."""
         self.store.change(mapping, {**mapping.slots, key: entry}, mapping.is_open)
-        if mapping.owner is not None:
-            self.store.write(mapping.owner.slots, key, entry.value)
 
     @property
     def is_in_try(self) -> bool:

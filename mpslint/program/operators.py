@@ -229,6 +229,8 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
     if isinstance(left, Symbol) and isinstance(right, Symbol) and isinstance(op, (ast.Eq, ast.NotEq)):
         equal = left.name == right.name
         return Known(equal is isinstance(op, ast.Eq), node) if equal or left.name.split(".")[0] == right.name.split(".")[0] else UNKNOWN
+    if isinstance(op, (ast.Eq, ast.NotEq)) and (is_same := _same_member(m, left, right)) is not None:
+        return Known(is_same is isinstance(op, ast.Eq), node)
     if isinstance(op, (ast.Eq, ast.NotEq)) and (answer := _equal(left, right)) is not None:
         return Known(answer is isinstance(op, ast.Eq), node)
     if not (isinstance(left, Known) and isinstance(right, Known)):
@@ -244,6 +246,21 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
         raise Raised(type(error).__name__) from None
     except KeyError:
         return UNKNOWN
+
+
+def _same_member(m: Walker, left: Value, right: Value) -> bool | None:
+    """Return whether two values are one object of an enumeration; None where they aren't known, or neither is of one."""
+    members = [
+        one
+        for one in (left, right)
+        if isinstance(one, Instance)
+        and one.cls is not None
+        and m.platform.enumerations.issuperset(one.cls.outside_bases())
+        and one.cls.outside_bases()
+        and one.cls.lookup("__eq__") is None
+    ]
+    is_known = len(members) == 2 or (members and any(isinstance(one, Known) for one in (left, right)))
+    return left is right if is_known else None
 
 
 def _equal(left: Value, right: Value) -> bool | None:

@@ -136,7 +136,12 @@ def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
     if not isinstance(one, Function):
         return []
     found = names_in(store, one.frame, _text_of(one.node), reach)
-    return [*found, *one.defaults, *(value for value in one.keyword_defaults if value is not None), *([one.setter] if one.setter else [])]
+    return [
+        *found,
+        *one.defaults,
+        *(value for value in one.keyword_defaults if value is not None),
+        *(accessor for accessor in (one.setter, one.deleter) if accessor is not None),
+    ]
 
 
 def names_in(store: Store, start: Frame, text: Text, reach: Reach) -> list[Value]:

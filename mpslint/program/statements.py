@@ -9,12 +9,12 @@ from typing import Any
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
-from mpslint.program import fields, validators
+from mpslint.program import effects, fields, validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
 from mpslint.program.attributes import is_property
 from mpslint.program.exits import Raised, leave, may_raise, raises
-from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement
+from mpslint.program.flow import ENDS, guard_rest, if_statement, match_statement, tested
 from mpslint.program.loops import for_loop, while_loop
 from mpslint.program.machine import Loader, Walker
 from mpslint.program.tries import try_statement, with_statement
@@ -70,10 +70,10 @@ def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function
     result: Value = function
     for written, decorator in zip(reversed(node.decorator_list), reversed(function.decorators), strict=True):
         if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and is_property(own):
-            return own.with_setter(function) if written.attr == "setter" else UNKNOWN
+            setter = function if written.attr == "setter" else own.setter
+            return own.with_accessors(setter, function if written.attr == "deleter" else own.deleter)
         if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
-            call = ast.copy_location(ast.Call(written, [], []), written)
-            result = m.calls.call_value(m, decorator, None, CallArguments((Argument(result, None),), {}, False), call)
+            result = _call_decorator(m, written, decorator, result)
     return result
 
 
@@ -96,18 +96,50 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     finally:
         m.frame = before
     annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
-    cls = Class(node, dict(slots), bases, decorators, tuple(annotated))  # a name that only some paths give it may be its base's
+    keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
+    makers = [one for one in keywords.values() if isinstance(one, Class)]
+    cls = Class(node, dict(slots), bases, (*decorators, *makers), tuple(annotated))  # a name that only some paths give it may be its base's
+    if [one for one in cls.bases_above() if one in bases] != list(bases):
+        raise Raised("TypeError")  # a base that comes before one that derives from it
+    outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
+    if outside & m.platform.enumerations and len(outside) == 1:
+        cls.slots = {name: _member(cls, name, value) for name, value in slots.items()}
     if annotated:
         cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
         cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}
     for value in (*slots.values(), *(m.functions.get(id(one)) for one in node.body)):
-        for function in (value, value.setter) if isinstance(value, Function) else ():
+        for function in (value, value.setter, value.deleter) if isinstance(value, Function) else ():
             if function is not None and function.cls is None and function.frame.slots is slots:
                 function.cls = cls
                 m.methods.add(function.name)
                 function.frame = before
-    m.bind(node.name, cls)
+    if isinstance(hook := cls.above("__init_subclass__"), Function):
+        m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
+    if makers:
+        effects.not_followed(m, [*makers, *(method for one in makers for method in one.slots.values()), cls])
+    m.bind(node.name, _decorated_class(m, node, cls))
     return False
+
+
+def _member(cls: Class, name: str, value: Value) -> Value:
+    """Return what a name in a class of an enumeration is: an object of the class that has the name and the value."""
+    is_member = name[:1] != "_" and not isinstance(value, (Function, Class))
+    return Instance(cls.node.name, cls=cls, slots={"name": Known(name), "value": value}) if is_member else value
+
+
+def _decorated_class(m: Walker, node: ast.ClassDef, cls: Class) -> Value:
+    """Return what the decorators make of a class: those of the program are followed, and those of outside leave it what it is."""
+    result: Value = cls
+    for written, decorator in zip(reversed(node.decorator_list), reversed(cls.decorators[: len(node.decorator_list)]), strict=True):
+        if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
+            made = _call_decorator(m, written, decorator, result)
+            result = made if isinstance(made, (Class, Function)) else result
+    return result
+
+
+def _call_decorator(m: Walker, written: ast.expr, decorator: Value, decorated: Value) -> Value:
+    call = ast.copy_location(ast.Call(written, [], []), written)
+    return m.calls.call_value(m, decorator, None, CallArguments((Argument(decorated, None),), {}, False), call)
 
 
 def _return(m: Walker, node: ast.Return) -> bool:
@@ -134,7 +166,7 @@ def _continue(m: Walker, node: ast.Continue) -> bool:
 
 
 def _assert(m: Walker, node: ast.Assert) -> bool:
-    test = m.value(node.test)
+    test = tested(m, node.test)
     answer = truth(test)
     if isinstance(test, Known) and test.source and not test.weak and answer is not None and not m.is_silent:
         m.facts.choices.append(Choice(node, test.source, answer, None, m.context))

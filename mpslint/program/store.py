@@ -146,6 +146,16 @@ class Store:
 
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
         """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
+        self._change(container, slots, is_open, each)
+        if isinstance(container, Mapping) and container.owner is not None:
+            own = container.owner.slots
+            for key in [key for key in own if isinstance(key, str) and key not in slots]:
+                self.write(own, key, MAYBE) if is_open else self.delete(own, key)
+            for key, entry in slots.items():
+                if own.get(key) is not entry.value:
+                    self.write(own, key, entry.value if entry.is_sure else MAYBE)
+
+    def _change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None) -> None:
         self._note(container, CONTENT)
         self._share(container, CONTENT, (slots, is_open))
         if (id(container), CONTENT) in self.volatile:
@@ -158,7 +168,7 @@ class Store:
     def put(self, place: Place, key: Any, value: Any) -> None:
         """Write what an `undo` or a `since` says of a place."""
         if isinstance(place, (Items, Mapping)):
-            self.change(place, *value)
+            self._change(place, *value)
         elif value is MISSING:
             self.delete(place, key)
         else:
@@ -174,6 +184,9 @@ class Store:
             is_known = bool(old[0]) or not old[1] or place.each is not None
         if is_known:
             self.put(place, key, unknown_for(place, old, unknown))
+        if isinstance(place, Mapping) and place.owner is not None:
+            for name in [name for name in place.owner.slots if isinstance(name, str)]:
+                self.forget(place.owner.slots, name, MAYBE)
 
     def begin(self) -> None:
         """Open a journal: what is written from here on can be undone."""

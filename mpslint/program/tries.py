@@ -192,6 +192,8 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         return m.execute_block(m, node.body)
     item, *others = items
     value = m.value(item.context_expr)
+    if isinstance(value, Instance) and value.name in m.platform.suppressors and isinstance(item.context_expr, ast.Call):
+        return try_statement(m, _as_try(node, item.context_expr, others))
     entered, exit_method = value, None
     if isinstance(value, Instance) and value.cls is not None:
         enter = value.cls.lookup("__enter__")
@@ -217,6 +219,13 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         if isinstance(exit_method, Function) or may_be_own:
             return _left(m, left, lambda: _with_items(m, node, others))
         return _with_items(m, node, others)
+
+
+def _as_try(node: ast.With | ast.AsyncWith, manager: ast.Call, others: Sequence[ast.withitem]) -> ast.Try:
+    """Return the `try` that a `with` means whose manager swallows the exceptions that it is given."""
+    inner: list[ast.stmt] = [ast.copy_location(type(node)(list(others), node.body), node)] if others else node.body
+    caught = ast.ExceptHandler(ast.copy_location(ast.Tuple(manager.args, ast.Load()), manager), None, [ast.copy_location(ast.Pass(), node)])
+    return ast.copy_location(ast.Try(inner, [ast.copy_location(caught, manager)], [], []), node)
 
 
 def _left(m: Walker, left: Callable[[Value], Value], block: Callable[[], bool]) -> bool:

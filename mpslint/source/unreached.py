@@ -193,8 +193,7 @@ def takes(case: ast.match_case, value: Any) -> bool | None:
     patterns: Sequence[Any] = case.pattern.patterns if isinstance(case.pattern, ast.MatchOr) else [case.pattern]
     if all(isinstance(one, ast.MatchValue) and isinstance(one.value, ast.Constant) for one in patterns):
         return any(one.value.value == value for one in patterns)
-    is_wildcard = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.pattern.name is None
-    return True if is_wildcard else None
+    return True if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None else None
 
 
 def _fails(node: ast.Try) -> bool:

@@ -328,18 +328,6 @@ def _through(m: Machine, inner: Sequence[Value], value: Value, node: ast.Call) -
     return value
 
 
-def copied(value: Value, seen: dict[int, Value] | None = None) -> Value:
-    """Return a deep copy of a tensor or a module: what happens to one doesn't happen to the other."""
-    seen = {} if seen is None else seen
-    if not isinstance(value, Instance) or not value.kind:
-        return value
-    if id(value) not in seen:
-        made = Instance(value.name, value.call, {}, value.cls, value.owner, value.fallback, value.kind)
-        seen[id(value)] = made
-        made.slots.update({key: copied(one, seen) for key, one in value.slots.items()})
-    return seen[id(value)]
-
-
 def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
     """Make what a call gives a parameter of a tensor."""
     graph = Known(True) if asked is None else asked.value if isinstance(asked.value, Known) else UNKNOWN

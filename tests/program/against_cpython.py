@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import itertools
+import functools
+import importlib
 import random
 import signal
 import sys
@@ -17,7 +18,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import FrameType, SimpleNamespace
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
@@ -89,8 +90,13 @@ def _columns(frame: FrameType) -> tuple[int, int]:
     """Return where on its line the call begins and ends that a frame is at; Python 3.10 does not say."""
     if sys.version_info < (3, 11):
         return 0, 0
-    _, _, start, end = next(itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None))
+    _, _, start, end = _positions(frame.f_code)[frame.f_lasti // 2]
     return start or 0, end or 0
+
+
+@functools.lru_cache(maxsize=64)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
 
 
 def _lines(place: Place) -> tuple[int, ...]:
@@ -128,12 +134,17 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
         seen[_stack(sys._getframe(1))].append(_copied(value))
 
     def imported(name: str, *_: Any) -> Any:
-        return MODULES[name]
+        return MODULES[name] if name in MODULES else importlib.import_module(name)
 
     own = {**vars(builtins), "__import__": imported, "print": lambda *_: None}
     names = {"__builtins__": own, "__name__": "__main__", "probe": probe, "unknown": lambda: answers.choice(ANSWERS)}
     with _limited():
-        exec(compile(code, PROGRAM, "exec"), names)
+        exec(_compiled(code), names)
+
+
+@functools.lru_cache(maxsize=2)
+def _compiled(code: str) -> CodeType:
+    return compile(code, PROGRAM, "exec")
 
 
 @contextlib.contextmanager

@@ -1,0 +1,88 @@
+"""What Python itself calls of the program's objects, where no call shows it: `__len__` for a test, `__iter__` for a loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from mpslint.facts.values import DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Value
+from mpslint.program.effects import not_followed
+from mpslint.program.machine import Walker
+
+TRUTH = frozenset({"__bool__", "__len__"})
+GOING_THROUGH = frozenset({"__iter__", "__next__", "__len__", "__getitem__", "__reversed__", "keys"})
+AS_TEXT = frozenset({"__format__", "__str__", "__repr__"})
+COMPARING = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"})
+ANY = TRUTH | GOING_THROUGH | AS_TEXT | COMPARING
+INNER = AS_TEXT | COMPARING | {"__add__", "__radd__"}
+"""What is called of the items of a list as well."""
+
+BY_SYNTAX: dict[type[ast.expr], frozenset[str]] = {
+    ast.BinOp: AS_TEXT | COMPARING | {"__index__"},
+    ast.UnaryOp: TRUTH | {"__neg__", "__pos__", "__invert__"},
+    ast.BoolOp: TRUTH,
+    ast.IfExp: TRUTH,
+    ast.Compare: TRUTH | COMPARING | GOING_THROUGH | {"__contains__"},
+    ast.Subscript: COMPARING | {"__getitem__", "__missing__", "__index__"},
+    ast.JoinedStr: AS_TEXT,
+    ast.Set: COMPARING,
+    ast.Dict: COMPARING,
+    ast.ListComp: GOING_THROUGH | TRUTH,
+    ast.SetComp: GOING_THROUGH | TRUTH | COMPARING,
+    ast.DictComp: GOING_THROUGH | TRUTH | COMPARING,
+    ast.GeneratorExp: GOING_THROUGH | TRUTH,
+}
+"""What an expression may call of its parts."""
+BY_NAME = {
+    "bool": TRUTH,
+    "format": AS_TEXT,
+    "len": frozenset({"__len__"}),
+    "print": AS_TEXT,
+    "repr": AS_TEXT,
+    "str": AS_TEXT,
+    **dict.fromkeys(("all", "any", "enumerate", "filter", "iter", "list", "map", "next", "tuple", "zip"), GOING_THROUGH | TRUTH),
+    **dict.fromkeys(("dict", "frozenset", "max", "min", "set", "sorted", "sum"), GOING_THROUGH | COMPARING | {"__add__", "__radd__"}),
+}
+"""What a function of Python's own may call of its arguments, where that is more than the method of its name."""
+
+
+def of_function(m: Walker, name: str, values: Iterable[Value]) -> None:
+    """A function of Python's own is called with some values; another that it is given (`key=len`) it may call with what is in them."""
+    if not m.methods:
+        return
+    given = list(values)
+    called(m, given, _names_of(name))
+    for one in given:
+        if isinstance(one, Symbol) and one.name.startswith("builtins."):
+            called(m, [inner for value in given for inner in inside(value)], _names_of(one.name.removeprefix("builtins.")))
+
+
+def _names_of(name: str) -> frozenset[str]:
+    return BY_NAME.get(name) or frozenset({f"__{name}__", "__index__"})
+
+
+def inside(value: Value) -> list[Value]:
+    """Return what is known to be in a list, a tuple or a dict."""
+    found = value.slots.values() if isinstance(value, (Items, Mapping)) else ()
+    return [one.value if isinstance(one, DictEntry) else one for one in found]
+
+
+def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
+    """Python calls some methods of values, or of what is in them, where they have them: what these write is not known any more."""
+    if m.methods.isdisjoint(names):
+        return
+    waiting, seen, found = [(one, names) for one in values], set[int](), list[Value]()
+    while waiting:
+        one, asked = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, (Items, Mapping)):
+            waiting += [(inner, asked & INNER) for inner in inside(one)]
+        elif isinstance(one, OneOf):
+            waiting += [(inner, asked) for inner in one.values]
+        elif isinstance(one, Instance) and one.cls is not None:
+            own = [method for name in asked if isinstance(method := one.cls.lookup(name), Function)]
+            found += [*own, one] if own else []
+    if found:
+        not_followed(m, found)
