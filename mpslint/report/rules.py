@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mpslint.core.links import rule_url
+from mpslint.report.finding import COLOURS
 from mpslint.report.rule_page import first_bad, fix_word, in_general, outcome_versions, told_fixes, worst_of
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import COLOURS
 from mpslint.rule.rule import Example, Rule
 
 
