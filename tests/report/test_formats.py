@@ -78,7 +78,7 @@ def in_region(path: Path, region: dict[str, int]) -> str:
 
 def test_the_formats_are_the_modules(folder: Path) -> None:
     """Text first, and each renders what was found and what was not read."""
-    assert format_names() == ["text", "github", "gitlab", "json", "junit", "markdown", "rdjson", "sarif"]
+    assert format_names() == ["text", "concise", "github", "gitlab", "json", "junit", "markdown", "rdjson", "sarif"]
     for name in format_names():
         text = render(name, reported(folder))
         assert "MPS101" in text
