@@ -46,7 +46,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
             print_findings(out, file, causes, reasons, _fix_command([file], paths) if is_alone else "", _own_versions(file.target, judged))
             if not is_alone:
                 out.line()
-    for file in files if not quiet else ():
+    for file in files:
         for place, reason in file.unread:
             out.line((place_in(file.path, place), "bold"), f" not read: {reason}")
     print_unjudged(out, () if quiet else files)
