@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,8 @@ IN_HEADLINE = 2
 SHOWN_PLACES = 8
 """Places that are named of those where the very same is found."""
 _WHY = "  why   "
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[a-z]{3}\.)\s+")
+"""Between sentences, of which one may begin with the name of a package."""
 
 
 @record(frozen=True, slots=True)
@@ -60,15 +62,19 @@ def print_finding(out: Terminal, path: str, finding: ShownFinding, telling: Tell
     Return whether there was room for why.
     """
     telling = telling or Telling()
-    room = MOST_LINES - 1 - bool(telling.others)
+    room = MOST_LINES - len(_wrapped("", _plain(_headline(out, os.path.basename(path), finding, telling))))
+    room -= len(telling.others) > IN_HEADLINE
     message, *more = _SENTENCE.split(finding.message)
-    fix, has_source = _fix_and_source(finding, telling, room - _Part("  ", message).lines)
-    with_mark = has_source and _is_marked(finding)
-    is_needed = with_mark and len(finding.source) > AT_WIDTH - len(_MARGIN)  # of a long line, the mark says what is shown of it
-    room -= (fix.lines if fix is not None else 0) + has_source + is_needed
-    while more and _Part("  ", f"{message} {more[0]}").lines <= room:
+    fix = _fitting(_fix(finding, telling.command), room - _Part("  ", message).lines)
+    room -= fix.lines if fix is not None else 0
+    with_mark = not telling.is_short and _is_marked(finding)
+    is_needed = with_mark and len(finding.source) > AT_WIDTH - len(_MARGIN)  # the mark says what is shown of a long line
+    while more and _Part("  ", f"{message} {more[0]}").lines <= room - 2 * is_needed:
         message = f"{message} {more.pop(0)}"
     room -= _Part("  ", message).lines
+    has_source = room > 0 and not telling.is_short
+    is_needed = is_needed and room > 1
+    room -= has_source + is_needed
     told = []
     for part in _notes(finding, telling):
         if part.lines <= room:
@@ -87,22 +93,23 @@ def print_finding(out: Terminal, path: str, finding: ShownFinding, telling: Tell
     return any(part.label == _WHY for part in told)
 
 
-def _fix_and_source(finding: ShownFinding, telling: Telling, room: int) -> tuple[_Part | None, bool]:
-    """Return the fix, as much of it as fits, and whether its source has a line beside it: rather no source than half a sentence."""
-    fix = _fix(finding, telling.command)
-    if fix is None:
-        return None, not telling.is_short and room > 0
+def _fitting(fix: _Part | None, room: int) -> _Part | None:
+    """Return a fix, or as much of it as fits: rather a whole sentence."""
+    if fix is None or fix.lines <= room:
+        return fix
     first = _Part(fix.label, _SENTENCE.split(fix.text)[0], fix.style)
-    for has_source in (False,) if telling.is_short else (True, False):
-        for part in (fix, first):
-            if part.lines + has_source <= room:
-                return part, has_source
+    if first.lines <= room:
+        return first
     kept = " ".join(_wrapped(first.label, first.text)[: max(1, room)])
-    return _Part(fix.label, f"{kept[: len(kept) - 4].rpartition(' ')[0]} ...", fix.style), False
+    return _Part(fix.label, f"{kept[: len(kept) - 4].rpartition(' ')[0]} ...", fix.style)
 
 
 def _wrapped(label: str, text: str) -> list[str]:
     return textwrap.wrap(text, AT_WIDTH - len(label), break_long_words=False, break_on_hyphens=False)
+
+
+def _plain(pieces: Sequence[Piece]) -> str:
+    return "".join(piece if isinstance(piece, str) else piece[0] for piece in pieces)
 
 
 def _headline(out: Terminal, path: str, finding: ShownFinding, telling: Telling) -> list[Piece]:

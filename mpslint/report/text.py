@@ -39,7 +39,7 @@ def print_report(out: Terminal, files: Sequence[FileView], quiet: bool = False, 
             continue
         of_block = [(file, [one for one in causes if one[0].is_of_any_machine is on_every_machine]) for file, causes in said]
         of_block = [(file, causes) for file, causes in of_block if causes]
-        if on_every_machine and of_block and len(of_block) < sum(bool(causes) for _, causes in said):
+        if on_every_machine and of_block and any(not one.is_of_any_machine for _, causes in said for one, _ in causes):
             out.line((ON_EVERY_MACHINE, "bold"))
             out.line()
         for file, causes in of_block:
