@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.record import record
-from mpslint.core.versions import Said
+from mpslint.core.versions import Said, in_words
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -184,9 +184,7 @@ def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[
 
 def target_line(target: Target, document: Document) -> str:
     """Return the Target in words, with the packages that the file speaks of."""
-    from mpslint.session.spoken import spoken_of  # what the cache answers loads none of it
-
-    return target.describe(spoken_of(document))
+    return in_words(_said(target, document))
 
 
 def _said(target: Target, document: Document) -> tuple[Said, ...]:
