@@ -1,6 +1,7 @@
 """Build the documentation site from the repository: `python docs/build.py site` (needs mpslint[docs], Node.js and npm).
 
-The pages are those of `docs/`, the README as the guide, and what the rules, the dialects and the configuration's schema give:
+The pages are those of `docs/`, the README as the guide, and what the rules, the dialects, the error texts and the
+configuration's schema give:
 `python docs/build.py --pages FOLDER` writes them without building the site.
 """
 
@@ -16,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from dialect_pages import write_dialect_pages
+from message_pages import write_message_pages
 
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.links import HOME
@@ -50,6 +52,7 @@ def write_pages(folder: Path) -> None:
         _write(folder, f"rules/{rule.id}.md", page_of(rule))
     _write(folder, "configuration.md", configuration_page())
     write_dialect_pages(folder / "dialects", SOURCE)
+    write_message_pages(folder / "errors", SOURCE)
 
 
 def _write(folder: Path, name: str, text: str) -> None:

@@ -36,7 +36,7 @@ _PATH = re.compile(r"[^\s\"'()=]+\.\w+")
 
 @record(frozen=True, slots=True)
 class CheckResult:
-    """What a check gives: findings in order of place, and what could not be parsed, one line each."""
+    """What a check gives: findings in the order of a report, and what could not be parsed, one line each."""
 
     findings: tuple[Finding, ...]
     unread: tuple[str, ...]

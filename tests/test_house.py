@@ -25,7 +25,7 @@ DOORS = {
     "libcst": ("program/lossless.py", "program/newer_syntax.py"),
     "torch": ("verify", "run"),
     "transformers": ("verify", "run"),
-    "nbformat": ("source", "verify"),
+    "nbformat": ("source/notebook_format.py",),
     "pygls": ("server",),
     "lsprotocol": ("server",),
     "yaml": ("core/knowledge.py", "config/yaml_source.py"),

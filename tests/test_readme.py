@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,33 @@ def test_the_first_command_installs_and_reports(fresh: tuple[Path, subprocess.Co
         env=environment(copy),
     )
     assert "site-packages" in where.stdout
+
+
+def test_the_commands_for_own_files_do_what_stands_beside_them(
+    fresh: tuple[Path, subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    """On a script, a log and a notebook of a run that died."""
+    copy, _ = fresh
+    died = "RuntimeError: MPS backend out of memory (MPS allocated: 4.20 GiB, other allocations: 43.49 GiB, max allowed: 47.74 GiB)"
+    error = {"output_type": "error", "ename": "RuntimeError", "evalue": died.partition(": ")[2], "traceback": [died]}
+    cell = {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [error], "source": ["trainer.train()"]}
+    (tmp_path / "train.py").write_text(
+        "import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\nx = torch.ones(2).to(device)\n"
+    )
+    (tmp_path / "train.log").write_text(f"Traceback (most recent call last):\n{died}\n")
+    (tmp_path / "train.ipynb").write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}))
+    shown = ["MPS503", "+device", "Explained: Memory grew", "Explained: Memory grew"]
+    lines = command_after("own files").splitlines()
+
+    assert len(lines) == len(shown)
+    for line, words in zip(lines, shown, strict=True):
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=environment(copy))
+        assert words in done.stdout, line
+
+
+def test_the_readme_is_read_in_five_minutes() -> None:
+    """It has no room for everything."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 200
 
 
 def test_every_command_of_the_readme_prints_what_it_shows(fresh: tuple[Path, subprocess.CompletedProcess[str]]) -> None:

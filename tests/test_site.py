@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.links import DOCUMENTATION, rule_url
+from mpslint.diagnose.catalogue import TextRole, catalogue
 from mpslint.rule.loading import load_rules
 from mpslint.session.configuration import KEYS
 from mpslint.settings.dialects import load_dialects
@@ -59,11 +60,13 @@ def test_links_between_pages_lead_somewhere(pages: Path) -> None:
 
 
 def test_the_menu_names_pages(pages: Path) -> None:
-    """And leaves none out but those of single rules and dialects."""
+    """And leaves none out but those of single rules, dialects and error texts."""
     text = (ROOT / "docs" / "mkdocs.yml").read_text()
     named = set(re.findall(r"[\w/-]+\.md", text.split("\nnav:")[1]))
 
-    reached_from_an_index = {*(pages / "rules").glob("MPS*.md"), *(pages / "dialects").glob("*.md")} - {pages / "dialects" / "index.md"}
+    reached_from_an_index = {
+        page for folder in ("rules", "dialects", "errors") for page in (pages / folder).glob("*.md") if page.stem != "index"
+    }
     assert named == {str(page.relative_to(pages)) for page in {*pages.rglob("*.md")} - reached_from_an_index}
 
 
@@ -92,3 +95,18 @@ def test_a_default_is_shown_with_its_versions(pages: Path) -> None:
     page = (pages / "dialects" / "transformers.md").read_text()
 
     assert "`auto` (transformers &gt;= 5)" in page
+
+
+def test_an_error_text_has_a_page_that_a_search_finds_first(pages: Path) -> None:
+    """Named by the text itself, boosted over the rules that mention it, with what to do; the index leads from symptoms to commands."""
+    known = [one for one in catalogue().messages.values() if one.role is TextRole.CAUSE]
+    page = (pages / "errors" / "out-of-memory.md").read_text()
+
+    assert {path.stem for path in (pages / "errors").iterdir()} == {"index", *(one.id for one in known)}
+    assert page.startswith("---\nsearch:\n  boost: ")
+    assert "\n# RuntimeError: MPS backend out of memory\n" in page
+    assert "Memory grew outside the live tensors" in page
+    assert "What to do:" in page
+    assert "mpslint diagnose train.log" in (pages / "errors" / "index.md").read_text()
+    for one in known:
+        assert not re.search(r"\{\w+\}", (pages / "errors" / f"{one.id}.md").read_text().split("## Texts")[0]), one.id

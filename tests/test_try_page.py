@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 import importlib.util
 import json
@@ -45,11 +46,20 @@ def bare_environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     """An environment in which mpslint runs beside no torch, as it does in the browser."""
     folder = tmp_path_factory.mktemp("modules")
     older = () if sys.version_info >= (3, 11) else ("tomli",)
-    for name in ("click", "rich", "yaml", "packaging", "pygments", "markdown_it", "mdurl", "libcst", *older):
+    validates = (
+        "nbformat fastjsonschema jsonschema jsonschema_specifications referencing rpds attr attrs traitlets jupyter_core platformdirs"
+    )
+    for name in ("click", "rich", "yaml", "packaging", "pygments", "markdown_it", "mdurl", "libcst", *validates.split(), *older):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
         (folder / name).symlink_to(Path(spec.origin).parent)
+        for about in Path(spec.origin).parents[1].glob("nbformat-*.dist-info"):  # where nbformat reads its own version
+            with contextlib.suppress(FileExistsError):
+                (folder / about.name).symlink_to(about)
+    spec = importlib.util.find_spec("typing_extensions")
+    assert spec is not None
+    (folder / "typing_extensions.py").symlink_to(str(spec.origin))
     kept = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     return {**kept, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
 

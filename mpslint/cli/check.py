@@ -37,13 +37,14 @@ JSON, SARIF = "json", "sarif"
 
 ELSEWHERE = {
     "--fix": "`mpslint fix` shows the rewrite, and `mpslint fix --apply` writes it",
+    "--show-fixes": "`mpslint fix` shows each fix and writes nothing without --apply",
     "--diff": "`mpslint fix --diff` prints the rewrite as a patch",
     "--extend-exclude": "--exclude adds to what the configuration excludes",
     "--target-version": "--torch, --transformers and --macos name the versions to check for",
 }
 """Options that users of other linters know."""
 OTHER_FORMATS = {
-    **dict.fromkeys(("concise", "pylint", "parsable"), "--quiet prints one line a finding"),
+    **dict.fromkeys(("pylint", "parsable"), "concise prints one line a finding"),
     **dict.fromkeys(("full", "grouped"), "without --format the report is whole, with source and fix"),
     **dict.fromkeys(("json-lines", "jsonl"), "json is one document"),
     **dict.fromkeys(("checkstyle", "azure"), "junit and sarif are what most CI systems read"),

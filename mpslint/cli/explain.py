@@ -22,13 +22,15 @@ from mpslint.session.configuration import find_configuration
     show_default=True,
     help="Format of the explanation.",
 )
-def command(names: tuple[str, ...], output_format: str) -> None:
-    """Explain rules: what happens in which versions, why, what to do, before and after, and the sources.
+@click.option("--all", "is_whole", is_flag=True, help="All versions and fixes, what isn't reported, and the sources.")
+def command(names: tuple[str, ...], output_format: str, is_whole: bool) -> None:
+    """Explain rules: what happens for the versions of this folder, why, before and after, and what to do.
 
     \b
     Examples:
       mpslint explain MPS101
       mpslint explain fp16-mixed-precision
+      mpslint explain MPS101 --all
       mpslint explain MPS3
       mpslint explain MPS101 --format markdown
     """
@@ -46,11 +48,15 @@ def command(names: tuple[str, ...], output_format: str) -> None:
 
         click.echo("\n".join(f"# {rule.id} {rule.name}\n\n{rule_page(rule)}" for rule in rules), nl=False)
         return
-    from mpslint.report.rules import print_rule
+    from mpslint.report.rules import print_in_short, print_rule
     from mpslint.report.terminal import terminal
+    from mpslint.session.examples import shown_example
 
     out = terminal()
     for number, rule in enumerate(rules):
         if number:
             out.line(("-" * min(out.width, 80), "dim"))
-        print_rule(out, rule)
+        if is_whole:
+            print_rule(out, rule)
+        else:
+            print_in_short(out, rule, *shown_example(rule))

@@ -37,9 +37,21 @@ from mpslint.source.writer import FileChange, write_files
 @click.option("--diff", "as_diff", is_flag=True, help="Print a plain unified diff of the files, for `git apply` or `patch -p1`.")
 @click.option("--backup", is_flag=True, help="Keep each changed file's old text in FILE.orig.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but problems.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is left, unless something could not be read or written.")
+@click.option("--no-cache", is_flag=True, expose_value=False, help="As in check: fix never uses the cache of findings.")
+@click.option("--show-fixes", is_flag=True, expose_value=False, help="The default: show each fix.")
 @click.option("--fix-only", is_flag=True, help="Print one line a fix, and don't report, or fail for, what is left.")
 def command(
-    apply: bool, unsafe: bool, this_mac_only: bool, fit: bool, as_diff: bool, backup: bool, quiet: bool, fix_only: bool, **values: Any
+    apply: bool,
+    unsafe: bool,
+    this_mac_only: bool,
+    fit: bool,
+    as_diff: bool,
+    backup: bool,
+    quiet: bool,
+    exit_zero: bool,
+    fix_only: bool,
+    **values: Any,
 ) -> None:
     """Rewrite a script or notebook so that it trains the same on a Mac. Bytes outside the edits don't change.
 
@@ -87,7 +99,7 @@ def command(
     for problem in dict.fromkeys(problems):
         complain(f"mpslint: {problem}")
     code = 3 if problems else 0
-    if code == 0:
+    if code == 0 and not exit_zero:
         left = not fix_only and any(f.severity is not Severity.NOTE for fixed in results for f in fixed.after.findings)
         code = 1 if left or (not apply and any(fixed.is_changed for fixed in results)) else 0
     _show(results, options, apply, unsafe, as_diff, quiet, fix_only)

@@ -52,6 +52,8 @@ def command(output_format: str, estimate: bool, written: bool, **values: Any) ->
         from mpslint.report.console import console
         from mpslint.report.plan import print_plans
 
+        if not results:
+            complain(f"mpslint: no file to plan in {', '.join(paths_of(values))}")
         print_plans(console(), results, with_defaults=not written)
     from mpslint.report.text import print_problems
     from mpslint.session.view import view

@@ -125,6 +125,11 @@ class Finding:
     """A fix that leads to it isn't made, although it is no error."""
 
     @property
+    def order(self) -> tuple[bool, int, Span]:
+        """What people are shown it by: what every machine gets wrong at the end, the worst first, and then by place."""
+        return self.is_of_any_machine, self.severity.rank, self.span
+
+    @property
     def holds_back(self) -> bool:
         """Whether fixes that lead to it are not made."""
         return self.worsens or self.severity is Severity.ERROR

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from mpslint.core.finding import RuleError
 from mpslint.core.record import record
 
 Version = tuple[int, ...]
+Said = tuple[str, str, str]
+"""What a report says of a package or of the Mac: its name, its version in words, and where that was read."""
 
 _RELEASE = re.compile(r"\s*v?(\d{1,18}(?:\.\d{1,18}){0,9})(?!\.?\d)")
 """Bounded, as a stranger may write a million digits."""
@@ -75,3 +77,11 @@ class VersionRange:
 def _cut(version: Version, length: int) -> Version:
     """Return the first `length` numbers of a version, zeros added where it is shorter."""
     return (version + (0,) * length)[:length]
+
+
+def in_words(said: Iterable[Said]) -> str:
+    """Return versions on one line, grouped by where they were read."""
+    groups: dict[str, list[str]] = {}
+    for _, words, source in said:
+        groups.setdefault(source, []).append(words)
+    return "; ".join(f"{', '.join(words)} ({source})" for source, words in groups.items())

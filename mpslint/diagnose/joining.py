@@ -6,7 +6,7 @@ import functools
 from dataclasses import dataclass
 
 from mpslint.core.finding import Finding, Safety
-from mpslint.core.versions import Version, VersionRange, format_version, parse_version
+from mpslint.core.versions import Version, VersionRange, format_version, in_words, parse_version
 from mpslint.diagnose.diagnosis import Diagnosis
 from mpslint.diagnose.ranking import SourceLine, rank_findings
 from mpslint.rule.loading import load_rules
@@ -59,7 +59,7 @@ def join(diagnosis: Diagnosis, result: FileResult) -> Source:
         for one in ranked
         if one.explains or one.in_traceback
     )
-    return Source(file.path, file.problem, explaining, len(ranked) - len(explaining), _fix_command(file, explaining), file.target)
+    return Source(file.path, file.problem, explaining, len(ranked) - len(explaining), _fix_command(file, explaining), in_words(file.target))
 
 
 def observed_versions(diagnosis: Diagnosis) -> dict[str, str]:

@@ -13,6 +13,7 @@ from mpslint.core.finding import MpslintError, Severity
 from mpslint.core.record import record
 from mpslint.jupyter.cells import NAME, Cells, Ran, as_written
 from mpslint.jupyter.page import Shown, diff_page, findings_page
+from mpslint.settings.roles import closest
 
 if TYPE_CHECKING:
     from mpslint.jupyter.watching import Watching
@@ -95,10 +96,11 @@ def _parser(**values: Any) -> dict[str, Any]:
 def _asked(session: Session, line: str, cell: str | None) -> bool:
     """Do what a line asks for; return whether the cell, where there is one, is to be run."""
     try:
-        values = _parser.main(shlex.split(line), standalone_mode=False)
+        values = _parser.main(shlex.split(line), "%mpslint", standalone_mode=False)
     except (click.ClickException, ValueError) as error:
         said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        print(f"%mpslint: {said}; %mpslint --help lists the options")
+        near = closest(line.split()[0], VERBS) if line.split() else ""
+        print(f"%mpslint: {said.rstrip('.')}{near}; %mpslint --help lists the options")
         return False
     if not isinstance(values, dict):
         return False  # the help was shown

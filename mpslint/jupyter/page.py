@@ -28,11 +28,10 @@ class Shown:
 def findings_page(file: FileView, cells: Sequence[Ran]) -> Shown:
     """Return the findings of the cells, the worst first, each with a link to its cell."""
     said = said_once(file.findings)
-    ordered = sorted(said, key=lambda pair: pair[0].order)
     summary = _summary(file, [finding for finding, _ in said])
-    rows = "".join(_row(finding, len(others), cells) for finding, others in ordered)
+    rows = "".join(_row(finding, len(others), cells) for finding, others in said)
     hint = "<div>Fix: <code>%mpslint fix</code></div>" if _fixable(file) else ""
-    lines = [f"{_where(f, cells)}: {f.severity} {f.rule} {f.message}{_fix_words(f)}" for f, _ in ordered]
+    lines = [f"{_where(f, cells)}: {f.severity} {f.rule} {f.message}{_fix_words(f)}" for f, _ in said]
     unread = [f"cell {place.cell}, line {place.line}: not read: {reason}" for place, reason in file.unread]
     unread += [f"cell {place.cell}, line {place.line}: not judged: {reason}" for place, reason in file.unjudged]
     more = "".join(f"<div>{escape(line)}</div>" for line in unread)

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from mpslint.core.finding import Finding, Safety
+from mpslint.report.finding import COLOURS, place_in
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import COLOURS, counted, place_in
+from mpslint.report.text import counted
 from mpslint.rewrite.apply import Fixed
 from mpslint.rewrite.diff import cell_diffs
 from mpslint.source.document import Kind

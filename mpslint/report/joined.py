@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from mpslint.diagnose.joining import Source
+from mpslint.report.finding import place_in, print_finding
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import counted, place_in, print_finding
+from mpslint.report.text import counted
 
 
 def print_sources(out: Terminal, sources: Sequence[Source]) -> None:

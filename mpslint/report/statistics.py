@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from mpslint.core.record import record
+from mpslint.report.finding import COLOURS
 from mpslint.report.records import CheckReport
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import COLOURS, counted
+from mpslint.report.text import counted
 from mpslint.session.view import FileView, ShownFinding
 
 

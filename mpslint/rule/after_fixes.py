@@ -19,7 +19,7 @@ def is_fixed_too(fix: Fix | None, evidence: Evidence | None, shown: frozenset[in
 
 def held_back(fix: Fix | None, causes: Sequence[str]) -> Fix | None:
     """Return a fix as advice that names the rules of the errors which it would cause."""
-    return advised(fix, f", after {' and '.join(causes)} {'is' if len(causes) == 1 else 'are'} fixed")
+    return Fix(Safety.MANUAL, f"First fix {' and '.join(causes)}, then: {fix.summary}") if fix is not None and fix.edits else fix
 
 
 def advised(fix: Fix | None, suffix: str) -> Fix | None:

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from mpslint.rule.rule import Rule
 
 
+LEAST_ALIKE = 0.5
+"""How like a word a name is that is proposed in its place, from 0 to 1."""
+
+
 @functools.lru_cache(maxsize=64)
 def select_rules(rules: tuple[Rule, ...], select: tuple[str, ...], ignore: tuple[str, ...], more: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """Return the rules that `select` or `more` names and `ignore` does not, by id, name or beginning of an id (`MPS3`).
@@ -42,13 +46,12 @@ def refuse_unknown(rules: tuple[Rule, ...], words: tuple[str, ...], where: str =
 
 
 def _nearest(word: str, known: Sequence[str]) -> str:
-    """Return the name most like a word, of equally like ones the one that begins most like it; '' when none is."""
+    """Return the name most like a word, as a whole or in one of its parts; of equally like ones the one that begins most like it; or ''."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, len(known), 0.5)
-    ratios = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
-    best = [name for name in close if ratios[name] == max(ratios.values())]
-    return min(best, key=lambda name: (-len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), name), default="")
+    ratios = {name: max(difflib.SequenceMatcher(None, part, word).ratio() for part in (name, *name.split("-"))) for name in known}
+    best = [name for name in known if ratios[name] == max(ratios.values()) >= LEAST_ALIKE]
+    return min(best, key=lambda name: -len(list(itertools.takewhile(bool, map(str.__eq__, name, word)))), default="")
 
 
 def _names(word: str, rule: Rule) -> bool:

@@ -25,7 +25,7 @@ def diagnostics_of(judged: Judged, with_related: bool) -> dict[str, list[types.D
     found: dict[str, list[types.Diagnostic]] = {}
     snapshot, document = judged.snapshot, judged.document
     if document is not None:
-        for finding in judged.findings:
+        for finding in sorted(judged.findings, key=lambda one: one.order):
             uri, diagnostic = diagnostic_of(snapshot, document, finding, with_related)
             found.setdefault(uri, []).append(diagnostic)
         for part in judged.unread:

@@ -10,7 +10,10 @@ from dataclasses import replace
 from mpslint.core.finding import Finding, MpslintError
 from mpslint.engine import check
 from mpslint.rewrite.apply import fix
+from mpslint.rule.loading import load_rules
 from mpslint.rule.rule import Example, Rule
+from mpslint.session.targeting import base_target
+from mpslint.session.view import target_line
 from mpslint.source.reader import read
 from mpslint.target.target import Target, default_target, with_versions
 from mpslint.target.uninstallable import uninstallable_in
@@ -31,6 +34,21 @@ def target_of(example: Example) -> Target:
 def asked(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Return the rule alone, or all of them where it is about what the others find."""
     return tuple(rules) if rule.when[0].subject == "suppression" else (rule,)
+
+
+def shown_example(rule: Rule) -> tuple[Example | None, list[Finding], str]:
+    """Return an example of what a rule finds, rather one with its rewrite; what is found in it, and for which versions, in words.
+
+    These are those of the current folder, unless the example names versions itself.
+    """
+    bad = [one for one in rule.examples if one.bad and not one.known_miss]
+    example = next((one for one in bad if one.good), bad[0] if bad else None)
+    if example is None:
+        return None, [], ""
+    target = target_of(example) if example.target else base_target(example.file)
+    document = read(example.file, example.bad.encode())
+    found = [one for one in check(document, target, asked(rule, load_rules())).findings if one.rule == rule.id]
+    return example, found, target_line(target, document)
 
 
 def example_problems(rule: Rule, example: Example, rules: Sequence[Rule]) -> list[str]:

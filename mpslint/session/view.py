@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from mpslint.core.record import record
+from mpslint.core.versions import Said, in_words
 from mpslint.source.document import Document, Place
 
 if TYPE_CHECKING:
@@ -84,9 +85,9 @@ class ShownFinding:
         return self.place.cell
 
     @property
-    def order(self) -> tuple[int, bool]:
-        """What people are shown it by: the worst first, and of the same severity what a Mac alone does before what every machine does."""
-        return ("error", "warning", "note").index(self.severity), self.is_of_any_machine
+    def order(self) -> tuple[bool, int]:
+        """What people are shown it by: what every machine gets wrong at the end, and the worst first."""
+        return self.is_of_any_machine, ("error", "warning", "note").index(self.severity)
 
     @property
     def line(self) -> int:
@@ -105,8 +106,10 @@ class FileView:
 
     path: str
     kind: str = ""
-    target: str = ""
-    """The Target in words, with the packages that the file speaks of; without findings '', unless one of these is newer than known."""
+    target: tuple[Said, ...] = ()
+    """The Mac and the versions of the packages that the file speaks of; nothing without findings, unless one is newer than known."""
+    trains: bool = False
+    """Whether its own code trains a model."""
     findings: tuple[ShownFinding, ...] = ()
     unread: tuple[tuple[Place, str], ...] = ()
     unjudged: tuple[tuple[Place, str], ...] = ()
@@ -128,7 +131,8 @@ def view(result: FileResult) -> FileView:
     return FileView(
         document.path,
         document.kind.value,
-        target_line(checked.target, document) if checked.findings or _is_newer_than_known(checked.target, document) else "",
+        _said(checked.target, document) if checked.findings or _is_newer_than_known(checked.target, document) else (),
+        any(evidence.trains for evidence in checked.evidence) if checked.findings else False,
         tuple(shown_findings(document, checked.findings)),
         tuple((document.place(part.span.start), part.reason) for part in checked.unread),
         tuple(unjudged(checked)),
@@ -180,9 +184,13 @@ def said_together(files: Iterable[FileView]) -> list[tuple[FileView, list[tuple[
 
 def target_line(target: Target, document: Document) -> str:
     """Return the Target in words, with the packages that the file speaks of."""
+    return in_words(_said(target, document))
+
+
+def _said(target: Target, document: Document) -> tuple[Said, ...]:
     from mpslint.session.spoken import spoken_of  # what the cache answers loads none of it
 
-    return target.describe(spoken_of(document))
+    return target.said_of(spoken_of(document))
 
 
 def _is_newer_than_known(target: Target, document: Document) -> bool:
@@ -194,9 +202,9 @@ def _is_newer_than_known(target: Target, document: Document) -> bool:
 
 
 def shown_findings(document: Document, findings: Iterable[Finding]) -> Iterator[ShownFinding]:
-    """Yield the findings of a Document as they are shown."""
+    """Yield the findings of a Document as they are shown, what a Mac alone gets wrong first, and of that the worst."""
     lines = _Lines(document)
-    for finding in findings:
+    for finding in sorted(findings, key=lambda one: one.order):
         span, fix = finding.span, finding.fix
         line = document.line_at(span.start)
         column = span.start - document.line_starts[line - 1]
@@ -291,7 +299,8 @@ def from_data(data: dict[str, Any]) -> FileView:
         }
         findings.append(ShownFinding(**{**row, **changed}))
     said = {key: tuple((Place(**place), reason) for place, reason in data[key]) for key in ("unread", "unjudged")}
-    return FileView(**{**data, **said, "findings": tuple(findings), "hidden": tuple(data["hidden"])})
+    target = tuple((name, words, source) for name, words, source in data["target"])
+    return FileView(**{**data, **said, "findings": tuple(findings), "hidden": tuple(data["hidden"]), "target": target})
 
 
 FAILING = {"error": ("error",), "warning": ("error", "warning"), "note": ("error", "warning", "note"), "never": ()}

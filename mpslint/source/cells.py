@@ -77,6 +77,8 @@ class _Joined:
                 scripts.append((start, masked.script))
             snippets += [Snippet(s.kind, Span(s.span.start + start, s.span.end + start), s.text) for s in masked.snippets]
             span, count = Span(start, start + len(source)), raw_cell.data.get("execution_count")
+            if raw_cell.flaw:
+                unread.append(Unread(span, raw_cell.flaw))
             count = count if type(count) is int else None
             self.cells.append(Cell(raw_cell.number, str(raw_cell.data.get("id") or ""), span, _tags(raw_cell), count))
             start += len(source) + 1

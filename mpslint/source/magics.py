@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
+from mpslint.source.called_magics import SIGN, CalledMagic, called_magic, written
 from mpslint.source.document import NEWLINE, Snippet, SnippetKind
 
 PLACEHOLDER = "_"
@@ -97,7 +98,7 @@ def mask_cell(text: str) -> MaskedCell:
 
     Commands without a percent sign (`pip -q install x`, `cd ..`) are masked where they are no Python.
     """
-    if not _MAY_HOLD_MAGIC.search(text) and not _MAY_HOLD_AUTOMAGIC.search(text):
+    if SIGN not in text and not _MAY_HOLD_MAGIC.search(text) and not _MAY_HOLD_AUTOMAGIC.search(text):
         return MaskedCell(text)
     cell_magic = _CELL_MAGIC.match(text)
     if cell_magic is None:
@@ -123,6 +124,12 @@ def _mask_lines(text: str) -> MaskedCell:
     snippets: list[Snippet] = []
     for start, end in _statements(text):
         statement = text[start:end]
+        called = called_magic(statement)
+        if called is not None:
+            python, found = _mask_called(statement, start, called)
+            pieces.append(python)
+            snippets += found
+            continue
         masked = _mask_statement(statement)
         pieces.append(statement if masked is None else masked)
         if masked is not None:
@@ -130,6 +137,24 @@ def _mask_lines(text: str) -> MaskedCell:
             if snippet is not None:
                 snippets.append(snippet)
     return MaskedCell("".join(pieces), snippets=tuple(snippets))
+
+
+def _mask_called(statement: str, start: int, called: CalledMagic) -> tuple[str, list[Snippet]]:
+    """Return the mask of a statement that calls a magic, and what the magic says."""
+    before, after = statement[: called.start], statement[called.end :]
+    if called.body is None:
+        found = snippet_of(called.text.strip(), start + called.start + len(called.text) - len(called.text.lstrip()))
+        bare = found.text.lstrip() if found is not None else ""
+        snippets = [Snippet(found.kind, Span(found.span.end - len(bare), found.span.end), bare)] if found is not None else []
+        return before + _placeholder(called.text) + after, snippets
+    cell = mask_cell(f"{called.text.strip()}\n{written(statement, called.body)}")
+    moved = start + called.body[0] - len(called.text.strip()) - 1
+    snippets = [Snippet(one.kind, Span(one.span.start + moved, one.span.end + moved), one.text) for one in cell.snippets]
+    python = cell.python[len(called.text.strip()) + 1 :]
+    if not python.strip() or python.count("\n") != statement[slice(*called.body)].count("\n"):
+        return before + _placeholder(statement[called.start : called.end]) + after, snippets
+    head = f"{PLACEHOLDER};" + blank(statement[called.start + 2 : called.body[0]])
+    return before + head + python + blank(statement[called.body[1] : called.end]) + after, snippets
 
 
 def _mask_statement(statement: str) -> str | None:

@@ -1,7 +1,8 @@
 """The JSON of a notebook as text: where each cell's source lies in it, and how a changed source is written back.
 
 Only the JSON strings of changed cells are touched, and in them only the changed characters: indent, key order, escapes, line ends and
-the final newline of the file stay as they are. (nbformat's writer would re-indent two notebooks in five.)
+the final newline of the file stay as they are. (nbformat's writer would re-indent two notebooks in five.) What the cells say is nbformat's
+matter where the format is an old one; only where they lie is found here.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Edit
 from mpslint.core.record import record
-from mpslint.source.raw_cells import SOURCE_KEYS, skip_blanks
+from mpslint.source.raw_cells import SOURCE_KEYS, glue_of, skip_blanks
 
 _DECODER = json.JSONDecoder(strict=False)
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -32,6 +33,8 @@ class SourceText:
     end: int
     literals: tuple[tuple[int, int], ...]
     is_list: bool
+    glue: str = ""
+    """What joins the strings of a list: a line end, where formats 2 and 3 keep lines without their own."""
 
 
 @record(frozen=True, eq=False)
@@ -67,7 +70,8 @@ class NotebookText:
     def _offsets(self, index: int) -> list[int]:
         """The offset in the cell at which each literal begins."""
         if index not in self._known_offsets:
-            lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) for start, _ in self.source(index).literals]
+            glue = len(self.source(index).glue)
+            lengths = [len(_DECODER.raw_decode(self.raw, start)[0]) + glue for start, _ in self.source(index).literals]
             self._known_offsets[index] = [0, *itertools.accumulate(lengths)]
         return self._known_offsets[index]
 
@@ -114,22 +118,25 @@ class NotebookText:
 
 def _rewrite(raw: str, source: SourceText, edits: Sequence[Edit], keep_ascii: bool) -> str:
     """Return the JSON of one source with edits made; strings that no edit touches keep their very characters."""
-    old = [
-        _Character(*character, literal)
-        for literal, (start, end) in enumerate(source.literals)
-        for character in _characters(raw[start + 1 : end - 1])
-    ]
+    old: list[_Character] = []
+    for literal, (start, end) in enumerate(source.literals):
+        old += [_Character(source.glue, "", literal - 1)] if literal and source.glue else []
+        old += [_Character(*character, literal) for character in _characters(raw[start + 1 : end - 1])]
+    is_split = _is_split_by_lines(old)
+    unwritten = source.glue if is_split else ""
     new: list[_Character] = []
     position = 0
     for edit in edits:
         new += old[position : edit.span.start]
         literal = new[-1].literal if new else 0
-        new += [_Character(text, json.dumps(text, ensure_ascii=keep_ascii)[1:-1], literal) for text in edit.text]
+        new += [
+            _Character(text, "" if text == unwritten else json.dumps(text, ensure_ascii=keep_ascii)[1:-1], literal) for text in edit.text
+        ]
         position = edit.span.end
     new += old[position:]
     if not source.is_list:
         return '"' + "".join(character.written for character in new) + '"'
-    strings = _lines(new) if _is_split_by_lines(old) else _literals(new)
+    strings = _lines(new, keeps_last=bool(source.glue)) if is_split else _literals(new)
     opening = raw[source.start + 1 : source.literals[0][0]] if source.literals else ""
     closing = raw[source.literals[-1][1] : source.end - 1] if source.literals else ""
     gaps = [raw[a_end:b_start] for (_, a_end), (b_start, _) in itertools.pairwise(source.literals)]
@@ -158,13 +165,14 @@ def _literals(characters: Sequence[_Character]) -> list[str]:
     return ["".join(character.written for character in group) for _, group in groups]
 
 
-def _lines(characters: Sequence[_Character]) -> list[str]:
+def _lines(characters: Sequence[_Character], keeps_last: bool) -> list[str]:
+    """Return what is written of each line; behind the last line end there's one more where no string ends with one."""
     lines: list[list[str]] = [[]]
     for character in characters:
         lines[-1].append(character.written)
         if character.text == "\n":
             lines.append([])
-    return ["".join(line) for line in lines if line]
+    return ["".join(line) for line in lines if line or keeps_last]
 
 
 def _characters(literal: str) -> list[tuple[str, str]]:
@@ -235,9 +243,9 @@ def _items(raw: str, position: int) -> Iterator[tuple[int, int]]:
             position = skip_blanks(raw, position + 1)
 
 
-def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[int, int] | None:
-    """Return (start, end) of the value of the first of `keys` that the object has; of a key written twice, the last."""
-    members = {key: (start, end) for key, start, end in _members(raw, position) if key in keys}
+def _last_member(raw: str, position: int, keys: Sequence[str]) -> tuple[str, int, int] | None:
+    """Return the first of `keys` that the object has, and (start, end) of its value; of a key written twice, the last."""
+    members = {key: (key, start, end) for key, start, end in _members(raw, position) if key in keys}
     return next((members[key] for key in keys if key in members), None)
 
 
@@ -249,7 +257,7 @@ def _cell_starts(raw: str) -> Iterator[int]:
         yield from cells
         return
     sheets = _last_member(raw, top, ("worksheets",))
-    for sheet, _ in _items(raw, sheets[0]) if sheets else ():
+    for sheet, _ in _items(raw, sheets[1]) if sheets else ():
         yield from (_cells_in(raw, sheet) if raw[sheet] == "{" else None) or ()
 
 
@@ -287,7 +295,8 @@ def _source_of(raw: str, cell: int) -> SourceText:
     value = _last_member(raw, cell, SOURCE_KEYS) if raw[cell] == "{" else None
     if value is None:
         return SourceText(cell, cell, (), False)
-    start, end = value
+    key, start, end = value
     if raw[start] == "[":
-        return SourceText(start, end, tuple(_items(raw, start)), True)
+        literals = tuple(_items(raw, start))
+        return SourceText(start, end, literals, True, glue_of(key, raw[slice(*literals[0])][1:-1]) if literals else "")
     return SourceText(start, end, ((start, end),) if raw[start] == '"' else (), False)

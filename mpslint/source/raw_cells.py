@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.record import record
+from mpslint.source.notebook_format import is_old, refused, upgraded
 
-SOURCE_KEYS = ("source", "input")
-"""Under which the source of a cell stands: in format 4, and before."""
+SOURCE_KEYS = ("source", "input", "code")
+"""The key of a cell's source: in format 4, in formats 2 and 3, and in format 1."""
 _STRICT = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -22,12 +24,14 @@ class RawCell:
     number: int
     data: dict[str, Any]
     source: str
+    flaw: str = ""
+    """Why it can't be read; its source is then ''."""
 
 
 def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tuple[int, ...]]:
     """Return the cells of a notebook, its metadata, and where each cell begins if that was seen on the way (else nothing).
 
-    Formats 4, 3 and 2 are read as they stand. Raises ReadError, with the line, when the text is not JSON or not a notebook.
+    Formats 1 to 3 are read as nbformat upgrades them. Raises ReadError, with the line, when the text is not JSON or not a notebook.
     """
     try:
         data, starts = _with_starts(raw) or (json.loads(raw), ())
@@ -37,19 +41,35 @@ def load_cells(raw: str, path: str) -> tuple[list[RawCell], dict[str, Any], tupl
         raise ReadError(f"{path}: not a notebook: {str(error).partition(';')[0]}") from None
     except RecursionError:
         raise ReadError(f"{path}: not a notebook: its JSON is nested too deeply") from None
-    cells = _cells_of(data)
-    if cells is None:
-        raise ReadError(f"{path}: not a notebook: {_explain(data)}")
-    found = []
-    for number, cell in enumerate(cells, start=1):
-        if isinstance(cell, dict):
-            source = next((cell[key] for key in SOURCE_KEYS if key in cell), "")
-            if isinstance(source, list) and all(isinstance(line, str) for line in source):
-                source = "".join(source)
-            if isinstance(source, str):
-                found.append(RawCell(number, cell, source))
+    cells = _cells_of(data, raw, path)
     metadata = data.get("metadata")
-    return found, metadata if isinstance(metadata, dict) else {}, starts
+    return [_cell(*pair) for pair in enumerate(cells, start=1)], metadata if isinstance(metadata, dict) else {}, starts
+
+
+def _cells_of(data: Any, raw: str, path: str) -> Sequence[Any]:
+    """Return the cells of a notebook in the current format. Raises ReadError, which says why it is none."""
+    if is_old(data):
+        new = upgraded(raw, data, path)
+        old = [cell for sheet in data.get("worksheets", [data]) for cell in sheet["cells"]]
+        kept = [{"language": cell.get("language", "python"), "id": ""} for cell in old]  # an upgrade draws ids
+        return [{**cell, **own} for cell, own in zip(new, kept, strict=True)]
+    if isinstance(data, dict) and isinstance(data.get("cells"), list):
+        cells: Sequence[Any] = data["cells"]
+        return cells
+    raise refused(data, path)
+
+
+def _cell(number: int, cell: Any) -> RawCell:
+    """Return a cell; one that can't be read as an empty one of code, with the reason."""
+    if not isinstance(cell, dict):
+        return RawCell(number, {"cell_type": "code"}, "", f"it is of type {type(cell).__name__}, not an object")
+    key = next((key for key in SOURCE_KEYS if key in cell), "")
+    source = cell.get(key, "")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = glue_of(key, source[0] if source else "").join(source)
+    if isinstance(source, str):
+        return RawCell(number, cell, source)
+    return RawCell(number, cell, "", f"its source is of type {type(source).__name__}, not text")
 
 
 def _with_starts(raw: str) -> tuple[dict[str, Any], tuple[int, ...]] | None:
@@ -96,26 +116,12 @@ def _array_with_starts(raw: str, position: int) -> tuple[list[Any], tuple[int, .
     return items, tuple(starts), position + 1
 
 
-def _cells_of(data: Any) -> list[Any] | None:
-    """Return the list of cells, wherever the format keeps it, or None."""
-    if not isinstance(data, dict):
-        return None
-    if isinstance(data.get("cells"), list):
-        cells: list[Any] = data["cells"]
-        return cells
-    sheets = data.get("worksheets")
-    if not isinstance(sheets, list):
-        return None
-    return [cell for sheet in sheets if isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for cell in sheet["cells"]]
+def glue_of(key: str, first: str) -> str:
+    """Return what joins the strings of a source, by its key and the first of them, as it is or as JSON writes it.
 
-
-def _explain(data: Any) -> str:
-    """Return in one line why this JSON is no notebook."""
-    if not isinstance(data, dict):
-        return f"the JSON holds a {type(data).__name__}, not an object with cells"
-    if "cells" in data:
-        return f"its `cells` are of type {type(data['cells']).__name__}, not a list"
-    return "it has no list of cells"
+    Formats 2 and 3 kept lines without their ends at first.
+    """
+    return "\n" if key == "input" and not first.endswith(("\n", "\r", "\\n", "\\r")) else ""
 
 
 def skip_blanks(raw: str, position: int) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mpslint.core.finding import Edit, ReadError
+from mpslint.source.called_magics import SIGN
 from mpslint.source.document import Document, Kind, without_surrogates
 
 _SUFFIXES = {
@@ -100,7 +101,7 @@ def _read(path: str, data: bytes, kind: Kind | None) -> Document:
         if is_markdown:
             raise ReadError(f"{path}: not a notebook: Markdown is read as one if its header has the key `jupyter` or `jupytext`")
     python = without_surrogates(text) if kind in (Kind.PYTHON, Kind.NOTEBOOK) else ""
-    if ("\n%" in python or "\n!" in python or python[:1] in ("%", "!")) and _MAGIC.search(python) is not None:
+    if SIGN in python or (("\n%" in python or "\n!" in python or python[:1] in ("%", "!")) and _MAGIC.search(python) is not None):
         from mpslint.source.magics import mask_cell
 
         masked = mask_cell(python)

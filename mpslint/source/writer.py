@@ -14,7 +14,8 @@ from mpslint.core.outside import leads_out, link_out, read_file
 from mpslint.core.record import record
 from mpslint.source.document import Kind
 from mpslint.source.metadata import OwnerLost, keep_metadata
-from mpslint.source.reader import kind_of
+from mpslint.source.notebook_format import new_flaw
+from mpslint.source.reader import is_text_notebook, kind_of
 from mpslint.source.temporary import remove_leftovers, temporary_file
 
 _MOST_BACKUPS = 1_000
@@ -98,12 +99,25 @@ def _staged(change: FileChange, backup: bool, keeps_old: bool, stack: contextlib
         raise WriteError(f"{path}: is read-only; left as it is (chmod u+w lets mpslint change it)")
     if about.st_nlink > 1:
         raise WriteError(f"{path}: has {about.st_nlink} hard links, which a rewrite would part; left as it is")
+    _still_a_notebook(change)
     try:
         new, lost = _beside(real, change.after, about, stack)
         old = _beside(real, change.before, about, stack)[0] if keeps_old else ""
     except OSError as error:
         raise WriteError(f"{path}: cannot be written: {error.strerror}; left as it is") from None
     return _Staged(change, real, new, old, lost)
+
+
+def _still_a_notebook(change: FileChange) -> None:
+    """Raise WriteError where a notebook becomes invalid, by nbformat's own judgement, that was not so before."""
+    if kind_of(change.path) is not Kind.NOTEBOOK or is_text_notebook(change.path, change.before):
+        return
+    try:
+        flaw = new_flaw(change.before, change.after)
+    except ImportError:
+        raise WriteError(f"{change.path}: not written: nbformat, which validates it, isn't installed; pip install nbformat") from None
+    if flaw:
+        raise WriteError(f"{change.path}: the rewrite isn't a valid notebook: {flaw}; left as it is")
 
 
 def _beside(real: str, data: bytes, about: os.stat_result, stack: contextlib.ExitStack) -> tuple[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from mpslint.core.finding import UsageError
 from mpslint.core.record import record
-from mpslint.core.versions import Version, VersionRange, format_version, parse_version
+from mpslint.core.versions import Said, Version, VersionRange, format_version, in_words, parse_version
 from mpslint.target.packages import libraries, needs_of, newest_versions
 from mpslint.target.requirement import PYTHON, Requirement, Uninstallable
 from mpslint.target.resolve import NEWEST, VersionChoice, is_development, resolve
@@ -80,14 +80,17 @@ class Target:
 
     def describe(self, packages: tuple[str, ...]) -> str:
         """Return one line for a report: the Mac, then the packages asked for, grouped by where their version was read."""
+        return in_words(self.said_of(packages))
+
+    def said_of(self, packages: tuple[str, ...]) -> tuple[Said, ...]:
+        """Return what a report says of the Mac and of packages."""
         macos = self.choices[MACOS]
         mac = [f"macOS {format_version(macos.version)}", self.chip.upper(), f"{self.memory_gib} GB" if self.memory_gib else ""]
-        groups: dict[str, list[str]] = {macos.source + self._beyond(MACOS): [" ".join(filter(None, mac))]}
-        for name in packages:
-            choice = self.choices.get(name)
-            if choice is not None:
-                groups.setdefault(choice.source + self._beyond(name), []).append(f"{name} {choice.shown}")
-        return "; ".join(f"{', '.join(names)} ({source})" for source, names in groups.items())
+        packages = tuple(name for name in packages if name in self.choices)
+        return (
+            (MACOS, " ".join(filter(None, mac)), macos.source + self._beyond(MACOS)),
+            *((name, f"{name} {self.choices[name].shown}", self.choices[name].source + self._beyond(name)) for name in packages),
+        )
 
     def _beyond(self, name: str) -> str:
         """Return what is said of a version that is newer than any known; '' of another."""

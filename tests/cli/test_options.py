@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -203,4 +204,17 @@ def test_explain_for_programs(output_format: str) -> None:
 
     assert "dynamic-padding" in done.output
     assert "{" not in done.output or output_format == "json"
-    assert "..." not in mpslint("explain", "MPS301").output.split("Fix,")[0]
+    assert "..." not in mpslint("explain", "MPS301", "--all").output.split("Fix,")[0]
+
+
+@pytest.mark.parametrize("rule", ["MPS101", "MPS301", "MPS503", "MPS720", "MPS801", "MPS901"])
+def test_an_explanation_fits_a_screen(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happens for the versions here, why, what changes, and how to see the rest."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", mpslint("explain", rule).output).splitlines()
+
+    assert lines[0].startswith(rule)
+    assert len(lines) <= 30
+    assert any(line.startswith("For macOS") for line in lines)
+    assert "--all" in " ".join(lines)

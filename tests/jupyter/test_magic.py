@@ -134,7 +134,14 @@ def test_each_cell_is_checked_before_it_runs_once_asked(shell: Any, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("--help", "%mpslint fix [NUMBER]"), ("--sevrity error", "--help lists"), ("--select MPS1000", "unknown rule")]
+    ("line", "said"),
+    [
+        ("--help", "Usage: %mpslint "),
+        ("--help", "%mpslint fix [NUMBER]"),
+        ("chek", "did you mean 'check'?"),
+        ("--sevrity error", "--help lists"),
+        ("--select MPS1000", "unknown rule"),
+    ],
 )
 def test_options_are_parsed(shell: Any, capsys: pytest.CaptureFixture[str], line: str, said: str) -> None:
     """With a help, and one line for what is wrong."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mpslint.report.terminal import Terminal
-from mpslint.report.text import print_report
+from mpslint.report.text import ON_EVERY_MACHINE, print_report
 from mpslint.session.session import Options, check_file
 from mpslint.session.view import LONGEST_LINE, view, windowed
 from mpslint.source.files import FoundFile
@@ -41,7 +41,7 @@ def reported(path: Path, text: str, width: int = 0, **target: str) -> list[str]:
     file = view(check_file(FoundFile(str(path)), Options(isolated=True, target=target, select=("MPS101", "MPS116", "MPS503", "MPS902"))))
     stream = io.StringIO()
     console = Console(file=stream, width=width, color_system=None, soft_wrap=True, highlight=False, markup=False) if width else None
-    print_report(Terminal(stream, console, width), [file])
+    print_report(Terminal(stream, console, width), [replace(file, path=path.name)])
     return stream.getvalue().splitlines()
 
 
@@ -67,10 +67,13 @@ def test_a_long_line_is_shown_around_what_is_meant(tmp_path: Path, width: int) -
 
 def test_a_mark_stands_under_wide_letters(tmp_path: Path) -> None:
     """Which a terminal shows over two cells; an accent that follows its letter takes none."""
-    lines = reported(tmp_path / "train.py", f"{HEAD}args = TrainingArguments('\u6a21\u578b e\u0301', fp16=True)\n")
+    lines = reported(
+        tmp_path / "train.py",
+        "import torch\nx = '\u6a21\u578b e\u0301'; y = 'cuda' if torch.cuda.is_available() else 'cpu'\ntorch.ones(2).to(y)\n",
+    )
     number = next(number for number, line in enumerate(lines) if "^" in line)
 
-    assert lines[number].index("^") == lines[number - 1].index("fp16") + 2 - 1
+    assert lines[number].index("^") == lines[number - 1].index("'cuda'") + 2 - 1
 
 
 def test_the_reasons_of_a_rule_are_said_once(tmp_path: Path) -> None:
@@ -191,3 +194,51 @@ def test_a_notebook_in_another_language_is_not_called_right(tmp_path: Path, meta
     why = f"its language is {language}, and mpslint reads Python notebooks only"
     assert said(is_named=True) == f"a.ipynb:1:1 not judged: {why}\n1 file not judged.\n"
     assert said(is_named=False) == "Nothing wrong for MPS in 1 file.\n"
+
+
+def test_one_order_in_every_report(tmp_path: Path) -> None:
+    """What trains before what helps it, errors before warnings, and what every machine gets wrong at the end, under its own line."""
+    texts = {
+        "a.py": HEAD + "import torch\nx = torch.ones(2).cuda()\nargs = TrainingArguments('o', overwrite_output_dir=True)\n",
+        "b.py": HEAD
+        + "from transformers import Trainer\nargs = TrainingArguments('o', logging_dir='x', fp16=True)\n"
+        + "import torch\ny = torch.ones(2).to('cuda')\nTrainer(torch.nn.Linear(2, 2).to('cuda'), args).train()\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    options = Options(isolated=True, target={"transformers": "5.23.0"}, select=("MPS101", "MPS501", "MPS902"))
+    views = [replace(view(check_file(FoundFile(str(tmp_path / name)), options)), path=name) for name in texts]
+    whole, quiet = io.StringIO(), io.StringIO()
+    print_report(Terminal(whole), views)
+    print_report(Terminal(quiet), views, quiet=True)
+    heads = [line for line in whole.getvalue().splitlines() if ".py:" in line and " MPS" in line]
+
+    assert [(line[:4], line.split("MPS")[1][:3]) for line in heads] == [
+        *(("b.py", "501"), ("b.py", "101"), ("a.py", "501")),
+        *(("b.py", "902"), ("a.py", "902")),
+    ]
+    lines = [line for line in quiet.getvalue().splitlines() if ".py:" in line and " MPS" in line]
+    assert [(line[:4], line.split("MPS")[1][:3]) for line in lines] == [("b.py", "501")] + [
+        (line[:4], line.split("MPS")[1][:3]) for line in heads
+    ]
+    assert whole.getvalue().index(heads[2]) < whole.getvalue().index(ON_EVERY_MACHINE) < whole.getvalue().index(heads[3])
+
+
+def test_versions_that_differ_are_said_with_each_finding_and_once_at_the_end(tmp_path: Path) -> None:
+    """No line between files can be read as the heading of the next one."""
+    text = HEAD + "args = TrainingArguments('o', fp16=True)\n"
+    views = []
+    for name, version in (("a.py", "2.8"), ("b.py", "2.10")):
+        (tmp_path / name).write_text(text)
+        asked = Options(isolated=True, target={"torch": version, "transformers": "5.23.0"}, select=("MPS101",))
+        views.append(replace(view(check_file(FoundFile(str(tmp_path / name)), asked)), path=name))
+    stream = io.StringIO()
+    print_report(Terminal(stream), views)
+    lines = stream.getvalue().splitlines()
+
+    assert [line for line in lines if line.startswith(("a.py", "b.py"))] == [
+        "a.py:2:31  error MPS101 fp16-mixed-precision  [torch 2.8]",
+        "b.py:2:31  error MPS101 fp16-mixed-precision  [torch 2.10]",
+    ]
+    assert sum("For macOS" in line for line in lines) == 1
+    assert "By file: torch 2.8, torch 2.10 (option)." in stream.getvalue()

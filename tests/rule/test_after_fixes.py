@@ -140,7 +140,7 @@ def test_a_fix_that_would_cause_an_error_is_advice() -> None:
 
     assert choice.fix is not None
     assert (choice.fix.safety, choice.fix.edits) == (Safety.MANUAL, ())
-    assert choice.fix.summary.endswith(", after MPS802 is fixed")
+    assert choice.fix.summary.startswith("First fix MPS802, then: ")
     assert not fix(document, target, rules).is_changed
 
 
@@ -168,7 +168,7 @@ def test_a_fix_that_needs_one_in_a_file_that_is_not_named_is_advice(tmp_path: Pa
     Path("train.py").write_text(WITH_LOSS)
     alone, whole = (CliRunner().invoke(command, [name, "--isolated", "--no-cache"]).output for name in ("train.py", "."))
 
-    assert "after MPS547 is fixed" in alone
+    assert "First fix MPS547, then" in alone
     assert "fixed safely" not in alone
     assert "1 can be fixed safely: mpslint fix losses.py train.py" in whole
 
@@ -187,7 +187,7 @@ def test_what_lightning_moves_to_the_gpu_is_looked_at_before_auto_is_safe(tmp_pa
     Path("model.py").write_text(Path("model.py").read_text().replace("FrechetInceptionDistance()", "torch.nn.Linear(2, 2)"))
     after = CliRunner().invoke(command, [".", "--isolated", "--no-cache"]).output
 
-    assert "after MPS126 is fixed" in before
+    assert "First fix MPS126, then" in before
     assert "mpslint fix" not in before
     assert "mpslint fix train.py" in after
 

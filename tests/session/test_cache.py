@@ -273,5 +273,5 @@ def test_a_version_that_nothing_is_known_of_is_said_from_the_cache_too(project: 
     first, second = run(["sound.py", "other.py"], options), run(["sound.py", "other.py"], options)
 
     assert first == second
-    assert ["99.0" in file.target for file in first] == [True, False]
+    assert ["99.0" in str(file.target) for file in first] == [True, False]
     assert looked_up(["sound.py", "other.py"], options) == first

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpslint.core.finding import Edit, ReadError, Span
 from mpslint.source.document import Kind
 from mpslint.source.notebook import NotebookText
+from mpslint.source.notebook_format import new_flaw
 from mpslint.source.raw_cells import load_cells
 from mpslint.source.reader import kind_of, read
 from tests.notebooks import code_cell, notebook
@@ -54,8 +55,15 @@ def test_an_edit_keeps_encoding_mark_and_line_ends() -> None:
         ("x.py", b"s = '\xe9'\n", "x.py:1: not valid utf-8"),
         ("x.py", b"# coding: klingon\n", "klingon"),
         ("x.ipynb", b"{", "not valid JSON"),
-        ("x.ipynb", b"[]", "not an object"),
-        ("x.ipynb", b"{}", "not a notebook"),
+        ("x.ipynb", b"[]", "not of type 'object'"),
+        ("x.ipynb", b"{}", "not a notebook: 'cells' is a required property"),
+        ("x.ipynb", b'{"cells": 3}', "cells: 3 is not of type 'array'"),
+        ("x.ipynb", b'{"nbformat": 3, "worksheets": 3}', "worksheets: 3 is not of type 'array'"),
+        (
+            "x.ipynb",
+            b'{"nbformat": 2, "metadata": {}, "worksheets": [{"cells": [{"cell_type": "code"}]}]}',
+            "missing an expected key: outputs",
+        ),
         ("x.ipynb", b"\xff", "not valid UTF-8"),
         ("x.ipynb", b'{"cells": [', "x.ipynb:1"),
         ("x.ipynb", b"[" * 100_000, "nested too deeply"),
@@ -106,12 +114,44 @@ def test_every_character_of_a_notebook_has_its_place_in_the_json(data: bytes) ->
 
 
 def test_old_and_odd_notebooks_are_read() -> None:
-    """Format 3, a source that is one string, and cells that nbformat calls invalid but Jupyter opens."""
-    old = {"nbformat": 3, "worksheets": [{"cells": [{"cell_type": "code", "language": "python", "input": ["x = 1"], "outputs": []}]}]}
-    odd = {"cells": [{"cell_type": "code", "source": "y = 2"}, {"cell_type": "code"}, 7], "nbformat": 4}
+    """Cells that nbformat calls invalid but Jupyter opens; what isn't a cell at all is said."""
+    odd = {"cells": [{"cell_type": "code", "source": "y = 2"}, {"cell_type": "code"}, 7, {"cell_type": "code", "source": 1}], "nbformat": 4}
+    document = read("odd.ipynb", json.dumps(odd).encode())
 
-    assert read("old.ipynb", json.dumps(old).encode()).text == "x = 1"
-    assert read("odd.ipynb", json.dumps(odd).encode()).text == "y = 2\n"
+    assert document.text == "y = 2\n\n\n"
+    assert [(document.place(part.span.start).cell, part.reason) for part in document.unread] == [
+        (3, "it is of type int, not an object"),
+        (4, "its source is of type int, not text"),
+    ]
+
+
+OLD_CELL = {"cell_type": "code", "language": "python", "outputs": [], "prompt_number": 5}
+OLD = [
+    {
+        "nbformat": 1,
+        "cells": [{"cell_type": "text", "text": "Title"}, {"cell_type": "code", "code": "x = 1\ny = True", "prompt_number": 5}],
+    },
+    {"nbformat": 2, "metadata": {}, "worksheets": [{"cells": [{**OLD_CELL, "input": ["x = 1", "y = True"]}]}]},
+    {"nbformat": 3, "metadata": {}, "worksheets": [{"cells": [{**OLD_CELL, "input": ["x = 1\n", "y = True"]}]}]},
+    {"nbformat": 3, "metadata": {}, "worksheets": [{"cells": [{**OLD_CELL, "input": "x = 1\ny = True"}, {**OLD_CELL, "language": "R"}]}]},
+]
+
+
+@pytest.mark.parametrize("old", OLD, ids=["1", "2", "3", "3-string"])
+def test_old_formats_are_read_by_nbformats_upgrade_and_written_in_their_own(old: dict[str, object]) -> None:
+    """Format 2 joins lines that have no ends; an edit that brings a line end makes them two."""
+    raw = json.dumps(old)
+    document = read("old.ipynb", raw.encode())
+    start = document.text.index("True")
+    assert document.write_back is not None
+    written = document.write_back((Edit(Span(start, start + 4), "False\nz = 3"),))
+
+    assert document.text == "x = 1\ny = True"
+    assert [cell.execution_count for cell in document.cells] == [5]
+    assert read("old.ipynb", written).text == "x = 1\ny = False\nz = 3"
+    assert list(json.loads(written)) == list(old)
+    assert raw[document.place(start).physical_column - 1 :].startswith("True")
+    assert new_flaw(raw.encode(), written) == ""
 
 
 @pytest.mark.parametrize(
@@ -209,7 +249,7 @@ def test_where_cells_begin_is_seen_while_they_are_read(raw: str) -> None:
     """It is what a search for them finds afterwards, and what is read is what `json` reads."""
     cells, _, starts = load_cells(raw, "train.ipynb")
 
-    assert [cell.data for cell in cells] == [cell for cell in json.loads(raw)["cells"] if isinstance(cell, dict)]
+    assert [cell.data for cell in cells if not cell.flaw] == [cell for cell in json.loads(raw)["cells"] if isinstance(cell, dict)]
     assert len(starts) == len(json.loads(raw)["cells"])
     numbers = tuple(cell.number for cell in cells)
     seen, searched = NotebookText(raw, numbers, starts), NotebookText(raw, numbers)

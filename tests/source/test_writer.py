@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
@@ -238,3 +239,19 @@ def test_links_that_stay_in_the_tree_are_followed(tmp_path: Path, monkeypatch: p
     write_file(os.path.join("code", "lib", "x.py"), b"3", b"4", tree="code/lib")
 
     assert (real / "shared" / "x.py").read_bytes() == b"4"
+
+
+@pytest.mark.parametrize("was_valid", [True, False], ids=["valid", "odd"])
+def test_a_notebook_that_nbformat_calls_invalid_takes_no_ones_place(tmp_path: Path, was_valid: bool) -> None:
+    """One that was invalid before is left with that, and with nothing else."""
+    path = tmp_path / "n.ipynb"
+    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": "x = 1"}
+    whole = {"cells": [cell], "nbformat": 4, "nbformat_minor": 4, **({"metadata": {}} if was_valid else {})}
+    before, edited, broken = (json.dumps({**whole, "cells": [{**cell, "source": source}]}).encode() for source in ("x = 1", "x = 2", 2))
+    path.write_bytes(before)
+
+    with pytest.raises(WriteError, match=r"the rewrite isn't a valid notebook: cell 1: .*; left as it is"):
+        write_file(str(path), before, broken)
+    assert path.read_bytes() == before
+    write_file(str(path), before, edited)
+    assert path.read_bytes() == edited
