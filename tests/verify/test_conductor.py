@@ -95,6 +95,15 @@ def test_memory_ends_at_the_same_step(tmp_path: Path, version: str) -> None:
     assert (played.largest_peak, played.driver_peak) == (live.largest_peak, live.driver_peak)
 
 
+def test_memory_that_ends_after_the_last_step_is_seen(tmp_path: Path) -> None:
+    """The code ends while its steps are only recorded; what it does then is played, too."""
+    code = CODE.format(lengths="[50] * 20", then=STEP, width=32, fraction=1.7).replace("range(20)", "range(1)")
+    (tmp_path / "train.py").write_text(code + "torch.zeros(8, 2**30, device='mps')\n")
+    (result,) = verify_script(tmp_path / "train.py", ScriptOptions(backend="emulated")).runs
+    assert (result.out_of_memory, result.failure_line) == (6, "train.py:22")
+    assert "Tried to allocate 32.00 GiB" in result.failure
+
+
 def checks(folder: Path, lengths: str, *, width: int = 32, memory: int = 16) -> dict[str, Check]:
     """Return the checks of a training whose samples have some lengths."""
     (folder / "train.py").write_text(CODE.format(lengths=lengths, width=width, fraction=1.7, then=STEP))

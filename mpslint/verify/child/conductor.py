@@ -73,7 +73,7 @@ class Conductor:
         self._given: list[int] = []
         self._each = self._held_back = 0
         self._constant: Key | None = None
-        self._tail: Passage | None = None
+        self._lines: tuple[str, ...] = ()
         memory.log = self.log
 
     @property
@@ -184,13 +184,13 @@ class Conductor:
         return [step for _, step in self.feed.steps(self._each)][FIRST:][:wanted]
 
     def play(self, records: list[StepRecord], *, only_recorded: bool = False) -> None:
-        """Put the records of all steps after the first ones in the place of those of the steps that were only recorded."""
+        """Put the records of all steps after the first ones in the place of those of the steps that were only recorded.
+
+        Of code that has ended there are `only_recorded` ones, and what it did after them.
+        """
         assert self.player is not None
         del records[len(records) - len(self.recorded) :]
         self.played_at = FIRST + sum(one.passage.what == "train" for one in self.recorded)
-        if only_recorded:
-            self._tail = self.log.cut("train", self.played_at + 1)
-        self._current: Recorded | None = None
         try:
             for turn in self._turns(only_recorded):
                 records.append(self._played(turn, sum(record.what == "train" for record in records)))

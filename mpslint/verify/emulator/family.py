@@ -38,16 +38,20 @@ def structure(step: Step) -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The terms of second degree in one or two lengths."""
+    """The terms of second degree in one or two lengths, and those of third degree where both vary: a size of batches is one of them."""
 
     lengths: tuple[int, ...]
     scale: float
+    is_cubic: bool = False
 
     def of(self, table: Table) -> Table:
         """Return the terms of each row of lengths."""
         values = table[:, self.lengths] / self.scale
         columns = [np.ones(len(values)), *values.T, *(values.T**2)]
-        return np.stack([*columns, values[:, 0] * values[:, 1]] if len(self.lengths) == 2 else columns, axis=1)
+        if len(self.lengths) == 2:
+            product = values[:, 0] * values[:, 1]
+            columns += [product, *(product[:, None] * values).T] if self.is_cubic else [product]
+        return np.stack(columns, axis=1)
 
 
 class Family:
@@ -104,12 +108,16 @@ class Family:
         self._bounds = _span(table, steps[0])
         varying = _varying(table, steps[0])
         widest = [pair for batch in varying for pair in combinations(batch, min(2, len(batch))) if pair]
-        self._spaces = [(terms, _space(terms.of(table))) for terms in (Terms(pair, float(table[:, pair].max())) for pair in widest)]
+        choices = [(pair, is_cubic) for is_cubic in (False, True) for pair in widest]
+        choices = [*(((one,), False) for batch in varying for one in batch), *(choice for choice in choices if len(choice[0]) == 2)]
+        self._spaces: list[tuple[Terms, Table]] = []
         left = np.flatnonzero((numbers != numbers[0]).any(axis=0))
         parts: list[tuple[Terms, Numbers, Table]] = []
-        for chosen in (chosen for size in (1, 2) for batch in varying for chosen in combinations(batch, size)):
-            terms = Terms(chosen, float(table[:, chosen].max()))
+        for chosen, is_cubic in choices:
+            terms = Terms(chosen, float(table[:, chosen].max()), is_cubic)
             values = terms.of(table)
+            if (not is_cubic and chosen in widest) or len(left):
+                self._spaces.append((terms, _space(values)))
             if len(left) and len(set(map(bytes, values))) >= np.linalg.matrix_rank(values) + SPARE:
                 wanted = numbers[:, left].astype(np.float64)
                 weights: Table = np.linalg.lstsq(values, wanted, rcond=None)[0].astype(np.float64)
