@@ -41,6 +41,8 @@ class ScriptRun:
     arguments: tuple[str, ...] = ()
     device: Device = "emulated"
     steps: int = 20
+    plays: bool = True
+    """Whether steps of an emulated run that follow from others are played instead of run."""
     evaluation_batches: int = 2
     sandbox: str = ""
     """The only folder that may be written to."""

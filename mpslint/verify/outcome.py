@@ -99,10 +99,6 @@ class RunResult:
     """What they keep by the end of the run that the user means to do."""
     out_of_memory: int = 0
     """The step at which MPS ran out of memory; 0 when it did not."""
-    ahead: tuple[float, ...] = ()
-    """How many graphs each step after the last one would compile, as far as the batches of its loader are known."""
-    larger_ahead: float = 1.0
-    """The largest of those batches, as a multiple of the largest one that was run."""
     planned_graph_keys: int = 0
     """Graph keys by the end of the run that the user means to do."""
     shapes: int = 0

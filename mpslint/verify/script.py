@@ -34,7 +34,7 @@ ATTEMPTS = 4
 """How often a script is started, each time from a folder that has what it lacked in the last."""
 EXTENDED = 3
 """A run that was too short to tell is done once more, so many times longer."""
-MORE_STEPS_TELL = ("live memory", "compiled graphs", "fits")
+MORE_STEPS_TELL = ("live memory", "compiled graphs")
 """Checks that a longer run may settle."""
 USUAL_STEPS = 2000
 """How many optimizer steps a run is taken to mean when its code does not say."""
@@ -62,6 +62,8 @@ class ScriptOptions:
     limits: ChildLimits = field(default_factory=ChildLimits)
     assumptions: tuple[str, ...] = ()
     """What had to be assumed of the Mac."""
+    plays: bool = True
+    """Whether steps that follow from others are played instead of run."""
     evaluation_batches: int = 4
     readable: tuple[Path, ...] = ()
     """What the script may read beside its own folder."""
@@ -77,7 +79,9 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
     """Return the report on a script or notebook, as it is. The file itself, and all beside it,
     are left as they were."""
     report = _verify_once(path, options, progress)
-    if any(check.status == "inconclusive" and check.name in MORE_STEPS_TELL for verdict in report.verdicts for check in verdict.checks):
+    if options.plays and any(
+        check.status == "inconclusive" and check.name in MORE_STEPS_TELL for verdict in report.verdicts for check in verdict.checks
+    ):
         longer = replace(options, steps=options.steps * EXTENDED)
         return replace(_verify_once(path, longer, progress), seconds=report.seconds)
     return report
@@ -172,6 +176,7 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
         options.arguments,
         device,
         options.steps,
+        options.plays,
         options.evaluation_batches,
         str(room.folder),
         str(copy),

@@ -93,7 +93,7 @@ def do(job: Job, channel: Channel) -> Any:
         from mpslint.verify.child.device import measure
 
         return measure(job.specs[0], job.backend, job.steps, channel.progress)
-    from mpslint.verify.child.script import run_script
+    from mpslint.verify.child.run_script import run_script
 
     return run_script(job, channel)
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from mpslint.verify.child.ahead import Fetched
+from mpslint.verify.child.conductor import Conductor
 from mpslint.verify.child.device import Gauge
+from mpslint.verify.child.feed import Feed, shapes_text
 from mpslint.verify.child.installed import resident
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
@@ -48,7 +49,13 @@ class Clock:
     gauge: Gauge | None = None
     """The memory of a real GPU, where the code runs on one."""
     records: list[StepRecord] = field(default_factory=list)
-    fetched: Fetched = field(default_factory=Fetched)
+    feed: Feed = field(default_factory=Feed)
+    conductor: Conductor | None = None
+    """Has most steps of an emulated run played instead of run."""
+    taken: int = 0
+    """How many optimizer steps ran."""
+    epoch: int = 0
+    """How many steps had run when the pass over the data in hand began."""
     losses: list[float] = field(default_factory=list)
     norm: float | None = None
     stopped: str = ""
@@ -81,17 +88,26 @@ class Clock:
 
     @property
     def done(self) -> int:
-        """How many optimizer steps were taken."""
+        """How many optimizer steps were taken, or played."""
         return sum(record.what == "train" for record in self.records)
+
+    @property
+    def most(self) -> int:
+        """How many optimizer steps run at most."""
+        return self.steps if self.conductor is None else self.conductor.most
 
     def before_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Take note of the gradients before an optimizer steps; end the run when it has taken enough of them."""
         if not self._counts(optimizer):
             return
-        if self.done >= self.steps:
-            self.stop(f"after {steps(self.done)}")
+        self.stop_when_enough()
         if self.memory is None:
             self.norm = gradient_norm(optimizer)
+
+    def stop_when_enough(self) -> None:
+        """End the user's code if it has taken enough steps."""
+        if self.taken >= self.most:
+            self.stop(f"after {steps(self.done)}")
 
     def _counts(self, optimizer: torch.optim.Optimizer) -> bool:
         """Return whether an optimizer's steps are those of the run: the first one's, and the next one's when that is deleted or rests.
@@ -117,20 +133,36 @@ class Clock:
             return
         record = self.record("train")
         self.records.append(record)
+        self.taken += 1
         if self.memory is not None:
             self.births.append(self.memory.count)
-        self.progress(self.done, self.steps, record)
+        is_late = time.monotonic() > self.deadline
+        if self.conductor is not None and (self.conductor.stepped(self.taken, record) or (is_late and self.conductor.is_recording)):
+            self.play()
+        self.progress(self.done, max(self.steps, self.done), record)
         self.losses.clear()
         self.turns.clear()
-        if time.monotonic() > self.deadline:
+        if is_late:
             self.stop(f"after {steps(self.done)}, for lack of time")
+        is_cut = self.taken - self.epoch >= max(4, -(-self.steps // 2)) if self.conductor is None else self.taken in self.conductor.turns
+        if self.cuts_epochs and is_cut:
+            self.feed.is_open = False
+
+    def play(self) -> None:
+        """Play the steps that follow from those that ran; end the user's code where memory runs out in them."""
+        assert self.conductor is not None
+        self.look()
+        self.conductor.play(self.records)
+        self._seen = len(self.conductor.keys.all_keys), self.conductor.keys.compiled
+        if self.conductor.error is not None:
+            raise StopRun(0)
 
     def record(self, what: What) -> StepRecord:
         """Return what was seen since the last record."""
         now = time.perf_counter()
         seconds, self._started = now - self._started, now
-        shapes = ", ".join(dict.fromkeys(self.fetched.shapes[self._told :]))[:200]
-        self._told = len(self.fetched.shapes)
+        shapes = shapes_text(self.feed.given[self._told :])
+        self._told = len(self.feed.given)
         if self.memory is None:
             live, driver, peak = self.gauge_now()
             loss = sum(self.losses) if self.losses else None
@@ -176,12 +208,15 @@ class Clock:
         it would have."""
         record = self.record("evaluate")
         seen, self.batches = self.batches[1:], []
-        left = max(batches - len(seen) - 1, 0)
+        left, more = max(batches - len(seen) - 1, 0), 0
         if len(seen) > 1:
             live = max(0, seen[-1][0] - seen[0][0]) // (len(seen) - 1)
             host = max(0, seen[-1][1] - seen[0][1]) // (len(seen) - 1)
-            record = replace(record, peak=record.peak + live * left, host=record.host + host * left)
+            more = live * left
+            record = replace(record, peak=record.peak + more, host=record.host + host * left)
         self.records.append(record)
+        if self.conductor is not None:
+            self.conductor.evaluated(self.taken, record, more)
 
     def asked(self) -> None:
         """Count a value asked of the device without gradient: a loop that asks for ever is ended."""

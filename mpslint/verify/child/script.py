@@ -6,14 +6,13 @@ from __future__ import annotations
 import contextlib
 import linecache
 import os
-import random
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -21,8 +20,8 @@ from torch.overrides import _get_current_function_mode_stack
 
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.child.ahead import with_what_comes
-from mpslint.verify.child.clock import Clock, StopRun
+from mpslint.verify.child.clock import Clock, StopRun, steps
+from mpslint.verify.child.conductor import AFTER, FEWEST, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
@@ -32,7 +31,7 @@ from mpslint.verify.child.libraries import library_changes
 from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
-from mpslint.verify.child.sandbox import AskedUser, guard, keep_signals, no_questions, note_processes
+from mpslint.verify.child.sandbox import AskedUser, note_processes
 from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
@@ -51,12 +50,11 @@ from mpslint.verify.child.torch_patches import (
     serve_default_device,
     short_loaders,
 )
-from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.child.workers import check_workers
 from mpslint.verify.emulator.allocator import OutOfMemoryError
 from mpslint.verify.emulator.autocast import Casts
 from mpslint.verify.emulator.intercept import Interceptor
-from mpslint.verify.emulator.keys import graph_cache
+from mpslint.verify.emulator.keys import GraphCache, graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
@@ -88,7 +86,7 @@ class Stage:
         self.recommended = bounds.recommended
         self.allocator = LateAllocator(job.machine)
         self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
-        self.keys = graph_cache(job.machine.torch, self.allocator.retain)
+        self.keys = self.counted = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
@@ -108,6 +106,10 @@ class Stage:
         """Change torch and the libraries that the code may import."""
         if self.is_emulated:
             self.clock.memory, self.clock.keys, self.clock.allocator = self.memory, self.keys, self.allocator
+            if self.script.plays and self.script.steps > FEWEST + AFTER:
+                conductor = Conductor(self.clock.feed, self.memory, self.keys, self.allocator, self.script.steps)
+                conductor.empty_cache, conductor.count_into = self.give_back, self.count_into
+                self.clock.conductor = conductor
             pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended, self.allocator.limit)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
@@ -143,11 +145,23 @@ class Stage:
         ).install()
 
     def empty_cache(self) -> None:
-        """Do what torch.mps.empty_cache() does on the machine."""
+        """Do what torch.mps.empty_cache() does on the machine; where that isn't told, write it down."""
+        if self.memory.log is not None:
+            self.memory.log.emptied()
+        if self.clock.conductor is not None and self.clock.conductor.is_recording:
+            return
+        self.give_back()
+
+    def give_back(self) -> None:
+        """Give cached buffers back, and the graphs that the machine's torch gives back with them."""
         self.allocator.empty_cache()
         if is_at_least(self.job.machine.torch, platform_data("graph_cache")["cleared_by_empty_cache"]):
             self.keys.forget_graphs()
             self.allocator.release_graphs()
+
+    def count_into(self, keys: GraphCache) -> None:
+        """Have calls counted by another graph cache from now on."""
+        self.counted = self.watch.keys = keys
 
     def report(self, name: str, severity: str, message: str) -> None:
         """Write down a trouble at the user's line."""
@@ -181,7 +195,7 @@ class Stage:
             if self.is_emulated:
                 stack.enter_context(sdpa_kernel(SDPBackend.MATH))
                 interceptor = Interceptor(self.clock.asked)
-                watch = Watch(self.memory, self.keys, self.seen, before=interceptor.before)
+                watch = Watch(self.memory, self.counted, self.seen, before=interceptor.before)
                 self.watch = watch
                 mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
                 mode.hosted, mode.casts = interceptor.hosted, self.casts
@@ -293,10 +307,24 @@ class Stage:
                 return f"{self.lines[frame.filename]}:{frame.lineno}"
         return ""
 
+    def settle(self) -> None:
+        """Play what was only recorded, where the code ended before the rest was played; take over the end of memory that playing met."""
+        conductor = self.clock.conductor
+        if conductor is None:
+            return
+        if conductor.is_recording:
+            with torch._C.DisableTorchFunction():
+                conductor.play(self.clock.records, only_recorded=True)
+        if conductor.error is not None:
+            self.out_of_memory = self.clock.done + 1
+            self.failure, self.failure_line = f"RuntimeError: {conductor.error}", conductor.error_line
+            self.is_raised_on_mps = True
+
     def result(self, seconds: float) -> RunResult:
         """Return all that the run showed."""
         self.clock.finish()
         self.look()
+        self.settle()
         if self.precision.half == "fp16" and not self.precision.is_scaled and self.clock.done:
             self.report(
                 "unscaled-fp16",
@@ -341,59 +369,16 @@ class Stage:
         """The highest peak of all steps, and of what was done of the one that ran out of memory."""
         return max([record.peak for record in self.clock.records] + [self.memory.peak] * bool(self.out_of_memory), default=-1)
 
-    def looked_ahead(self, result: RunResult) -> RunResult:
-        """Return a result with what its code's loader gives after the last step."""
-        if self.failure and not self.out_of_memory:
-            return result
-        with self.running():
-            return with_what_comes(result, self.clock.fetched)
-
     def notes(self) -> Iterator[str]:
         """Yield what the reader should know about how the run was done."""
         yield from [f"the run was ended {self.clock.stopped}"] if self.clock.stopped else []
+        conductor = self.clock.conductor
+        if conductor is not None and self.clock.done > self.clock.taken:
+            played = steps(self.clock.done - self.clock.taken)
+            yield f"{steps(self.clock.taken)} ran and {played.partition(' ')[0]} were played from their recordings"
         if self.started_processes:
             yield f"processes that the code starts itself ({self.started_processes[0]}) are not followed"
         yield from filter(None, [self.script.start])
         if self.casts.unsure:
             hidden = ", ".join(sorted(self.casts.unsure))
             yield f"{self.precision.half} autocast casts inside {hidden}, which isn't emulated: all of it has the dtype of its input"
-
-
-class Parent(Protocol):
-    """Where a run is told of."""
-
-    started: float
-    """When the process began, by time.monotonic()."""
-
-    def progress(self, number: int, total: int, record: StepRecord) -> None:
-        """Take a step."""
-
-    def leave(self, result: RunResult) -> None:
-        """Take the result, and end the process."""
-
-
-def run_script(job: Job, parent: Parent) -> RunResult:
-    """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
-    assert job.script is not None
-    seconds = float(os.environ.get("MPSLINT_SECONDS", "600"))
-    stage = Stage(job, parent.progress, seconds, parent.leave)
-    stage.prepare()
-    memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
-    Watchdog(stage, parent.started, seconds, memory).start()
-    keep_signals()
-    no_questions(stage.asked_again)
-    if job.script.sandbox:
-        os.chdir(job.script.folder or Path(job.script.file).parent)
-        guard(Path(job.script.sandbox))
-    _seed()
-    stage.run()
-    result = stage.result(time.perf_counter() - stage.started)
-    return stage.looked_ahead(result) if stage.is_emulated else result
-
-
-def _seed() -> None:
-    """Start every generator of random numbers at one place, so that the same code gets the same verdict again."""
-    random.seed(0)
-    torch.manual_seed(0)
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.seed(0)

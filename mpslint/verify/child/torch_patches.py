@@ -224,8 +224,6 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
     and training epochs so that an evaluation is reached."""
     loader: Any = torch.utils.data.DataLoader
     init, iterate = loader.__init__, loader.__iter__
-    epoch = max(4, -(-clock.steps // 2))
-
     signature = inspect.signature(init)
 
     @functools.wraps(init)
@@ -243,32 +241,25 @@ def short_loaders(clock: Clock, shortened: Shortened, evaluation_batches: int, c
         init(self, **given, **more)
 
     def short_iter(self: Any) -> Iterator[Any]:
+        start = clock.done
         if getattr(self, "asked_workers", 0):
             check(self)
-        is_training = torch.is_grad_enabled() and not clock.is_evaluating
-        start = clock.done
-        if is_training and start >= clock.steps:
-            clock.stop(f"after {steps(start)}")
-        batches = iterate(self)
-        if is_training:
-            clock.fetched.rest, clock.fetched.again = batches, functools.partial(iterate, self)
+        if torch.is_grad_enabled() and not clock.is_evaluating:
+            clock.stop_when_enough()
+            clock.epoch, clock.feed.is_open = clock.taken, True
             is_plain = self.collate_fn is default_collate and self.batch_size not in (None, 1)
-            clock.fetched.may_change = not is_plain
-        for number, batch in enumerate(batches):
-            if not is_training and number >= evaluation_batches:
+            yield from clock.feed.give(self, functools.partial(iterate, self), is_plain=is_plain)
+            if not clock.feed.is_open:
+                shortened.note(f"an epoch cut to {steps(clock.done - start)}")
+            return
+        for number, batch in enumerate(iterate(self)):
+            if number >= evaluation_batches:
                 shortened.note(f"evaluation cut to {evaluation_batches} batches")
                 break
-            if is_training and clock.cuts_epochs and clock.done - start >= epoch:
-                shortened.note(f"an epoch cut to {epoch} optimizer steps")
-                break
-            if is_training:
-                clock.fetched.add(batch)
-            else:
-                clock.evaluation_batch()
-            yield batch
-        if not is_training:
             clock.evaluation_batch()
-        if not is_training and clock.done and not clock.is_evaluating:
+            yield batch
+        clock.evaluation_batch()
+        if clock.done and not clock.is_evaluating:
             clock.evaluated(number_of_batches(self))
 
     loader.__init__ = short_init

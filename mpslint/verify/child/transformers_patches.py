@@ -46,7 +46,11 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         clock.cuts_epochs = False
         if given.get("args") is not None:
             clock.planned = planned_steps(given["args"], given.get("train_dataset"))
-            cap(given["args"], clock.steps, shortened)
+            if clock.conductor is not None:
+                clock.conductor.horizon = min(clock.conductor.horizon, clock.planned or clock.conductor.horizon)
+            evaluates = cap(given["args"], clock.steps, shortened, is_conducted=clock.conductor is not None)
+            if clock.conductor is not None:
+                given["callbacks"] = [*(given.get("callbacks") or ()), conducted(clock, evaluates=evaluates)]
             size = evaluation_batches * given["args"].per_device_eval_batch_size
             clock.whole = batches_of(given.get("eval_dataset"), given["args"].per_device_eval_batch_size)
             given["eval_dataset"] = cut(given.get("eval_dataset"), size, shortened)
@@ -80,6 +84,18 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
     trainer.evaluation_loop = watched
 
 
+def conducted(clock: Clock, *, evaluates: bool) -> Any:
+    """Return what tells a Trainer after each step whether to evaluate, and whether to stop."""
+    callbacks: Any = importlib.import_module("transformers.trainer_callback")
+
+    class Conducted(callbacks.TrainerCallback):  # type: ignore[misc]
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            control.should_evaluate = evaluates and clock.conductor is not None and clock.taken in clock.conductor.turns
+            control.should_training_stop = control.should_training_stop or clock.taken >= clock.most
+
+    return Conducted()
+
+
 def _name(callback: Any) -> str:
     return callback.__name__ if isinstance(callback, type) else type(callback).__name__
 
@@ -103,8 +119,12 @@ def planned_steps(args: Any, dataset: Any) -> int:
     return int(-(-size // each) * args.num_train_epochs)
 
 
-def cap(args: Any, steps: int, shortened: Shortened) -> None:
-    """Change training arguments so that the run is short and leaves nothing behind."""
+def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = False) -> bool:
+    """Change training arguments so that the run is short and leaves nothing behind; return whether it evaluates.
+
+    Where the run `is_conducted`, no number of steps says when.
+    """
+    evaluates = False
     wanted = min(steps, args.max_steps) if args.max_steps > 0 else steps
     if args.max_steps != wanted:
         shortened.note(f"max_steps {args.max_steps} → {wanted}")
@@ -122,8 +142,9 @@ def cap(args: Any, steps: int, shortened: Shortened) -> None:
             shortened.note(f"save_strategy {strategy.value} → no")
         elif strategy is not None and name == "eval_strategy" and str(getattr(strategy, "value", strategy)) != "no":
             setattr(args, name, type(strategy)("steps"))
-            args.eval_steps = max(1, wanted // 2)
-            shortened.note(f"evaluation every {args.eval_steps} steps")
+            evaluates, args.eval_steps = True, 2 * wanted if is_conducted else max(1, wanted // 2)
+            shortened.note("evaluation twice" if is_conducted else f"evaluation every {args.eval_steps} steps")
+    return evaluates
 
 
 def batches_of(dataset: Any, size: int) -> int:

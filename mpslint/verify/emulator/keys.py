@@ -91,14 +91,27 @@ class GraphCache:
         key = describe(name, args, kwargs, floats=base in self.with_floats)
         if base in self.retaining:
             key = (key[0], (*key[1], sum(tensor.numel() * tensor.element_size() for tensor in made)))
+        self.add(key, is_graph=key in self.all_keys or self.is_graph(name, args, kwargs))
+        return key
+
+    def add(self, key: Call, *, is_graph: bool) -> None:
+        """Count a call by its key; `is_graph` says whether it compiles a graph where the key is new."""
         if key not in self.all_keys:
             self.all_keys.add(key)
-            if self.is_graph(name, args, kwargs):
+            if is_graph:
                 self._compile(key)
         elif key in self._forgotten:
             self._forgotten.discard(key)
             self._compile(key)
-        return key
+
+    def is_compiled(self, key: Call) -> bool:
+        """Return whether a call that was seen has a graph, or had one that was dropped."""
+        return key in self.graph_keys or key in self._forgotten
+
+    def copied(self) -> GraphCache:
+        """Return a cache that goes on from what this one has seen, and keeps no memory."""
+        seen = set(self.all_keys), set(self.graph_keys), self.compiled, set(self._forgotten)
+        return GraphCache(self.operators, self.with_floats, self.retaining, None, *seen)
 
     def _compile(self, key: Call) -> None:
         self.graph_keys.add(key)

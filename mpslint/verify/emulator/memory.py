@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.log import EventLog
 from mpslint.verify.emulator.pools import Block
 
 
@@ -41,6 +42,8 @@ class LiveMemory:
     """A model that takes every birth and death as it comes; runs that are replayed later have none here."""
     line_of: Callable[[], str] | None = None
     """What tells the line of the user's code that is running."""
+    log: EventLog | None = None
+    """Takes every birth and death, in one order with the calls."""
     _blocks: dict[int, Block] = field(default_factory=dict)
     _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
     _count: int = 0
@@ -58,11 +61,13 @@ class LiveMemory:
         def dies(_: object, self: LiveMemory = self, address: int = address, number: int = number, size: int = size) -> None:
             if self._known.get(address, (None, -1))[1] == number:
                 del self._known[address]
-            self.live -= size
             buffer = self.buffers.pop(number, None)
+            self.live -= size if buffer is None else buffer.size
             block = self._blocks.pop(number, None)
             if block is not None and self.allocator is not None:
                 self.allocator.free(block)
+            if self.log is not None:
+                self.log.died(number)
             if self.keeps_log and buffer is not None:
                 self.events.append((number, -size))
 
@@ -71,6 +76,8 @@ class LiveMemory:
         self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, self.phase, line)
         self.live += size
         self.peak = max(self.peak, self.live)
+        if self.log is not None:
+            self.log.born(size, line)
         if self.allocator is not None:
             block = self.allocator.allocate(size)
             if block is not None:
@@ -94,6 +101,16 @@ class LiveMemory:
     def see_all(self, tensors: Iterable[torch.Tensor], op: str) -> list[int]:
         """Count several tensors that were there before the first operator, such as the weights."""
         return [self.see(tensor, op) for tensor in tensors]
+
+    def detach(self) -> dict[int, Block]:
+        """Tell the allocator nothing from now on; return the blocks of what is alive, by number."""
+        blocks, self._blocks, self.allocator = self._blocks, {}, None
+        return blocks
+
+    def attach(self, allocator: AllocatorModel, blocks: dict[int, Block | None], live: int, peak: int) -> None:
+        """Go on with an allocator where what is alive lies in some blocks; keep no log."""
+        self.allocator, self.log, self.live, self.peak = allocator, None, live, peak
+        self._blocks = {number: block for number, block in blocks.items() if block is not None}
 
     def cut(self) -> list[tuple[int, int]]:
         """Return the log since the last cut, and start a new one; the peak starts again from what is alive."""

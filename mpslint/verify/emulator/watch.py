@@ -96,6 +96,8 @@ class Watch(TorchDispatchMode):
             self.memory.see(tensor, name)
         if name not in self._views:
             key = self.keys.see(name, args, kwargs, made)
+            if self.memory.log is not None:
+                self.memory.log.called(key)
             if self.keeps_calls:
                 self.calls.append((key, key in self.keys.graph_keys))
         if self.seen is not None:

@@ -1,0 +1,57 @@
+"""Does the job of running foreign code: the stage is set, the code runs, and what it showed is told."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Protocol
+
+import torch
+
+from mpslint.verify.child.sandbox import guard, keep_signals, no_questions
+from mpslint.verify.child.script import Stage
+from mpslint.verify.child.watchdog import Watchdog
+from mpslint.verify.job import Job
+from mpslint.verify.outcome import RunResult, StepRecord
+
+
+class Parent(Protocol):
+    """Where a run is told of."""
+
+    started: float
+    """When the process began, by time.monotonic()."""
+
+    def progress(self, number: int, total: int, record: StepRecord) -> None:
+        """Take a step."""
+
+    def leave(self, result: RunResult) -> None:
+        """Take the result, and end the process."""
+
+
+def run_script(job: Job, parent: Parent) -> RunResult:
+    """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
+    assert job.script is not None
+    seconds = float(os.environ.get("MPSLINT_SECONDS", "600"))
+    stage = Stage(job, parent.progress, seconds, parent.leave)
+    stage.prepare()
+    memory = int(os.environ.get("MPSLINT_MEMORY", "0"))
+    Watchdog(stage, parent.started, seconds, memory).start()
+    keep_signals()
+    no_questions(stage.asked_again)
+    if job.script.sandbox:
+        os.chdir(job.script.folder or Path(job.script.file).parent)
+        guard(Path(job.script.sandbox))
+    _seed()
+    stage.run()
+    return stage.result(time.perf_counter() - stage.started)
+
+
+def _seed() -> None:
+    """Start every generator of random numbers at one place, so that the same code gets the same verdict again."""
+    random.seed(0)
+    torch.manual_seed(0)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)
