@@ -16,7 +16,7 @@ from mpslint.checks._trained import is_only_run
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
-from mpslint.core.versions import VersionRange, format_version
+from mpslint.core.versions import VersionRange, corners, format_version
 from mpslint.facts.values import Call, Instance, Items, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
@@ -349,4 +349,19 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 row.get("longer", 0),
             )
         )
+    _refuse_contradictions(found, f"{path}: {key}")
     return tuple(found)
+
+
+def _refuse_contradictions(entries: list[KnownCall], where: str) -> None:
+    """Raise RuleError for an operator of which a table says that it is missing and, of the same release and pass, what it computes."""
+    missing = [entry for entry in entries if entry.kind == "missing" and not entry.condition.arguments]
+    for entry in missing:
+        for other in entries:
+            names = set(entry.condition.names).intersection(other.condition.names)
+            if not names or other.kind in ("missing", "rejects") or (entry.trains and not other.trains):
+                continue
+            both = VersionRange(entry.versions.terms + other.versions.terms)
+            if (given := next(filter(both.matches, corners([both])), None)) is not None:
+                at = ", ".join(f"{package} {format_version(version)}" for package, version in given.items())
+                raise RuleError(f"{where}: {min(names)} is missing and {other.kind} at once with {at}")
