@@ -14,6 +14,7 @@ from mpslint.checks._gradients import LEAVES_DEVICE
 from mpslint.checks._placed import on_mps
 from mpslint.checks._tensor_given import Asked, is_given
 from mpslint.checks._trained import is_only_run
+from mpslint.checks.late_variable import is_in_force
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
@@ -148,9 +149,9 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a table that the program makes.
 
     Options: `table`, the file and its key (`cuda.calls`), `kind`, and `placed`, the modules whose functions compute on
-    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that the program has to set.
+    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that has to be in force.
     """
-    if "with" in options and not any(one.name == options["with"] for one in evidence.facts.environment):
+    if "with" in options and not is_in_force(evidence, options["with"]):
         return
     for entry in load_table(options["table"]):
         if entry.kind != options["kind"] or not entry.versions.matches(evidence.target.versions):

@@ -16,7 +16,6 @@ from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.setting import Setting
-from mpslint.source.words import quoted
 
 MASKING = re.compile(r"(?<![!=]=)\s*-\s?100\b|(?i:ignore_index)|label_pad_token_id|masked_fill|pad_token_id")
 """Code that puts the ignored label, or something in place of padding; a comparison with -100 is decoding."""
@@ -26,7 +25,10 @@ OWN_LABELS = re.compile(r"collat|compute_loss|dataloader|labels")
 COPIES = frozenset({"copy", "deepcopy", "clone", "list", "detach"})
 """Functions and methods that return what they are given."""
 
-GATE = Gate(words=("padding",), groups=(["padding"], [quoted("labels")]))
+MAKES_ROWS = frozenset({"dict", "update", "BatchEncoding", "BatchFeature"})
+"""Functions and methods whose keywords are entries of a row."""
+
+GATE = Gate(words=("padding",), groups=(["padding"], ["labels"]))
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -90,13 +92,16 @@ def _becomes_labels(call: Call, keeps: bool) -> bool:
 
 def _stored_labels(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
     """Yield what a node stores under "labels", with the names of what holds the ids beside them: an assignment, or a dict in one piece."""
+    entries: dict[object, ast.expr] = {}
     if isinstance(node, ast.Assign):
         yield from (({_owner(target)}, node.value) for target in node.targets if _is_labels(target))
     elif isinstance(node, ast.Dict):
         entries = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
+    elif isinstance(node, ast.Call) and called_name(node) in MAKES_ROWS:
+        entries = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "labels" in entries:
         ids = entries.get("input_ids")
-        if "labels" in entries:
-            yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
+        yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
 
 
 def _is_copy_of_ids(node: ast.expr, names: set[str]) -> bool:

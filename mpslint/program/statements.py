@@ -8,7 +8,22 @@ from typing import Any
 
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Bound,
+    Class,
+    Function,
+    Guard,
+    Instance,
+    Items,
+    Known,
+    Module,
+    Symbol,
+    Unknown,
+    Value,
+    is_weak,
+)
 from mpslint.program import fields, validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
@@ -65,12 +80,13 @@ def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return False
 
 
-def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function: Function) -> Value:
-    """Return what the decorators make of a function: those of the program are followed, and those of outside leave it what it is."""
-    result: Value = function
-    for written, decorator in zip(reversed(node.decorator_list), reversed(function.decorators), strict=True):
-        if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and is_property(own):
-            return own.with_setter(function) if written.attr == "setter" else UNKNOWN
+def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, made: Function | Class) -> Value:
+    """Return what decorators make of a function or a class: those of the program are followed, those of outside leave it what it is."""
+    result: Value = made
+    for written, decorator in zip(reversed(node.decorator_list), reversed(made.decorators), strict=True):
+        own = m.looked_at(written.value) if isinstance(written, ast.Attribute) else None
+        if isinstance(made, Function) and isinstance(written, ast.Attribute) and isinstance(own, Function) and is_property(own):
+            return own.with_setter(made) if written.attr == "setter" else UNKNOWN
         if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
             call = ast.copy_location(ast.Call(written, [], []), written)
             result = m.calls.call_value(m, decorator, None, CallArguments((Argument(result, None),), {}, False), call)
@@ -106,7 +122,8 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
                 function.cls = cls
                 m.methods.add(function.name)
                 function.frame = before
-    m.bind(node.name, cls)
+    result = _decorated(m, node, cls)
+    m.bind(node.name, cls if isinstance(result, Unknown) else result)
     return False
 
 
