@@ -35,12 +35,17 @@ def _meetings(narrow: Rule, wide: Rule) -> Iterator[tuple[dict[str, Version], Ou
     for versions in corners(outcome.versions for outcome in (*narrow.outcomes, *wide.outcomes)):
         for case in matching_outcomes(narrow, versions):
             held = (*narrow.when, *case.when)
-            holding = (one for one in matching_outcomes(wide, versions) if _imply(held, one.when) and not _excepts(one.unless, held))
-            whole = next(holding, None)
-            if whole is not None and whole.severity is not case.severity:
+            whole = _first(wide, versions, held)
+            if _first(narrow, versions, held) is case and whole is not None and whole.severity is not case.severity:
                 yield versions, case, whole
             if not case.when and not case.unless:
                 break
+
+
+def _first(rule: Rule, versions: dict[str, Version], held: Sequence[Condition]) -> Outcome | None:
+    """Return the first outcome of a rule in these versions whose conditions hold where some others do."""
+    holding = (one for one in matching_outcomes(rule, versions) if _imply(held, one.when) and not _excepts(one.unless, held))
+    return next(holding, None)
 
 
 def _is_case_of(narrow: Rule, wide: Rule) -> bool:

@@ -163,9 +163,7 @@ class Graph:
         if self.options.started:
             self.runs = dict(self._typed())
         if not self.options.started:
-            launched = dict(self._launched())
-            scripts = {entry.script for entry in launched}  # which are judged by the lines that start them, not by their defaults
-            self.runs = {**{entry: closure for entry, closure in self.runs.items() if entry.script not in scripts}, **launched}
+            self.runs.update(self._launched())
             self.runs.update(dict(self._supposed()))
         for entry, closure in self.runs.items():
             for file in closure:

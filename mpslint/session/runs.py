@@ -178,6 +178,8 @@ class Runs:
     """Of each run, the places whose fixes are made all or none."""
     ruled_out: set[PlaceOfRule] = field(default_factory=set)
     """Places where a file by itself gives a finding, and a run shows that there is none."""
+    by_default: dict[str, list[Finding]] = field(default_factory=dict)
+    """What is found in a script that nothing but itself starts."""
     visits: dict[str, list[Visit]] = field(default_factory=dict)
     """What launch lines led through, by script."""
     spoken: dict[str, set[str]] = field(default_factory=dict)
@@ -206,7 +208,7 @@ class Runs:
                 self.project.renew(path)
         self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
         self.reached = set()
-        self.ruled_out, self.visits = set(), {}
+        self.ruled_out, self.visits, self.by_default = set(), {}, {}
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -216,6 +218,11 @@ class Runs:
                 continue
             left -= self._judge(entry)
             collect_if_due()
+        for path, found in self.by_default.items():  # what launch lines lead through without it, only an option that none gives leads to
+            visits = self.visits.get(path, ())
+            known = {place for visit in visits for place in visit.found}
+            kept = [one for one in found if (one.rule, one.span) in known or not any(one.span in visit for visit in visits)]
+            self.findings.setdefault(path, []).extend(kept)
         self.findings = from_one_end(self.findings, self._shown_at)
         self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
 
@@ -272,6 +279,9 @@ class Runs:
         as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
+            if path == start.shown_at == start.script:
+                self.by_default.setdefault(path, []).extend(found)
+                continue
             entries = () if start.shown_at == path else (_starting(run),)
             self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
         if self.is_fixing and not self.opened.keys() >= run.parts.keys():

@@ -103,3 +103,11 @@ def test_a_claim_is_held_to_the_behaviours() -> None:
 
     with pytest.raises(RuleError, match=r"say ignored with accelerate 0\.2"):
         refuse_false_claims({"precision.accelerator.fp16": "wrong"}, VersionRange.parse("accelerate >= 0.20, accelerate < 0.30"))
+
+
+@pytest.mark.parametrize("shipped", ["MPS101", "MPS111", "MPS301", "MPS503", "MPS807"])
+def test_a_copy_of_a_shipped_rule_agrees_with_it(tmp_path: Path, shipped: str) -> None:
+    """Also one whose outcomes have conditions of their own."""
+    text = next((Path(__file__).parents[2] / "rules").glob(f"*/{shipped}-*.yaml")).read_text()
+    (tmp_path / "own.yaml").write_text(text.replace(f"id: {shipped}", "id: OWN101"))
+    assert any(rule.id == "OWN101" for rule in load_rules((tmp_path,)))
