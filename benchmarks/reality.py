@@ -65,6 +65,18 @@ def machine_of(report: Mapping[str, Any]) -> VerifiedMac:
     return VerifiedMac(report["torch"], report["memory"], report.get("transformers", ""), report.get("accelerate", ""), "26")
 
 
+def measured_rows(report: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield what `mpslint report --measurement` measured, beside what the mpslint that wrote it predicted for the same step."""
+    predicted = {row["step"]: row for row in report["predicted"]["by_step"]}
+    for row in report["by_step"]:
+        for what in ("live", "driver"):
+            if row["step"] in predicted and row[what]:
+                reported, said = row[what] * MIB, predicted[row["step"]][what] * MIB
+                off = abs(said / reported - 1)
+                about = (report["source"], f"predicted by mpslint {report['predicted']['by']}")
+                yield Row(f"{report['name']}, step {row['step']}", what, mib(reported), mib(said), off, off <= NEAR, *about)
+
+
 def rows_of(report: Mapping[str, Any], result: RunResult) -> Iterator[Row]:
     """Yield what a report says, beside what the emulated run says at the same step."""
     trained = [record for record in result.steps if record.what == "train"]
@@ -141,7 +153,7 @@ def main() -> int:
     rows: list[Row] = []
     for report in yaml.safe_load((FOLDER / "reports.yaml").read_text(encoding="utf-8")):
         if only.lower() in report["name"].lower():
-            found = list(rows_of(report, emulated(report)))
+            found = list(measured_rows(report) if "by_step" in report else rows_of(report, emulated(report)))
             rows += found
             for row in found:
                 print(f"{row.name}: {row.what} reported {row.reported}, predicted {row.predicted}", flush=True)

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -24,7 +25,7 @@ from mpslint.core.knowledge import parse_yaml_file
 from mpslint.core.versions import Version, parse_version
 from mpslint.estimate.chips import Chip, named_chips
 from mpslint.estimate.constants import Constants, constants, spreads
-from mpslint.estimate.step import StepWork
+from mpslint.estimate.step import Operators, StepWork
 from mpslint.estimate.timing import seconds_by_part, step_time
 
 ROOT = Path(__file__).parents[1]
@@ -79,20 +80,31 @@ class Residual:
         return max(self.ratio, 1 / self.ratio)
 
 
-def published() -> list[Published]:
-    """Return all points, the work of each program counted once."""
+def published(path: Path = Path(__file__).parent / "step_time_points.yaml") -> list[Published]:
+    """Return all points, the work of each program counted once; a point of `mpslint report --measurement` brings its own."""
     works: dict[str, StepWork] = {}
     found = []
-    for group in parse_yaml_file(Path(__file__).parent / "step_time_points.yaml"):
+    for group in parse_yaml_file(path):
         for row in group["points"]:
-            name = row["workload"]
-            if name not in works:
+            name = row.get("workload", f"measured on {row['chip']}")
+            if "work" in row:
+                works[name] = measured_work(row)
+            elif name not in works:
                 works[name] = workload(name)
             chip = next(chip for chip in named_chips(row["chip"]) if chip.cores == row["cores"])
             version = parse_version(row["torch"])
             assert version is not None
             found.append(Published(group["source"], name, chip, version, row["seconds"], row["said"], row["use"], works[name]))
     return found
+
+
+def measured_work(row: Mapping[str, Any]) -> StepWork:
+    """Return the work that a measurement counts, by kind: as many operators as it says, all of one kind alike."""
+    operators = [
+        Operators(one["kind"], one["part"], one["dtype"], one["flop"] / one["count"], one["moved"] / one["count"], one["count"])
+        for one in row["work"]
+    ]
+    return StepWork(tuple(operators), samples=1, waits=row["waits"])
 
 
 def with_values(values: Mapping[str, float]) -> Constants:

@@ -3,8 +3,8 @@
     python benchmarks/threads.py    the share that is told, by repository, and each thread that is not told
 
 `benchmarks/threads.yaml` holds the threads: where each is, what it says in our words, the versions in question, a script of ours that
-does the same (`code`) or the error text (`text`), the rule or message that tells it (`told`), or why a static look can't know it
-(`unknowable`: it needs values, strides, shapes or element types that only a run has).
+does the same (`code`) or the error text (`text`), the rule or message that tells it (`told`) to someone who asks without options, or why
+a static look can't know it (`unknowable`: it needs values, strides, shapes or element types that only a run has).
 """
 
 from __future__ import annotations
@@ -56,9 +56,7 @@ def told_by(thread: Thread) -> frozenset[str]:
     from mpslint.diagnose import diagnose
     from mpslint.diagnose.log import Log
 
-    # Some faults are rare, and said only where something else is found, or where they are asked for.
-    asked = [(), *((name,) for name in thread.told if name.startswith("MPS"))] if thread.code else []
-    rules = {one.rule for select in asked for one in mpslint.check(thread.code, target=thread.target, select=select).findings}
+    rules = {one.rule for one in mpslint.check(thread.code, target=thread.target).findings} if thread.code else set()
     messages = {one.message.id for one in diagnose(Log("pasted", thread.text)).symptoms} if thread.text else set()
     return frozenset(rules | messages)
 

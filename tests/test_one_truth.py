@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import pytest
+import yaml
 
 from mpslint.checks.known_calls import load_table
-from mpslint.core.behaviours import Behaviour, behaviour_in, load_behaviours
-from mpslint.core.finding import Severity
-from mpslint.core.versions import Version, format_version
+from mpslint.core.behaviours import behaviour_in, load_behaviours
+from mpslint.core.finding import RuleError, Severity
+from mpslint.core.knowledge import platform_data, rules_folder
+from mpslint.core.versions import corners, format_version
 from mpslint.diagnose.first_versions import first_version
 from mpslint.engine import check
+from mpslint.program.platform import load_platform
 from mpslint.rule.loading import load_rules
 from mpslint.source.reader import read
 from mpslint.target.target import default_target, with_versions
@@ -48,29 +50,12 @@ def machine_of(given: Mapping[str, str]) -> VerifiedMac:
     return VerifiedMac(given["torch"], 16, given.get("transformers", ""), given.get("accelerate", ""), given.get("macos", ""))
 
 
-def _before(version: Version) -> Version:
-    """Return a version just below the first of a release: 4.40 for 4.41, 4.99 for 5.0, 1.11 below 1.12."""
-    *head, last = version
-    return (*head, last - 1) if last or not head else (*head[:-1], head[-1] - 1, 99)
-
-
-def _grid(rows: tuple[Behaviour, ...]) -> Iterator[dict[str, Version]]:
-    """Yield every combination of the versions at which a row begins or ends, and of those just before them."""
-    values: dict[str, set[Version]] = {}
-    for package, _, bound in (term for row in rows for term in row.versions.terms):
-        length = 1 if package == "macos" else 2
-        full = (*bound, 0)[:length]
-        values.setdefault(package, {NEWEST[package]}).update({full, _before(full)})
-    for chosen in itertools.product(*(sorted(found) for found in values.values())):
-        yield dict(zip(values, chosen, strict=True))
-
-
 @pytest.mark.parametrize(("way", "precision", "text", "ids"), ASKED, ids=[f"{way}-{precision}" for way, precision, _, _ in ASKED])
 def test_check_and_verify_say_the_same(way: str, precision: str, text: str, ids: set[str]) -> None:
     """Where verify says raises or wrong, check has an error; where it says ignored, a warning; where it works, neither says the contrary."""
     rules = tuple(rule for rule in load_rules() if rule.id in ids)
     document = read("train.py", text.encode())
-    for versions in _grid(load_behaviours(f"precision.{way}.{precision}")):
+    for versions in corners(row.versions for row in load_behaviours(f"precision.{way}.{precision}")):
         given = {name: format_version(version) for name, version in {**NEWEST, **versions}.items()}
         verified = precision_outcome(way, precision, machine_of(given))
         found = check(document, with_versions(default_target(), given, "test"), rules).findings
@@ -91,7 +76,7 @@ def test_check_says_what_lightning_does(way: str, maker: str, precision: str, sp
     rules = tuple(one for one in load_rules() if one.id == rule)
     document = read("train.py", LIGHTNING.format(maker, spelled).encode())
     name = f"precision.{way}.{precision}"
-    for versions in _grid(load_behaviours(name)):
+    for versions in corners(row.versions for row in load_behaviours(name)):
         known = {**NEWEST, **versions}
         target = with_versions(default_target(), {name: format_version(version) for name, version in known.items()}, "test")
         behaviour = behaviour_in(name, known)
@@ -144,3 +129,32 @@ def test_operators_stand_once() -> None:
         major, minor = map(int, str(first).split("."))
         assert operator in missing_operators(f"{major}.{minor - 1}")
         assert operator not in missing_operators(str(first))
+
+
+def test_operators_have_one_first_version() -> None:
+    """Each stands below one release, or below `never`."""
+    known = platform_data("operators")
+    listed = [name for group in (*known["first"].values(), known["never"]) for name in group]
+    assert sorted(listed) == sorted(set(listed))
+
+
+def test_no_operator_is_missing_and_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kthvalue has no kernel before torch 2.9: a table that says of 2.8 what the kernel does isn't read."""
+    row = '  - {call: [torch.kthvalue], versions: "torch >= 2.8, torch < 2.13", kind: unnoticed, what: x}\n'
+    table = (rules_folder() / "platform" / "operator_calls.yaml").read_text().replace("calls:\n", f"calls:\n{row}", 1)
+    monkeypatch.setattr(
+        "mpslint.checks.known_calls.platform_data", lambda name: yaml.safe_load(table) if name == "operator_calls" else platform_data(name)
+    )
+
+    with pytest.raises(RuleError, match=r"torch\.kthvalue is missing and unnoticed at once with torch 2\.8"):
+        load_table.__wrapped__("operator_calls.calls")
+
+
+def test_transformers_answers_what_its_arguments_do() -> None:
+    """bf16=True raises in exactly the versions in which is_torch_bf16_gpu_available() is false, since both ask the same function."""
+    rows = load_behaviours("precision.trainer.bf16")
+    for versions in corners(row.versions for row in rows):
+        given = {**NEWEST, **versions}
+        if given["transformers"] >= (4, 52) and given["accelerate"] >= (1, 11) and given["torch"] >= (2, 6):
+            answer = load_platform().answer("transformers.is_torch_bf16_gpu_available", given)
+            assert answer is (behaviour_in("precision.trainer.bf16", given).does == "works"), given

@@ -332,6 +332,30 @@ def test_graph_functions_end_and_begin_with_the_symbols(torch_tables: Path) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("def other():\n    run(1)\n\n\ndef step():\n    return run(\n        1\n    )\n", 6),
+        ("def step():\n    run(1)\n    run(1)\n", None),
+        ("def step():\n    walk(1)\n", None),
+    ],
+)
+def test_a_traced_line_is_where_its_statement_begins(text: str, line: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its function, and only where one statement holds the code."""
+    monkeypatch.syspath_prepend(TOOL.parent)
+    assert importlib.import_module("refresh.traced").line_of(text, "step", "run(") == line
+
+
+def test_lines_of_a_new_release_are_added(torch_tables: Path) -> None:
+    """traced_lines.yaml gets the number of the newest release beside those that it has."""
+    path = torch_tables / "platform" / "traced_lines.yaml"
+    path.write_text('# kept\ntorch/run.py:step:\n  written: engine.run(\n  lines: {"2.1.0": 2}\n')
+    files = {"torch/run.py": "def step():\n    x = 1\n    return engine.run(x)\n"}
+    wheel(torch_tables.parent / "wheels", "torch", "2.2.0", "cp312-cp312-macosx_14_0_arm64", files=files)
+    assert "torch/run.py:step: line 3 in 2.2.0" in refreshed(torch_tables, "--step", "tracebacks", "--write").stdout
+    assert path.read_text() == '# kept\ntorch/run.py:step:\n  written: engine.run(\n  lines: {"2.1.0": 2, "2.2.0": 3}\n'
+
+
 def test_sources_are_opened(tables: Path) -> None:
     """A file with its names at both ends of a range is proved; one that lacks a name is refuted, and the exit code says so."""
     rule = tables / "precision" / "MPS101-a.yaml"

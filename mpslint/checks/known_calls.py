@@ -6,18 +6,20 @@ import ast
 import functools
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
 from mpslint.checks._gradients import LEAVES_DEVICE
 from mpslint.checks._placed import on_mps
+from mpslint.checks._tensor_given import Asked, is_given
 from mpslint.checks._trained import is_only_run
+from mpslint.checks.late_variable import is_in_force
 from mpslint.core.finding import RuleError
 from mpslint.core.knowledge import platform_data, rules_folder
 from mpslint.core.record import record
-from mpslint.core.versions import VersionRange, format_version
-from mpslint.facts.values import Call, Instance, Items, Known, Value, alternatives_of
+from mpslint.core.versions import VersionRange, corners, format_version
+from mpslint.facts.values import Call, Instance, Known, Value, alternatives_of
 from mpslint.program.walk import walk
 from mpslint.rule.autograd import has_gradients
 from mpslint.rule.judge import Match, calls
@@ -50,7 +52,7 @@ _KEYS = {
     "written",
     "untrained",
     "asks",
-    "longer",
+    "given",
 }
 
 
@@ -79,17 +81,17 @@ class KnownCall:
     """Only calls of a model on the Mac's GPU that the program doesn't train: of one that it does another entry speaks."""
     asks: tuple[str, ...] = ()
     """An argument and an attribute: only calls that are given the one, or may be and have the other read of what they return."""
-    longer: int = 0
-    """Only for a first argument whose last dimension is known to be longer."""
+    given: Asked = field(default_factory=dict)
+    """Only where arguments are certainly so (`{grid: {strided: {is: true}}}`)."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a table that the program makes.
 
     Options: `table`, the file and its key (`cuda.calls`), `kind`, and `placed`, the modules whose functions compute on
-    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that the program has to set.
+    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that has to be in force.
     """
-    if "with" in options and not any(one.name == options["with"] for one in evidence.facts.environment):
+    if "with" in options and not is_in_force(evidence, options["with"]):
         return
     for entry in load_table(options["table"]):
         if entry.kind != options["kind"] or not entry.versions.matches(evidence.target.versions):
@@ -111,9 +113,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
 
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
     """Return whether a call is where the entry asks for it, and is not given what was moved to the CPU for it."""
+    if not entry.inside and _is_on_cpu(call):
+        return False
     if entry.inside and not (_is_on_gpu(call) or any(getattr(function, "name", "") in entry.inside for function in call.context.functions)):
         return False
-    if entry.longer and not (call.arguments and _last_dimension(call.arguments[0].value) > entry.longer):
+    if not is_given(call, entry.condition.positional, entry.given):
         return False
     if entry.asks and not _asks_for(call, *entry.asks):
         return False
@@ -131,7 +135,7 @@ def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:
 
 def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
     """Yield the methods of tensors on the GPU that are functions of torch which an entry is about (`x.kthvalue(2)`)."""
-    if not entry.inside or entry.condition.subject != "call" or entry.condition.named_arguments:
+    if not (entry.inside or entry.given) or entry.condition.subject != "call" or entry.condition.named_arguments:
         return
     for name in entry.condition.names:
         method = name.rpartition(".")[2]
@@ -147,22 +151,24 @@ def _as_methods(entry: KnownCall, evidence: Evidence) -> Iterator[Match]:
 def _is_on_gpu(call: Call) -> bool:
     """Return whether a call is given a tensor that is certainly on the GPU, or is a method of one or of an object that was."""
     made = call.receiver.call if isinstance(call.receiver, Instance) else None
-    given = [one.value for of in (call, made) if of is not None for one in (*of.arguments, *of.keywords.values())]
-    return any(_is_gpu_tensor(one) for one in (*given, *([call.receiver] if call.receiver is not None else [])))
+    return any(_is_gpu_tensor(one) for of in (call, made) if of is not None for one in _given(of))
+
+
+def _is_on_cpu(call: Call) -> bool:
+    """Return whether every tensor that a call is given is certainly on the CPU."""
+    places = [devices_of(joined_trait(one, PLACE)) for one in _given(call) if is_tensor(one)]
+    return bool(places) and all(one == {load_kinds().default_place} for one in places)
+
+
+def _given(call: Call) -> Iterator[Value]:
+    """Yield what a call is given, and what it is a method of."""
+    yield from (one.value for one in (*call.arguments, *call.keywords.values()))
+    if call.receiver is not None:
+        yield call.receiver
 
 
 def _is_gpu_tensor(value: Value) -> bool:
     return is_tensor(value) and devices_of(joined_trait(value, PLACE)) == {load_kinds().gpu}
-
-
-def _last_dimension(tensor: Value) -> int:
-    """Return the last dimension of a tensor as the call that made it says, 0 where it doesn't."""
-    made = tensor.call if isinstance(tensor, Instance) else None
-    if made is None or made.name not in platform_data("operator_calls")["shaped"] or not made.arguments:
-        return 0
-    given = made.arguments[-1].value
-    last = given.values()[-1] if isinstance(given, Items) and given.values() else given
-    return last.value if isinstance(last, Known) and isinstance(last.value, int) else 0
 
 
 def _uses(call: Call, evidence: Evidence) -> list[Call]:
@@ -286,7 +292,22 @@ def load_table(name: str) -> tuple[KnownCall, ...]:
                 re.compile(row["written"]) if "written" in row else None,
                 bool(row.get("untrained", False)),
                 tuple(row.get("asks", ())),
-                row.get("longer", 0),
+                {name: {what: reader.comparisons(one, key) for what, one in asked.items()} for name, asked in row.get("given", {}).items()},
             )
         )
+    _refuse_contradictions(found, f"{path}: {key}")
     return tuple(found)
+
+
+def _refuse_contradictions(entries: list[KnownCall], where: str) -> None:
+    """Raise RuleError for an operator of which a table says that it is missing and, of the same release and pass, what it computes."""
+    missing = [entry for entry in entries if entry.kind == "missing" and not entry.condition.arguments]
+    for entry in missing:
+        for other in entries:
+            names = set(entry.condition.names).intersection(other.condition.names)
+            if not names or other.kind in ("missing", "rejects") or (entry.trains and not other.trains):
+                continue
+            both = VersionRange(entry.versions.terms + other.versions.terms)
+            if (given := next(filter(both.matches, corners([both])), None)) is not None:
+                at = ", ".join(f"{package} {format_version(version)}" for package, version in given.items())
+                raise RuleError(f"{where}: {min(names)} is missing and {other.kind} at once with {at}")

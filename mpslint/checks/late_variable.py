@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Edit, Related, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.facts import EnvironmentWrite, Import
+from mpslint.facts.values import Known
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
@@ -16,12 +18,21 @@ from mpslint.settings.spelling import WrittenSetting
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield each variable of `names` that is set too late. Option `after`: import (of torch) or use (of the GPU)."""
+    """Yield each variable of `names` that is set too late. Option `after`: import (of torch) or use (of the GPU).
+
+    With `finds: in_force` each that is read and isn't 0; with `finds: harmless` each of which the run shows that being late loses nothing.
+    """
+    finds = options.get("finds", "late")
     for write in evidence.facts.environment:
-        if write.name not in options["names"] or write.style not in ("python", "magic"):
+        if write.name not in options["names"]:
             continue
-        earlier = _import_before(evidence, write) if options["after"] == "import" else _use_before(evidence, write)
-        if earlier is not None:
+        earlier = _earlier(evidence, write, options)
+        if finds == "in_force" and earlier is None and not _is_zero(write):
+            yield Match(Span(write.start, write.end), {"written": write.name}, context=write.context)
+        loses_nothing = earlier is None or _is_zero(write) or _was_set(evidence, write, options)
+        if finds == "harmless" and loses_nothing:
+            yield Match(Span(write.start, write.end), {"written": write.name}, context=write.context)
+        if finds == "late" and earlier is not None and not loses_nothing:
             line = evidence.document.place(evidence.span_of(earlier).start)
             where = f"cell {line.cell}, line {line.line}" if line.cell else f"line {line.line}"
             related = (Related(evidence.span_of(earlier), "PyTorch reads it here"),)
@@ -29,9 +40,35 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             yield Match(Span(write.start, write.end), values, context=write.context, related=related)
 
 
+def is_in_force(evidence: Evidence, name: str) -> bool:
+    """Return whether a variable that PyTorch reads at its import is set in time, and not to 0."""
+    return any(find(evidence, {"after": "import", "names": [name], "finds": "in_force"}))
+
+
+def _earlier(evidence: Evidence, write: EnvironmentWrite, options: Mapping[str, Any]) -> ast.AST | None:
+    """Return what comes too early for a write; None where nothing does."""
+    if write.style not in ("python", "magic"):
+        return None
+    return _import_before(evidence, write) if options["after"] == "import" else _use_before(evidence, write)
+
+
+def _is_zero(write: EnvironmentWrite) -> bool:
+    """Return whether a variable is set to what it is without being set."""
+    return isinstance(write.value, Known) and re.fullmatch(r"\s*[+-]?0+\s*", str(write.value.value)) is not None
+
+
+def _was_set(evidence: Evidence, write: EnvironmentWrite, options: Mapping[str, Any]) -> bool:
+    """Return whether the same variable is set in time elsewhere in the run, so that a later write changes nothing."""
+    others = (one for one in evidence.facts.environment if one is not write and one.name == write.name and not _is_zero(one))
+    return any(_earlier(evidence, one, options) is None for one in others)
+
+
 def _import_before(evidence: Evidence, write: EnvironmentWrite) -> ast.stmt | None:
-    """Return the first import that brings torch, where it stands above a write."""
-    imports = [fact for fact in evidence.facts.imports if _brings_torch(fact) and not fact.context.functions]
+    """Return the first import that brings torch, where it ran before a write; where its order isn't known, where it stands above it."""
+    ran = evidence.facts.imports if write.imports_before < 0 else evidence.facts.imports[: write.imports_before]
+    imports = [fact for fact in ran if _brings_torch(fact) and not fact.context.functions]
+    if write.imports_before >= 0:
+        return imports[0].node if imports else None
     first = min(imports, key=lambda fact: evidence.span_of(fact.node).start, default=None)
     return first.node if first is not None and evidence.span_of(first.node).start < write.start else None
 

@@ -24,6 +24,9 @@ OWN_LABELS = re.compile(r"collat|compute_loss|dataloader|labels")
 COPIES = frozenset({"copy", "deepcopy", "clone", "list", "detach"})
 """Functions and methods that return what they are given."""
 
+MAKES_ROWS = frozenset({"dict", "update", "BatchEncoding", "BatchFeature"})
+"""Functions and methods whose keywords are entries of a row."""
+
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the padding of a tokenizer's calls whose ids become labels as they are.
@@ -86,13 +89,16 @@ def _becomes_labels(call: Call, keeps: bool) -> bool:
 
 def _stored_labels(node: ast.AST) -> Iterator[tuple[set[str], ast.expr]]:
     """Yield what a node stores under "labels", with the names of what holds the ids beside them: an assignment, or a dict in one piece."""
+    entries: dict[object, ast.expr] = {}
     if isinstance(node, ast.Assign):
         yield from (({_owner(target)}, node.value) for target in node.targets if _is_labels(target))
     elif isinstance(node, ast.Dict):
         entries = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
+    elif isinstance(node, ast.Call) and called_name(node) in MAKES_ROWS:
+        entries = {keyword.arg: keyword.value for keyword in node.keywords}
+    if "labels" in entries:
         ids = entries.get("input_ids")
-        if "labels" in entries:
-            yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
+        yield {inner.id for inner in walk(ids) if isinstance(inner, ast.Name)} if ids is not None else set(), entries["labels"]
 
 
 def _is_copy_of_ids(node: ast.expr, names: set[str]) -> bool:

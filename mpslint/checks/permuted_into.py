@@ -7,15 +7,12 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mpslint.checks._tensor_given import is_swapped
 from mpslint.core.finding import Edit, Span
-from mpslint.facts.values import Argument, Instance, alternatives_of
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
 from mpslint.tensors.traits import GRAPH, is_true, joined_trait
-
-SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
-"""Methods that give another view of the same memory."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -33,20 +30,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         argument = call.arguments[0]
         if (
             argument.node is not None
-            and _is_swapped(argument)
+            and is_swapped(argument)
             and (not options.get("graph") or is_true(joined_trait(argument.value, GRAPH)))
         ):
             values = {"written": ast.unparse(argument.node), "module": module.rsplit(".", 1)[-1]}
             yield Match(evidence.span_of(argument.node), values, None, call, None, call.context, (), argument.node)
-
-
-def _is_swapped(argument: Argument) -> bool:
-    """Return whether an argument is certainly the result of a swap."""
-    values = alternatives_of(argument.value)
-    if all(isinstance(value, Instance) for value in values):
-        return all(isinstance(value, Instance) and value.call is not None and value.call.method in SWAPS for value in values)
-    node = argument.node
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SWAPS
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

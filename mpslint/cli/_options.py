@@ -105,6 +105,13 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def version_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which Mac and versions are meant."""
+    for decorator in reversed(_target_options()):
+        function = decorator(function)
+    return function
+
+
 def _target_options() -> list[Decorator]:
     helps = {name: f"The version of {name} to check for." for name in PACKAGES}
     options: list[Decorator] = [click.option(f"--{name}", metavar="VERSION", help=text) for name, text in helps.items()]

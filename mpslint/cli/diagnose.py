@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mpslint.cli._options import target_of, version_options
 from mpslint.cli._say import say, standard_input
 from mpslint.core.finding import ReadError, UsageError
 from mpslint.core.inert import inert_json
+from mpslint.core.versions import parse_version
 from mpslint.diagnose.diagnosis import Diagnosis, Explained
 from mpslint.diagnose.joining import Source
+from mpslint.diagnose.log import Log
+
+if TYPE_CHECKING:
+    from mpslint.session.session import Options
+    from mpslint.source.files import FoundFile
 
 _EXIT_CODES = {Explained.EXPLAINED: 0, Explained.UNCERTAIN: 1, Explained.UNKNOWN: 1}
 
@@ -31,18 +39,21 @@ _EXIT_CODES = {Explained.EXPLAINED: 0, Explained.UNCERTAIN: 1, Explained.UNKNOWN
 @click.option(
     "--source", "sources", multiple=True, metavar="FILE", help="A script or notebook that ran: its findings are joined. Repeatable."
 )
-def command(file: Path | None, message: str | None, form: str, sources: tuple[str, ...]) -> None:
+@version_options
+def command(file: Path | None, message: str | None, form: str, sources: tuple[str, ...], **values: str | None) -> None:
     """Say what an error text means on MPS, what it does not mean, and what to change.
 
     FILE is a log, a pasted traceback, a step-by-step memory log, or a notebook whose stored outputs are read; - is
-    standard input. With --source, or for a notebook, what `mpslint check` says of the code is joined: the findings that explain the
-    error, and the command that mends them.
+    standard input. What `mpslint check` says of the code is joined: the findings that explain the error, and the command that mends
+    them. The code is what --source names, a notebook itself, the files of the current folder that the traceback names, or, where it names
+    none, all of a project of up to 60 files. Versions are those of the log, of options and of that project.
 
     \b
     Examples:
       mpslint diagnose train.log
       mpslint diagnose train.ipynb
       mpslint diagnose error.log --source train.py
+      mpslint diagnose error.log --torch 2.5.1
       python train.py 2>&1 | tee train.log | mpslint diagnose -
       mpslint diagnose --message "Placeholder storage has not been allocated on MPS device!"
       mpslint diagnose memory.csv --format json
@@ -50,39 +61,57 @@ def command(file: Path | None, message: str | None, form: str, sources: tuple[st
     \b
     Exit codes: 0 explained, 1 known but nothing certain (or not known), 2 usage, 3 unreadable.
     """
-    diagnosis = _diagnosis(file, message)
-    _show(diagnosis, _joined(diagnosis, file, sources), form)
-    sys.exit(_EXIT_CODES[diagnosis.outcome])
+    from mpslint.diagnose import diagnose
+    from mpslint.diagnose.joining import observed_versions
+    from mpslint.diagnose.standing import pinned
+    from mpslint.session.session import Options
+    from mpslint.session.targeting import base_target
+
+    log, asked = _log(file, message), target_of(values)
+    given = {name: version for name, text in asked.items() if (version := parse_version(text))}
+    told = diagnose(log, given)
+    files = _files(told, file, sources)
+    pins = pinned(base_target(files[0].path)) if files else {}
+    diagnosis = diagnose(log, {**pins, **given}) if pins else told
+    joined = _joined(diagnosis, files, Options(target=asked, observed=observed_versions(told, pins)), sources)
+    _show(diagnosis, joined, form)
+    sys.exit(0 if any(one.settles(diagnosis) for one in joined) else _EXIT_CODES[diagnosis.outcome])
 
 
-def _joined(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) -> list[Source]:
-    """Check the sources that are named, and a notebook that is its own source. Raises ReadError for one that cannot be read."""
-    from mpslint.diagnose.joining import join, observed_versions
-    from mpslint.session.session import Options, check_file
+def _files(diagnosis: Diagnosis, file: Path | None, sources: tuple[str, ...]) -> list[FoundFile]:
+    """Return the sources that are named, a notebook that is its own source, or what the diagnosis stands in."""
+    from mpslint.diagnose.standing import files_here
     from mpslint.source.files import find_files
 
-    own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" and not sources else []
-    options = Options(observed=observed_versions(diagnosis))
-    joined = [join(diagnosis, check_file(found, options)) for found in find_files([*sources, *own])]
+    own = [str(file)] if file is not None and file.suffix.lower() == ".ipynb" else files_here(diagnosis)
+    return list(find_files(sources or own)) if sources or own else []
+
+
+def _joined(diagnosis: Diagnosis, files: list[FoundFile], options: Options, sources: tuple[str, ...]) -> list[Source]:
+    """Return what check says of files that explains the diagnosis. Raises ReadError for a named source that can't be read."""
+    from mpslint.diagnose.joining import join
+    from mpslint.session.session import check_file
+
+    joined = [join(diagnosis, check_file(found, options)) for found in files]
     for source in joined:
         if source.problem and source.path in sources:
             raise ReadError(source.problem)
-    return [source for source in joined if not source.problem]
+    return [source for source in joined if not source.problem and (source.explaining or source.path in sources or len(joined) == 1)]
 
 
-def _diagnosis(file: Path | None, message: str | None) -> Diagnosis:
-    """Read what the command line names and diagnose it."""
-    from mpslint.diagnose import diagnose, log_of_bytes, read_log
+def _log(file: Path | None, message: str | None) -> Log:
+    """Read what the command line names. Raises UsageError, ReadError."""
+    from mpslint.diagnose import log_of_bytes, read_log
 
     if message is not None and file is not None:
         raise UsageError("give FILE or --message, not both")
     if message is not None:
-        return diagnose(log_of_bytes(message.encode(), "<message>"))
+        return log_of_bytes(message.encode(), "<message>")
     if file is not None and str(file) != "-":
-        return diagnose(read_log(file))
+        return read_log(file)
     if file is None and sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("give a FILE, - for standard input, or --message TEXT (see mpslint diagnose --help)")
-    return diagnose(log_of_bytes(standard_input(), "<stdin>"))
+    return log_of_bytes(standard_input(), "<stdin>")
 
 
 def _show(diagnosis: Diagnosis, sources: list[Source], form: str) -> None:

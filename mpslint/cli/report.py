@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 import click
 
 from mpslint.cli._say import complain, standard_input
-from mpslint.core.finding import ReadError
+from mpslint.core.finding import ReadError, UsageError
 from mpslint.source.writer import write_whole
 
 if TYPE_CHECKING:
     from mpslint.diagnose import Diagnosis, Log
     from mpslint.diagnose.issue_report import PlacedFinding
+    from mpslint.estimate.chips import Chip
+    from mpslint.report.measurement import Predicted
+    from mpslint.verify.measured_run import MeasuredRun
 
 _TAIL_LINES, _TAIL_CHARACTERS, _READ_CHARACTERS = 60, 6_000, 40_000
 _SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".env")
@@ -29,8 +32,13 @@ _SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".e
 @click.option(
     "--source", "sources", multiple=True, metavar="FILE", help="A script or notebook: what check finds in it is added. Repeatable."
 )
+@click.option(
+    "--measurement",
+    is_flag=True,
+    help="Print the numbers of the last `mpslint run` on this Mac as YAML, beside what mpslint predicts for it, to give back to mpslint.",
+)
 @click.option("--no-torch", is_flag=True, help="Do not import torch (in a child process) to ask it about MPS.")
-def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no_torch: bool) -> None:
+def command(file: Path | None, output: Path | None, sources: tuple[str, ...], measurement: bool, no_torch: bool) -> None:
     """Print the body of an issue: the diagnosis of FILE, versions, machine, settings, findings, and what the last verify measured.
 
     FILE is a log, a traceback or a notebook, as for mpslint diagnose. For a script, the report contains the findings of
@@ -46,6 +54,7 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
       mpslint report train.log --source train.py
       mpslint report train.ipynb -o issue.md
       mpslint report
+      mpslint report --measurement -o measurement.yaml
 
     \b
     Exit codes: 0 printed, 2 usage, 3 unreadable.
@@ -56,6 +65,11 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
     from mpslint.report.issue import issue_body
     from mpslint.verify.last import last_runs
 
+    if measurement:
+        if file is not None or sources:
+            raise UsageError("--measurement is about the last run that `mpslint run` watched: it takes no file")
+        _write(_measured(), output)
+        return
     if file is not None and str(file) != "-" and file.suffix.lower() in _SOURCES:
         file, sources = None, (str(file), *sources)
     log, diagnosis = _diagnosed(file)
@@ -74,6 +88,41 @@ def command(file: Path | None, output: Path | None, sources: tuple[str, ...], no
         )
     )
     _write(body, output)
+
+
+def _measured() -> str:
+    """Return what the last watched run measured on this Mac, as YAML, beside what is predicted of its script."""
+    from mpslint.doctor.machine import examine_machine, gpu_cores
+    from mpslint.estimate.chips import chip_of
+    from mpslint.report.measurement import measurement
+    from mpslint.verify.measured_run import last_run
+
+    run = last_run()
+    if run is None or run.device != "mps":
+        raise ReadError("no training was measured on this Mac yet: run `mpslint run train.py` for 20 steps or more, then ask again")
+    machine, cores = examine_machine(), gpu_cores()
+    chip = chip_of(machine.chip, cores)
+    return measurement(run, machine, chip, cores, _predicted(run, chip))
+
+
+def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
+    """Return what mpslint predicts of a script; what can't be worked out, such as the plan of a loop of its own, is left out."""
+    from mpslint.core.versions import parse_version
+    from mpslint.estimate.chips import macs_of
+    from mpslint.estimate.timing import step_time
+    from mpslint.report.measurement import Predicted
+    from mpslint.source.files import FoundFile
+    from mpslint.verify.files import AskedFiles, estimate_and_work
+    from mpslint.verify.last import emulated_memory
+
+    memory = emulated_memory(run.script)
+    try:
+        estimated, work = estimate_and_work(FoundFile(run.script), AskedFiles((run.script,)), macs=macs_of(()))
+    except (ReadError, UsageError) as error:
+        complain(f"mpslint: the work of a step isn't in it: {error}")
+        return Predicted(memory=memory)
+    time = step_time(work, chip, parse_version(run.torch)) if work is not None and chip is not None else None
+    return Predicted(work, time, estimated.estimate.composition.peak, memory)
 
 
 def _diagnosed(file: Path | None) -> tuple[Log | None, Diagnosis | None]:

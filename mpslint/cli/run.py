@@ -98,9 +98,16 @@ def _tell_the_end(ended: CommandEnd, watcher: Watcher, script: Script, words: tu
 
 
 def _keep(observed: Observed, script: str) -> None:
-    """Keep what a step of the script took on this Mac, for `plan --estimate`."""
-    from mpslint.verify.calibrations import FILE, keep_run
+    """Keep what a step of the script took on this Mac, for `plan --estimate` and `report --measurement`."""
+    from mpslint.verify.calibrations import FILE, keep_run, warm_times
+    from mpslint.verify.measured_run import MeasuredRun, keep, memory_of
 
-    ends = [step.seconds for step in observed.steps]
-    times = [later - earlier for earlier, later in itertools.pairwise(ends)]
-    keep_run(FILE + str(Path(script).resolve()), observed.device, observed.torch, times)
+    pairs = itertools.pairwise(observed.steps)
+    times = [(later.seconds - earlier.seconds) / (later.number - earlier.number) for earlier, later in pairs]
+    path = str(Path(script).resolve())
+    keep_run(FILE + path, observed.device, observed.torch, times)
+    seconds = warm_times(times)
+    if seconds is not None:
+        memory = memory_of([(step.number, step.live, step.driver, step.shapes) for step in observed.steps])
+        given = (path, observed.device, observed.torch, observed.steps[-1].number, seconds, memory, observed.dtypes, observed.computed)
+        keep(MeasuredRun(*given))

@@ -188,8 +188,8 @@ class _ShellReader:
                 self.shell = outside
                 return
             command = _command(_unwrapped(rest), self.shell)
-            starts = command.script.given[0].value if command.script is not None else UNKNOWN  # `$ARGS train.py` may say anything
-            self.facts.commands.append(dataclasses.replace(command, variables=before) if before and starts is not UNKNOWN else command)
+            is_open = command.script is not None and command.script.given[0].value is UNKNOWN  # `$ARGS train.py` may say anything
+            self.facts.commands.append(dataclasses.replace(command, variables=before) if before and not is_open else command)
         else:
             self.exported.update({f"${write.name}": _flag_of(write) for write in self.facts.environment[known:]})
 

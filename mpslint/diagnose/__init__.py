@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from mpslint.core.versions import Version
 from mpslint.diagnose.cases import case_of
@@ -20,6 +21,7 @@ from mpslint.diagnose.memory_log import MemoryLog, read_memory_log
 from mpslint.diagnose.named import unknown_errors, versions_named
 from mpslint.diagnose.out_of_memory import OutOfMemory, read_out_of_memory
 from mpslint.diagnose.ranking import RankedFinding, SourceLine, rank_findings, reading_order
+from mpslint.diagnose.traced import versions_traced
 
 __all__ = [
     "Change",
@@ -47,11 +49,12 @@ _SAME_INCIDENT = 20_000
 """Two messages at most this many characters apart may be cause and echo."""
 
 
-def diagnose(log: Log) -> Diagnosis:
-    """Return what the log says about a run on MPS."""
+def diagnose(log: Log, given: Mapping[str, Version] = MappingProxyType({})) -> Diagnosis:
+    """Return what the log says about a run on MPS. `given` are versions that hold where the log itself doesn't give them away."""
     known = catalogue()
     matches = find_matches(log.text, _index())
-    versions = versions_named(log.text)
+    traced = next(filter(None, (versions_traced(log, match.start) for match in matches[:MOST_TIMES])), {})
+    versions = {**given, **traced, **versions_named(log.text)}
     memory_log = read_memory_log(log.text)
     symptoms = [(group[0].start, _symptom(log, group, matches, versions, known)) for group in _groups(matches)]
     return Diagnosis(

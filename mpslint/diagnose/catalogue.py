@@ -186,8 +186,8 @@ def _message(entry: Mapping[str, Any], path: Path, where: str) -> Message:
 
 
 def _in_a_row(words: Sequence[str]) -> re.Pattern[str]:
-    """Return an expression for words in a row on a line; the first may end a longer name."""
-    return re.compile(r"[^\w\n]{1,6}".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
+    """Return an expression for words in a row, also where a line ends between them; the first may end a longer name."""
+    return re.compile(r"(?:[^\w\n]{1,6}|[^\w\n]{0,6}\n[^\w\n]{0,12})".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
 
 
 def _case(entry: Mapping[str, Any], message: Mapping[str, Any], where: str) -> MessageCase:

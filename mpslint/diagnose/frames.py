@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mpslint.diagnose.compact import strip_escapes
 from mpslint.diagnose.log import Log
@@ -26,6 +26,8 @@ _FRAME = re.compile(
     r"|^[│|] (?P<rich>[^\s:│]{1,400}\.py):(?P<rich_line>\d{1,7}) in ",  # rich
     re.MULTILINE,
 )
+_WRITTEN = re.compile(r"(?:, in [^\n]{1,200})?\r?\n {2,12}(?!File )([^\n]{1,400})")
+"""The line of code below a frame of Python's own traceback."""
 _FUNCTION = re.compile(r"(?:,? in |: in )<?(\w+)")
 _LIBRARY = re.compile(
     r"(?:site|dist)-packages[\\/]|[\\/]lib(?:64)?[\\/]python\d|Python\.framework|^<(?!ipython)|[\\/]bin[\\/][^\\/.]+$",
@@ -45,6 +47,8 @@ class UserLine:
     file: str = ""
     execution: int | None = None
     cell: int | None = None
+    text: str = field(default="", compare=False)
+    """The line as the traceback prints it, '' where it doesn't."""
 
     def __str__(self) -> str:
         if self.file:
@@ -60,6 +64,7 @@ class TracedFrame:
 
     path: str
     function: str
+    line: int
 
 
 def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
@@ -70,7 +75,8 @@ def frames_above(log: Log, offset: int) -> tuple[TracedFrame, ...]:
         path = match["file"] or match["path"] or match["rich"]
         if path:
             function = _FUNCTION.match(text, match.end())
-            found.append(TracedFrame(path.replace("\\", "/"), function.group(1) if function is not None else ""))
+            line = int(match["line"] or match["path_line"] or match["rich_line"])
+            found.append(TracedFrame(path.replace("\\", "/"), function.group(1) if function is not None else "", line))
     return tuple(found)
 
 
@@ -111,7 +117,8 @@ def _frames(text: str, log: Log) -> Iterator[UserLine]:
             cell = None
             frame = _frame(found, log)
             if frame is not None:
-                yield frame
+                written = _WRITTEN.match(text, match.end()) if found["file"] else None
+                yield dataclasses.replace(frame, text=written.group(1).strip()) if written is not None else frame
 
 
 def _frame(found: dict[str, str], log: Log) -> UserLine | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mpslint.core.finding import Finding, Safety
 from mpslint.core.versions import Version, VersionRange, format_version, in_words, parse_version
@@ -40,6 +42,11 @@ class Source:
     target: str = ""
     """What the source was checked for, in words."""
 
+    def settles(self, diagnosis: Diagnosis) -> bool:
+        """Return whether a finding that is more than a note explains the cause, so that the code says what the text leaves open."""
+        cause = diagnosis.cause
+        return cause is not None and any(one.explains == cause.message.id and one.finding.severity != "note" for one in self.explaining)
+
 
 def join(diagnosis: Diagnosis, result: FileResult) -> Source:
     """Return the findings of a checked file that explain a diagnosis, the nearest first."""
@@ -62,12 +69,16 @@ def join(diagnosis: Diagnosis, result: FileResult) -> Source:
     return Source(file.path, file.problem, explaining, len(ranked) - len(explaining), _fix_command(file, explaining), in_words(file.target))
 
 
-def observed_versions(diagnosis: Diagnosis) -> dict[str, str]:
-    """Return the versions that a log gives away: those it names, and the newest torch that prints its messages so."""
+def observed_versions(diagnosis: Diagnosis, pinned: Mapping[str, Version] = MappingProxyType({})) -> dict[str, str]:
+    """Return the versions that a log gives away: those it names, and the newest torch that prints its messages so, if none of a project
+    (`pinned`) does.
+    """
     found = {name: format_version(version) for name, version in diagnosis.versions.items() if name in newest_versions()}
     causes = [symptom for symptom in diagnosis.symptoms if symptom.is_cause]
     wordings = [symptom.wording for symptom in causes] + [symptom.memory.torch for symptom in causes if symptom.memory is not None]
     for package in {package for wording in wordings for package in wording.packages}:
+        if package in pinned and all(_admits(wording, package, pinned[package]) for wording in wordings):
+            continue
         fitting = [
             release
             for release in releases_of(package)

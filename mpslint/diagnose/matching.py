@@ -21,6 +21,9 @@ _LARGEST_WINDOW = 1 << 16
 _FOLLOWING = 600
 _WORD = re.compile(r"[\w.]{1,80}")
 
+_WRAPS = 40
+"""Characters of a line that a narrow terminal may have wrapped."""
+
 MOST_TIMES = 50
 """A message is located this often in one log; what comes after only says that there were more."""
 
@@ -75,12 +78,20 @@ def find_matches(text: str, index: Index) -> list[TextMatch]:
 
 
 def _words_in(text: str, index: Index) -> Iterator[TextMatch]:
-    """Yield where the words of a message stand in a row."""
+    """Yield where the words of a message stand in a row, on one line or on one that was wrapped."""
     plain = blank_escapes(text)
     for message in index.messages:
         for words in message.words:
             for found in islice(words.finditer(plain), MOST_TIMES):
-                yield TextMatch(message, message.wordings[0], *found.span(), {}, "")
+                if _is_one_line(plain, *found.span()):
+                    yield TextMatch(message, message.wordings[0], *found.span(), {}, "")
+
+
+def _is_one_line(text: str, start: int, end: int) -> bool:
+    """Return whether a range lies on one line, or on lines of which each goes on in the next: it is long, or ends in a mark."""
+    ends = [found.start() for found in re.finditer("\n", text[start:end])]
+    lines = [text[text.rfind("\n", 0, start + one) + 1 : start + one] for one in ends]
+    return all(len(line) >= _WRAPS or line.rstrip().endswith((":", "=")) for line in lines)
 
 
 def _matches_in(window: Compact, text: str, message: Message, wording: Wording) -> Iterator[TextMatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,13 @@ def examine_machine(run: Run | None = None, system: str | None = None, architect
         virtual=_sysctl(run, "kern.hv_vmm_present") == "1",
         wired_limit=_number(_sysctl(run, "iogpu.wired_limit_mb")) or None,
     )
+
+
+def gpu_cores(run: Run | None = None) -> int | None:
+    """Return how many cores the GPU of this Mac has, as its driver says; None where it doesn't."""
+    printed = (run or run_command)(["/usr/sbin/ioreg", "-rd1", "-c", "AGXAccelerator"])
+    found = re.search(r'"gpu-core-count"\s*=\s*(\d{1,4})', printed)
+    return int(found.group(1)) if found is not None else None
 
 
 def run_command(command: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mpslint.core.behaviours import refuse_false_claims
 from mpslint.core.finding import RuleError, Severity
 from mpslint.core.knowledge import read_yaml, rules_folder
 from mpslint.core.versions import Version, VersionRange
@@ -35,7 +36,7 @@ class Combination:
     problem: Problem
 
 
-_KEYS = {"id", "versions", "mps", "severity", "with", "effect", "change", "sources"}
+_KEYS = {"id", "versions", "mps", "severity", "with", "effect", "change", "sources", "claims"}
 _HIGH, _LOW = "PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"
 _FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 _DEFAULT_HIGH, _DEFAULT_LOW, _HIGHEST = 1.7, 1.4, 2.0
@@ -67,11 +68,13 @@ def _combination(entry: Mapping[str, Any], where: str) -> Combination:
             only_with=entry.get("with", ""),
             sources=tuple(entry["sources"]),
         )
-        return Combination(VersionRange.parse(entry["versions"]), problem)
+        versions = VersionRange.parse(entry["versions"])
+        refuse_false_claims(entry.get("claims", {}), versions)
+        return Combination(versions, problem)
     except (KeyError, ValueError) as error:
         raise RuleError(f"{where}: {error} is missing or not known") from None
     except RuleError as error:
-        raise RuleError(f"{where}: versions: {error}") from None
+        raise RuleError(f"{where}: versions, claims: {error}") from None
 
 
 def machine_problems(machine: ThisMachine, torch: TorchProbe | None) -> tuple[Problem, ...]:

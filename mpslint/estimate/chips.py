@@ -68,6 +68,15 @@ def named_chips(text: str) -> tuple[Chip, ...]:
     return found
 
 
+def chip_of(machine: str, cores: int | None) -> Chip | None:
+    """Return the chip of a Mac by what macOS calls it and how many cores its GPU has; None where it's none that is known."""
+    try:
+        variants = named_chips(machine)
+    except UsageError:
+        return None
+    return next((chip for chip in variants if chip.cores == cores), variants[0] if cores is None and len(variants) == 1 else None)
+
+
 def macs_of(names: tuple[str, ...]) -> tuple[ChipAndMemory, ...]:
     """Return every Mac sold with the chips named, or those that reports list where none is named. Raises UsageError, RuleError."""
     if names:

@@ -51,6 +51,8 @@ class EnvironmentWrite:
     """How it is set, and so what it reaches: `python`, `child` (a copy for another process), `magic` (%env), `shell` (the rest of a
     script), `inline` (one command), `lost` (a notebook's `!export`, whose shell ends at once), `dotenv` (also a Dockerfile's) or
     `config` (a value of a YAML file)."""
+    imports_before: int = -1
+    """How many of the program's imports ran before it, in all files of the run; -1 where only its place in the text is known."""
 
 
 @record(frozen=True, slots=True, eq=False)

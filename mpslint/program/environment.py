@@ -26,7 +26,8 @@ def write(m: Walker, name: Value, value: Value, node: ast.AST, value_node: ast.A
     if not m.is_silent:
         start, end = m.span_of(node)
         value_start, value_end = m.span_of(value_node)
-        m.facts.environment.append(EnvironmentWrite(name.value, value, start, end, value_start, value_end, m.context, style))
+        place = (start, end, value_start, value_end)
+        m.facts.environment.append(EnvironmentWrite(name.value, value, *place, m.context, style, len(m.facts.imports)))
 
 
 def read(m: Walker, name: Value | None, default: Value | None) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shlex
@@ -110,7 +111,8 @@ def launches_in(document: Document, path: str, offset: int = 0) -> tuple[Launch,
             elif here is not None:
                 started = command.script or command
                 for word, script in _scripts(started, path, here, is_launched=command.script is not None):
-                    found.append(Launch(script, started, _behind(word, started)))
+                    given = dataclasses.replace(started, variables=command.variables)
+                    found.append(Launch(script, given, _behind(word, started)))
         folder = here if group.is_lasting else folder
     return tuple(one for one in found if one.script != path)[:MOST_LAUNCHES]
 

@@ -49,11 +49,15 @@ def leaves_alone(rule: Rule, run: Document) -> bool:
     return any(one.subject == "mentions" and not one.options and any(map(run.mentions, one.names)) for one in rule.unless)
 
 
-def left_to_reader(finding: Finding) -> Finding:
-    """Return what a file gives by itself with its fix as advice: its runs leave the rule alone, as another file does what it asks for."""
+DONE_ELSEWHERE = ", unless another file of the run already does it"
+USED_ELSEWHERE = ", where no other run of the script uses it"
+
+
+def left_to_reader(finding: Finding, condition: str = DONE_ELSEWHERE) -> Finding:
+    """Return a finding with its fix as advice, under a condition that only a reader can see."""
     from mpslint.rule.after_fixes import advised
 
-    return replace(finding, fix=advised(finding.fix, ", unless another file of the run already does it"))
+    return replace(finding, fix=advised(finding.fix, condition))
 
 
 def each_once(findings: Sequence[Finding]) -> Iterator[Finding]:

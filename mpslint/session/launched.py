@@ -8,11 +8,39 @@ from collections.abc import Iterator, Sequence
 
 from mpslint.core.finding import Finding, Span
 from mpslint.core.knowledge import platform_data
-from mpslint.project.launch import Entry
-from mpslint.project.run import Project
+from mpslint.core.record import record
+from mpslint.project.launch import Entry, is_unwritten
+from mpslint.project.run import Project, Run
+from mpslint.settings.evidence import Evidence
 
 _SENTENCE = re.compile(r'"""[^\n]*?"""|\'{3}[^\n]*?\'{3}')
 """A docstring of one line, which may speak of a Trainer that isn't there; longer ones are no code of a Document."""
+
+
+@record(frozen=True, slots=True)
+class Visit:
+    """What one launch line leads through: the calls of its script, and what is found there, as rules and places."""
+
+    calls: list[Span]
+    found: frozenset[tuple[str, Span]]
+
+    def __contains__(self, span: Span) -> bool:
+        """Return whether a place is in one of the calls."""
+        return any(span in call for call in self.calls)
+
+
+def is_used_elsewhere(finding: Finding, visits: Sequence[Visit]) -> bool:
+    """Return whether another run of the script does well with what is found, so that its fix would change that run."""
+    return any(finding.span in visit and (finding.rule, finding.span) not in visit.found for visit in visits)
+
+
+def visited(run: Run, evidence: Evidence) -> list[Span]:
+    """Return the calls of its script that a launched run went through, in places of that file; nothing of a run that was cut."""
+    if run.is_cut or not run.launch or is_unwritten(run.launch):
+        return []
+    part = next(part for part in run.document.parts or () if run.paths[part.first_line] == run.script)
+    spans = (evidence.span_of(call.node) for call in evidence.facts.calls)
+    return [Span(span.start - part.span.start, span.end - part.span.start) for span in spans if span in part.span]
 
 
 def without_strangers(findings: Sequence[Finding], path: str, project: Project) -> tuple[Finding, ...]:

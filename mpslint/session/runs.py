@@ -17,9 +17,19 @@ from mpslint.core.record import record
 from mpslint.project.launch import COMMAND_LINE_FILE, Entry, command_line, is_unwritten
 from mpslint.project.resolve import checkouts_of, is_out_of
 from mpslint.project.run import Project, Run, full_path, run_of
-from mpslint.session.agreement import PlaceOfRule, by_place, each_once, fixed_as_one, from_one_end, leaves_alone, left_to_reader, with_runs
+from mpslint.session.agreement import (
+    USED_ELSEWHERE,
+    PlaceOfRule,
+    by_place,
+    each_once,
+    fixed_as_one,
+    from_one_end,
+    leaves_alone,
+    left_to_reader,
+    with_runs,
+)
 from mpslint.session.graph import LARGEST_PROJECT_FILE, Graph
-from mpslint.session.launched import without_strangers
+from mpslint.session.launched import Visit, is_used_elsewhere, visited, without_strangers
 from mpslint.session.session import (
     FileResult,
     Options,
@@ -168,6 +178,10 @@ class Runs:
     """Of each run, the places whose fixes are made all or none."""
     ruled_out: set[PlaceOfRule] = field(default_factory=set)
     """Places where a file by itself gives a finding, and a run shows that there is none."""
+    by_default: dict[str, list[Finding]] = field(default_factory=dict)
+    """What is found in a script that nothing but itself starts."""
+    visits: dict[str, list[Visit]] = field(default_factory=dict)
+    """What launch lines led through, by script."""
     spoken: dict[str, set[str]] = field(default_factory=dict)
     """Rules that runs leave alone over what one of their files mentions, by the path of each file that these runs read."""
     reached: set[str] = field(default_factory=set)
@@ -194,7 +208,7 @@ class Runs:
                 self.project.renew(path)
         self.changed, self.findings, self.beyond, self.runs, self.left_out, self.tied, self.spoken = changed, {}, {}, {}, {}, [], {}
         self.reached = set()
-        self.ruled_out = set()
+        self.ruled_out, self.visits, self.by_default = set(), {}, {}
         if not self.project.next_line > 1:
             self._prepare()
         left = MOST_STEPS if self.most_steps is None else self.most_steps
@@ -204,6 +218,11 @@ class Runs:
                 continue
             left -= self._judge(entry)
             collect_if_due()
+        for path, found in self.by_default.items():  # what launch lines lead through without it, only an option that none gives leads to
+            visits = self.visits.get(path, ())
+            known = {place for visit in visits for place in visit.found}
+            kept = [one for one in found if (one.rule, one.span) in known or not any(one.span in visit for visit in visits)]
+            self.findings.setdefault(path, []).extend(kept)
         self.findings = from_one_end(self.findings, self._shown_at)
         self.findings = fixed_as_one(self.findings, self.tied, self._shown_at, self.opened.keys() if self.is_fixing else None)
 
@@ -260,6 +279,9 @@ class Runs:
         as_one = {rule.id for rule in rules if rule.id in said and rule.as_one}
         self.tied.append({(path, one.rule, one.span) for path, found in walked.findings.items() for one in found if one.rule in as_one})
         for path, found in walked.findings.items():
+            if path == start.shown_at == start.script:
+                self.by_default.setdefault(path, []).extend(found)
+                continue
             entries = () if start.shown_at == path else (_starting(run),)
             self.findings.setdefault(path, []).extend(replace(one, entries=entries) for one in found)
         if self.is_fixing and not self.opened.keys() >= run.parts.keys():
@@ -267,6 +289,9 @@ class Runs:
             for path in sorted(whole.keys() - self.opened.keys()):
                 before = self.beyond[path].findings if path in self.beyond else ()
                 self.beyond[path] = Checked(run.parts[path].document, target, (*before, *whole[path]), (), ())
+        if walked.evidence is not None:
+            own = frozenset((one.rule, one.span) for one in walked.findings.get(start.script, ()))
+            self.visits.setdefault(start.script, []).append(Visit(visited(run, walked.evidence), own))
         steps = walked.evidence.facts.steps if walked.evidence is not None else 0
         if walked.evidence is not None and self.options.with_plans:
             self.runs.setdefault(start.shown_at, []).append(walked.evidence)
@@ -302,11 +327,16 @@ class Runs:
             checked = Checked(document, target, (), (), ())
         if document.kind is Kind.SHELL:
             checked = replace(checked, findings=without_strangers(checked.findings, path, self.project))
-        same = by_place(self.findings.get(path, ()))
+        visits = self.visits.get(path, ())
+        of_runs = [left_to_reader(one, USED_ELSEWHERE) if is_used_elsewhere(one, visits) else one for one in self.findings.get(path, ())]
+        same = by_place(of_runs)
         # What goes wrong now, by a run, awaits no fix.
         alone_now = [one for one in checked.findings if not one.awaits or all(other.awaits for other in same.get((one.rule, one.span), ()))]
         left = {(rule, span) for where, rule, span in self.ruled_out if where == path} - same.keys()
         alone_now = [one for one in alone_now if (one.rule, one.span) not in left]
+        # By itself a script speaks of options that no line gives.
+        alone_now = [one for one in alone_now if (one.rule, one.span) in same or not any(one.span in visit for visit in visits)]
+        alone_now = [left_to_reader(one, USED_ELSEWHERE) if is_used_elsewhere(one, visits) else one for one in alone_now]
         spoken = set(self.spoken.get(path, ()))
         if path in self.reached:  # a run that doesn't call a function doesn't show what it meets there
             spoken |= {rule.id for rule in rules if rule.as_one or rule.leads_to}
@@ -316,8 +346,8 @@ class Runs:
         known = {(one.rule, one.span) for one in said}
         # Of a key and of its value one is enough.
         lines = {(one.rule, document.line_at(one.span.start)) for one in said if _is_written(document, one.span)}
-        known |= {(one.rule, one.span) for one in self.findings.get(path, ()) if (one.rule, document.line_at(one.span.start)) in lines}
-        more = [one for one in self.findings.get(path, ()) if one.rule in wanted and one.severity.rank <= threshold.rank]
+        known |= {(one.rule, one.span) for one in of_runs if (one.rule, document.line_at(one.span.start)) in lines}
+        more = [one for one in of_runs if one.rule in wanted and one.severity.rank <= threshold.rank]
         unknown = [one for one in more if (one.rule, one.span) not in known]
         worst: dict[tuple[str, Span], Finding] = {}
         for one in sorted(unknown, key=lambda one: one.severity.rank):

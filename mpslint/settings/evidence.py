@@ -14,7 +14,7 @@ from mpslint.core.finding import Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.core.versions import VersionRange
-from mpslint.facts.facts import Facts
+from mpslint.facts.facts import EnvironmentWrite, Facts, Flag
 from mpslint.facts.values import Call
 from mpslint.program.evaluator import evaluate_program
 from mpslint.program.flow import asks_for_main
@@ -260,6 +260,12 @@ def span_of(document: Document, node: ast.AST) -> Span:
     return Span(start, document.offset(node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
 
 
+def _given_variable(name: str, flag: Flag) -> EnvironmentWrite:
+    """Return a variable that a command line gives the run that it starts."""
+    at = flag.value_span or flag.span
+    return EnvironmentWrite(name, flag.value, flag.span.start, flag.span.end, at.start, at.end, style="shell", imports_before=0)
+
+
 def gather_run(
     run: Run,
     target: Target,
@@ -285,6 +291,8 @@ def gather_run(
     known = dialects.roots, dialects.how_known
     facts = evaluate_program(document, parsed_body, target.versions, *known, Modules(run, body_of), instead=instead)
     _add_shell_facts(entry, facts)
+    given = run.command.variables if run.command is not None else {}
+    facts.environment += [_given_variable(name[1:], flag) for name, flag in given.items() if name.startswith("$")]
     files = tuple(trees[path] for path in sorted(walked, key=lambda path: run.parts[path].first_line))
     body = [statement for one in files for statement in one.body]
     plans = gather(facts, target.versions, functools.partial(span_of, document), dialects)

@@ -82,14 +82,26 @@ def keep_steps(found: MeasuredSteps) -> None:
 
 def keep_run(run: str, device: str, torch: str, times: Sequence[float]) -> None:
     """Keep what the steps of a real run on a GPU took, in seconds; nothing where too few are warm, or on a CPU."""
-    warm = [seconds for seconds in times[max(WARM_UP, len(times) // 5) :] if seconds > 0]
-    if device == "cpu" or len(warm) < FEWEST:
+    found = warm_times(times)
+    if device == "cpu" or found is None:
         return
-    middle = statistics.median(warm)
-    tenths = statistics.quantiles(warm, n=10)
-    off = (tenths[-1] - tenths[0]) / 2 / middle
+    middle, low, high = found
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    keep_steps(MeasuredSteps(run, device, examine_machine().chip, torch.partition("+")[0], date, len(warm), middle, off))
+    steps = len(_warm(times))
+    keep_steps(MeasuredSteps(run, device, examine_machine().chip, torch.partition("+")[0], date, steps, middle, (high - low) / 2 / middle))
+
+
+def warm_times(times: Sequence[float]) -> tuple[float, float, float] | None:
+    """Return the median of the warm ones of a run's steps, and their 10th and 90th percentile, in seconds; None where too few are warm."""
+    warm = _warm(times)
+    if len(warm) < FEWEST:
+        return None
+    tenths = statistics.quantiles(warm, n=10)
+    return statistics.median(warm), tenths[0], tenths[-1]
+
+
+def _warm(times: Sequence[float]) -> list[float]:
+    return [seconds for seconds in times[max(WARM_UP, len(times) // 5) :] if seconds > 0]
 
 
 def kept() -> tuple[Calibration, ...]:

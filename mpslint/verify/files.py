@@ -11,6 +11,7 @@ from mpslint.core.finding import MpslintError, ReadError
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
+from mpslint.estimate.step import StepWork
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.fixing import fix_unit
 from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
@@ -156,6 +157,13 @@ def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAnd
 
     Raises ReadError saying why not, UsageError.
     """
+    return estimate_and_work(found, asked, macs=macs, only_kept=only_kept)[0]
+
+
+def estimate_and_work(
+    found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = (), only_kept: bool = False
+) -> tuple[Estimated, StepWork | None]:
+    """Return the same, with the work of a step where `macs` are given. Raises the same."""
     result = next(check_paths([found.path], replace(asked.session, with_plans=True)))
     if result.checked is None:
         raise ReadError(result.problem)
@@ -164,14 +172,14 @@ def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAnd
     machine, said = machine_of(result.checked.target)
     plan = spec_of(run, WRITTEN)
     estimate = estimate_spec(plan.spec, machine, only_kept=only_kept)
-    times = None
+    times = work = None
     if macs:
         work = work_of(plan.spec, machine, only_kept=only_kept)
         work = replace(work, waits=work.waits + own_waits(run, plan.spec.accumulation))
         times = forecast(work, estimate.composition.peak, macs, machine.versions())
         here = here_of(work, plan.spec.digest(), str(Path(found.path).resolve()))
         times = with_here(times, work, here, machine.versions()) if here is not None else times
-    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times)
+    return Estimated(found.path, run.title, machine, estimate, (*said, *plan.assumptions), times), work
 
 
 def known_forecast(found: FoundFile, asked: AskedFiles, macs: Sequence[ChipAndMemory]) -> Forecast | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mpslint.diagnose.issue_report import RunMemory
 from mpslint.verify.cache import ResultsCache
+from mpslint.verify.measured_run import MemoryAt, shown
 
 if TYPE_CHECKING:
     from mpslint.verify.outcome import RunResult
@@ -38,7 +41,18 @@ def _row(subject: str, run: RunResult) -> dict[str, Any]:
         "live": [known[0].live, known[-1].live],
         "driver": [known[0].driver, known[-1].driver],
         "peak": max(run.largest_peak, *(step.peak for step in known)),
+        "file": str(Path(subject).resolve()),
+        "by_step": [[step.step, max(step.live, step.blocks), step.driver] for step in known if step.step in shown(known[-1].step)],
     }
+
+
+def emulated_memory(file: str) -> tuple[MemoryAt, ...]:
+    """Return the memory by step of the last verify of a file (by its absolute path), where that was emulated; empty where there is none."""
+    for row in ResultsCache.here().read(NAME) or ():
+        with contextlib.suppress(ValueError, LookupError, TypeError):
+            if row["backend"] == "emulated" and row["file"] == file:
+                return tuple(MemoryAt(int(step), int(live), int(driver)) for step, live, driver in row["by_step"])
+    return ()
 
 
 def _run(row: dict[str, Any]) -> RunMemory:

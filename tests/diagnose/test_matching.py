@@ -194,3 +194,18 @@ def test_quotes_are_shown_on_one_line(pasted: str, shown: str) -> None:
     """A quoted text reads as a sentence, and paths stay what they are."""
     assert unwrap(pasted) == shown
     assert "\x1b" not in strip_escapes(pasted)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("Epoch 11/100 | step 1200 of 48000 | 3.1 it/s | Loss:\n nan | lr 0.0003", True),
+        ("Epoch 11/100 | step 1200 of 48000 | 3.1 it/s | train_loss\n=nan", True),
+        ("avr_loss=\n    nan", True),
+        ("the column loss\nnan values were dropped", False),
+        ("a loss\n\n\nnan", False),
+    ],
+)
+def test_words_in_a_row_are_found_where_a_terminal_wrapped_them(text: str, known: bool) -> None:
+    """A long line, or one that ends in a mark, goes on in the next; two short lines are two."""
+    assert any(symptom.message.id == "loss-is-nan" for symptom in diagnose(Log("log", text)).symptoms) is known

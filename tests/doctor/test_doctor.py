@@ -133,7 +133,7 @@ def test_what_torch_says_is_judged_on_a_mac_only(probe: TorchProbe, problem: str
         ({"accelerate": "0.21.0", "torch": "2.9.1"}, "", "fp16-without-scaling"),
         ({"torch": "2.13.0"}, "allocator-keeps-buffers", "scaler-zeroes-half-gradients"),
         ({"torch": "2.14.1"}, "checkpointing-with-dropout", "allocator-keeps-buffers"),
-        ({"lightning": "2.5.6"}, "lightning-precision-ignored", ""),
+        ({"lightning": "2.5.6", "torch": "2.8"}, "lightning-precision-ignored", ""),
         ({"bitsandbytes": "0.50.2"}, "bitsandbytes-optimizers", "bitsandbytes-without-mps"),
     ],
 )
@@ -376,7 +376,7 @@ def test_a_mac_as_tables(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         ("{id: a, versions: torch >= 2, severity: error, effect: x, change: y, sources: [z], colour: red}", "unknown key"),
         ("{id: a, versions: torch >= 2, severity: error, effect: x, sources: [z]}", "'change' is missing"),
         ("{id: a, versions: torch >= 2, severity: bad, effect: x, change: y, sources: [z]}", "'bad' is not a valid Severity"),
-        ("{id: a, versions: torch, severity: error, effect: x, change: y, sources: [z]}", "versions: bad version range"),
+        ("{id: a, versions: torch, severity: error, effect: x, change: y, sources: [z]}", "versions, claims: bad version range"),
     ],
 )
 def test_a_wrong_combination_names_the_file_and_the_entry(

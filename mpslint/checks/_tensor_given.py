@@ -1,0 +1,80 @@
+"""What a tensor that a call is given certainly is: its dimensions, its dtype, and whether it is a view of other memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.values import Argument, Call, Instance, Items, Known, Value, alternatives_of
+from mpslint.rule.comparisons import compare_all
+from mpslint.tensors.traits import dtype_of, is_tensor, joined_dtype
+
+SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "adjoint")
+"""Methods that give another view of the same memory, with its dimensions in another order."""
+SWAPPED = ("T", "mT", "H", "mH")
+"""Attributes that do."""
+Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
+"""By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `strided` or `part`."""
+
+
+def is_given(call: Call, positional: Sequence[str], asked: Asked) -> bool:
+    """Return whether the arguments of a call are certainly what is asked; a method's tensor is the first of them."""
+    itself = [Argument(call.receiver, getattr(call.node.func, "value", None))] if is_method(call) and call.receiver is not None else []
+    given = {**dict(zip(positional, (*itself, *call.arguments), strict=False)), **call.keywords}
+    return all(
+        name in given and all(compare_all(tuple(_found(given[name], what)), compared) for what, compared in properties.items())
+        for name, properties in asked.items()
+    )
+
+
+def is_method(call: Call) -> bool:
+    """Return whether a call is that of a tensor's method."""
+    return call.receiver is not None and is_tensor(call.receiver)
+
+
+def is_swapped(argument: Argument) -> bool:
+    """Return whether an argument is certainly the result of a swap of dimensions, which wasn't copied."""
+    values = alternatives_of(argument.value)
+    if all(isinstance(value, Instance) for value in values) and all(getattr(value, "call", None) is not None for value in values):
+        return all(isinstance(value, Instance) and value.call is not None and value.call.method in SWAPS for value in values)
+    node = argument.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in SWAPS
+    return isinstance(node, ast.Attribute) and node.attr in SWAPPED and is_tensor(argument.value)
+
+
+def _found(argument: Argument, what: Any) -> Iterator[Any]:
+    """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known."""
+    values = alternatives_of(argument.value)
+    if what == "strided":
+        yield is_swapped(argument) or _is_column(argument)
+    elif what == "part":
+        yield all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
+    elif what == "dtype":
+        yield dtype_of(joined_dtype(argument.value))
+    else:
+        sizes = [_dimensions(value) for value in values]
+        if all(sizes) and what == "rank":
+            yield from map(len, sizes)
+        elif what != "rank" and all(-len(one) <= what < len(one) for one in sizes):
+            yield from (one[what] for one in sizes)
+
+
+def _is_column(argument: Argument) -> bool:
+    """Return whether an argument is written as a part that leaves out numbers between those that it keeps, such as `x[:, 0]`."""
+    node = argument.node
+    index = node.slice if isinstance(node, ast.Subscript) and is_tensor(argument.value) else None
+    first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
+    return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
+
+
+def _dimensions(tensor: Value) -> list[Any]:
+    """Return the dimensions of a tensor as the call that made it says, None for those that aren't known; nothing where it doesn't."""
+    made = tensor.call if isinstance(tensor, Instance) else None
+    if made is None or made.name not in platform_data("operator_calls")["shaped"] or not made.arguments:
+        return []
+    first = made.arguments[0].value
+    given = first.values() if isinstance(first, Items) and not first.open else [argument.value for argument in made.arguments]
+    return [one.value if isinstance(one, Known) else None for one in given]
