@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._given import parameters
-from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import is_cpu, names_device
 from mpslint.checks._questions import may_ask_for_cuda
+from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.rule.check import Gate

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._models import OF_EVERY_MODULE
 from mpslint.core.finding import Related
 from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
 from mpslint.rule.check import Gate
@@ -20,6 +19,12 @@ def _ways(options: Mapping[str, Any]) -> Iterator[tuple[Iterable[str], ...]]:
     for name in (*options.get("raises", ()), *options.get("moves", ())):
         yield ([name.partition(".")[0]],)
 
+
+OF_EVERY_MODULE = frozenset(
+    {"parameters", "named_parameters", "modules", "named_modules", "children", "state_dict", "eval", "train", "to", "cuda", "cpu", "size",
+     "item", "items", "keys", "values", "append", "get", "zero_grad", "register_buffer", "requires_grad_", "numel", "dim"}
+)  # fmt: skip
+"""Methods that compute nothing with a module's weights."""
 
 GATE = Gate(words=("summary",), ways=_ways)
 

@@ -12,7 +12,7 @@ from mpslint.core.record import record
 from mpslint.facts.values import Function, Instance, Known, Symbol, Value, alternatives_of
 from mpslint.source.document import Document
 from mpslint.source.words import Words, places_of
-from mpslint.tensors.modules import is_module_class
+from mpslint.tensors.traits import is_module_class
 
 SHORT = 30
 """Lines; a function no longer than this is followed for what it returns, whatever it holds."""

@@ -67,6 +67,11 @@ class Kinds:
     gives_weights: dict[str, str]
     hooks: frozenset[str]
     unfollowed_bases: frozenset[str]
+    modes: dict[str, bool]
+    graph_switch: str
+    scalar_parts: frozenset[str]
+    differentiates: frozenset[str]
+    emptying: frozenset[str]
     own_moves: frozenset[str]
     views: frozenset[str]
     views_without_graph: frozenset[str]

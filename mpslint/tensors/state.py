@@ -41,11 +41,10 @@ def set_default(m: Machine, name: str, argument: Argument) -> None:
 def is_without_graph(m: Machine) -> bool:
     """Return whether what is computed here keeps no graph."""
     names = load_kinds().without_graph
-    for manager in m.context.managers:
+    for manager in reversed(m.context.managers):  # the innermost decides
         if isinstance(manager, Symbol) and manager.name in names:
             return True
         if isinstance(manager, Instance) and manager.call is not None and manager.call.names and manager.call.names[0] in names:
-            given = manager.call.arguments[0].value if manager.call.arguments else None
-            if not (isinstance(given, Known) and given.value is True):  # `set_grad_enabled(True)` keeps them
-                return True
+            given = next((one.value for one in (*manager.call.arguments, *manager.call.keywords.values())), None)
+            return not (isinstance(given, Known) and given.value is True)  # `set_grad_enabled(True)` keeps them
     return False
