@@ -7,12 +7,10 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.core.finding import Edit, Span
 from mpslint.facts.values import Argument, Instance, alternatives_of
 from mpslint.rule.check import Gate
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spelling import WrittenSetting
 from mpslint.tensors.traits import GRAPH, is_true, joined_trait
 
 SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis")
@@ -49,11 +47,3 @@ def _is_swapped(argument: Argument) -> bool:
         return all(isinstance(value, Instance) and value.call is not None and value.call.method in SWAPS for value in values)
     node = argument.node
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SWAPS
-
-
-def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that copies the tensor into the order of its dimensions first."""
-    if not isinstance(match.node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
-        return None
-    end = match.span.end
-    return WrittenSetting((Edit(Span(end, end), ".contiguous()"),), f"{evidence.text_of(match.node)}.contiguous()")

@@ -41,7 +41,6 @@ def _placed(event: TensorEvent, evidence: Evidence) -> Place:
     values: dict[str, Any] = {
         "operation": _operation(event),
         "written": evidence.document.text[span.start : span.end],
-        "plain": _plain(evidence.document.text[span.start : span.end], node),
         "value": event.kind,
         "of": event.of,
     }
@@ -76,11 +75,6 @@ def maker_of(event: TensorEvent) -> Call | None:
     is_made = event.kind == "float64" and isinstance(value, Instance) and value.cls is None and value.owner is None  # it wasn't cast since
     made = value.call if is_made and isinstance(value, Instance) else None
     return made if made is not None and not made.method and made.arguments and made.node is not event.node else None
-
-
-def _plain(written: str, node: ast.AST) -> str:
-    """Return an expression as a method of it can be called."""
-    return written if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({written})"
 
 
 def _operation(event: TensorEvent) -> str:

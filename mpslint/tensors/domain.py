@@ -95,7 +95,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     """Return what a function or a class of outside gives that the tables know; None for another one."""
     kinds, signatures = load_kinds(), load_signatures()
     positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
-    if name in kinds.default_device_setters | kinds.default_dtype_setters and positional:
+    is_left = name in kinds.default_graph_setters and m.dropped is node  # where it is no context that ends
+    if (is_left or name in kinds.default_device_setters | kinds.default_dtype_setters) and positional:
         set_default(m, name, positional[0])
         return result
     if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:

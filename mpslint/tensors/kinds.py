@@ -43,6 +43,7 @@ class Kinds:
     place_numbers: frozenset[str]
     tensor_types: dict[str, str]
     without_graph: frozenset[str]
+    default_graph_setters: frozenset[str]
     moves: dict[str, dict[str, str]]
     casts: dict[str, str]
     loaders: dict[str, dict[str, Any]]

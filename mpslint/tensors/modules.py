@@ -42,6 +42,7 @@ from mpslint.tensors.traits import (
     is_tensor,
     is_true,
     joined_trait,
+    layer_below,
     like,
     retyped,
     trait,
@@ -57,7 +58,7 @@ def become_module(m: Machine, made: Instance, node: ast.AST | None) -> None:
     """Make an object of a class of the program a module whose weights lie where they are made."""
     at = node if node is not None else made.cls.node if made.cls is not None else ast.Pass()
     typed(made, load_kinds().module, place=default_place(m, at), dtype=default_dtype(m, at))
-    made.slots[WEIGHTS] = Known(False)
+    made.slots[WEIGHTS] = Known((layer := layer_below(made.cls)) is not None and layer.weights)
 
 
 def make_module(
@@ -250,12 +251,14 @@ def call_module(
     """Return what a module of outside makes of what it is given; notes where its input lies on another device than its weights."""
     if HOOKED in module.slots:
         return result
-    own = load_signatures().get(module.name)
+    own = load_signatures().get(module.name) or layer_below(module.cls)
     inner = [one for _, one in sorted_children(module)] if own is not None and own.inside else []
+    if own is not None and own.inside and module.cls is not None and not inner:
+        return result  # its class gives its base the modules within it
     if inner and positional and (passed := _through(m, inner, positional[0].value, node)) is not None:
         return passed
     named = dict(zip(own.called_with, positional, strict=False)) if own is not None else {}
-    if own is not None and own.does in load_signatures():
+    if own is not None and own.does in load_signatures() and module.cls is None:
         done = load_signatures()[own.does]
         given = GivenByName(
             {

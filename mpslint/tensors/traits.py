@@ -30,6 +30,7 @@ from mpslint.facts.values import (
     is_trait,
 )
 from mpslint.tensors.kinds import DTYPES, load_kinds
+from mpslint.tensors.signatures import Signature, load_signatures
 
 PLACE = (TRAIT, "place")
 """The device: the text of one, the value that names it, or Unknown."""
@@ -235,7 +236,14 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
 
 def is_module_class(cls: Class) -> bool:
     """Return whether objects of a class of the program are modules."""
-    return not load_kinds().module_bases.isdisjoint(cls.outside_bases())
+    return not load_kinds().module_bases.isdisjoint(cls.outside_bases()) or layer_below(cls) is not None
+
+
+def layer_below(cls: Class | None) -> Signature | None:
+    """Return the signature of the layer of a library that a class of the program derives from; None where it derives from none."""
+    signatures = load_signatures()
+    found = (signatures[name] for name in (cls.outside_bases() if cls is not None else ()) if name in signatures)
+    return next((one for one in found if one.is_module), None)
 
 
 def is_module_method(m: Machine, node: FunctionNode) -> bool:

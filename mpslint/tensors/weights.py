@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value
 from mpslint.tensors.kinds import load_kinds
-from mpslint.tensors.modules import MOST_MODULES, children
+from mpslint.tensors.modules import MOST_MODULES, children, is_without_weights
 from mpslint.tensors.traits import DTYPE, EACH, NUMBER, PARTS, PLACE, WEIGHTS, ZERO, is_module, is_tensor, joined_trait, trait, typed
 
 
@@ -43,8 +43,18 @@ def weights_by(module: Instance, way: str, made: Instance) -> Instance:
     return made
 
 
+def has_weights(module: Instance) -> bool:
+    """Return whether a module, or one within it, has parameters or buffers, as far as that is known."""
+    return not is_without_weights(module) or _first_weights(module) is not None
+
+
 def _first_place(module: Instance) -> Value:
     """Return the device of the first weights within a module."""
+    return trait(_first_weights(module) or module, PLACE)
+
+
+def _first_weights(module: Instance) -> Instance | None:
+    """Return the first tensor, or module with weights, within a module."""
     seen: set[int] = set()
     waiting: list[Value] = [module]
     while waiting and len(seen) < MOST_MODULES:
@@ -54,6 +64,6 @@ def _first_place(module: Instance) -> Value:
         seen.add(id(one.slots))
         weights = trait(one, WEIGHTS)
         if one is not module and (is_tensor(one) or (isinstance(weights, Known) and weights.value)):
-            return trait(one, PLACE)
+            return one
         waiting += [child for _, child in children(one)] if is_module(one) else []
-    return trait(module, PLACE)
+    return None

@@ -1,0 +1,36 @@
+"""Models that only a test for CUDA moves, whatever they are called."""
+
+from __future__ import annotations
+
+import pytest
+
+import mpslint
+
+MOVED = """import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+
+class Loss(nn.Module):
+    def forward(self, x):
+        return x.mean()
+
+
+G_AB, measure, row = Net(), Loss(), torch.zeros(2)
+if torch.cuda.is_available():
+    {name}.cuda()
+    {name} = {name}.cuda()
+"""
+
+
+@pytest.mark.parametrize(("name", "count"), [("G_AB", 1), ("measure", 0), ("row", 0)])
+def test_a_model_is_what_has_weights(name: str, count: int) -> None:
+    """A loss without any, or a tensor, is none."""
+    found = mpslint.check(MOVED.format(name=name), select=["MPS527"]).findings
+
+    assert len(found) == count
