@@ -89,7 +89,7 @@ def evaluate_program(
                 _walk(machine, lambda method=method: walk_method(machine, *method))  # type: ignore[misc]
         elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
             _walk_all_uncalled(machine)
-    machine.facts.events += judge(machine)
+    judge(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
     machine.facts.steps = machine.steps
     return machine.facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.facts import Accumulation, Gradients, Pass
@@ -23,6 +23,7 @@ from mpslint.facts.values import (
     alternatives_of,
 )
 from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.meet import note
 from mpslint.tensors.traits import (
     GRAPH,
     PLACE,
@@ -129,8 +130,8 @@ def note_gradients(m: Machine, values: Sequence[Value]) -> None:
         m.facts.gradients.append(Gradients(passes, not passes and not is_known, m.context))
 
 
-def judge(m: Machine) -> Iterator[TensorEvent]:
-    """Yield what is recorded or kept for a backward pass that never runs, once a whole program was walked."""
+def judge(m: Machine) -> None:
+    """Note what is recorded or kept for a backward pass that never runs, once a whole program was walked."""
     facts = m.facts
     by_key = {one.key: one for one in facts.passes}
     taken = frozenset().union(*(one.passes for one in facts.gradients))
@@ -139,7 +140,7 @@ def judge(m: Machine) -> Iterator[TensorEvent]:
     for kept in facts.accumulations:
         if (what := _kept(m, kept, by_key, bool(blind))) is not None:
             operands = (Operand(UNKNOWN, "", "", kept.target_node), Operand(kept.value, "", "", kept.value_node))
-            yield TensorEvent("kept", kept.node, operands, Certainty.SURE, kept.context, what)
+            note(m, TensorEvent("kept", kept.node, operands, Certainty.SURE, kept.context, what))
         is_kept |= passes_of(kept.value) if what == "graph" or blind else frozenset()
     groups: dict[tuple[ast.AST, tuple[ast.AST | None, ...]], list[Pass]] = defaultdict(list)
     for one in facts.passes:
@@ -159,7 +160,7 @@ def judge(m: Machine) -> Iterator[TensorEvent]:
     for chain, context in idle.values():  # of what is called for other ends as well, the call for this one
         place = next((one for one in chain if one is not None and one not in needed), chain[0])
         assert place is not None
-        yield TensorEvent("with_graph", place, (Operand(UNKNOWN, "", ""),), Certainty.SURE, context)
+        note(m, TensorEvent("with_graph", place, (Operand(UNKNOWN, "", ""),), Certainty.SURE, context))
 
 
 def _is_one_pass(loop: Loop) -> bool:
