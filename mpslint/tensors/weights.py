@@ -5,7 +5,22 @@ from __future__ import annotations
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Value
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.modules import MOST_MODULES, children, is_without_weights
-from mpslint.tensors.traits import DTYPE, EACH, NUMBER, PARTS, PLACE, WEIGHTS, ZERO, is_module, is_tensor, joined_trait, trait, typed
+from mpslint.tensors.signatures import load_signatures
+from mpslint.tensors.traits import (
+    DTYPE,
+    EACH,
+    NUMBER,
+    PARTS,
+    PLACE,
+    WEIGHTS,
+    ZERO,
+    elements_of,
+    is_module,
+    is_tensor,
+    joined_trait,
+    trait,
+    typed,
+)
 
 
 def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
@@ -43,18 +58,18 @@ def weights_by(module: Instance, way: str, made: Instance) -> Instance:
     return made
 
 
-def has_weights(module: Instance) -> bool:
-    """Return whether a module, or one within it, has parameters or buffers, as far as that is known."""
-    return not is_without_weights(module) or _first_weights(module) is not None
+def has_weights(module: Instance, above: frozenset[int] = frozenset()) -> bool:
+    """Return whether a module, or one within it, has or may have parameters or buffers."""
+    held = [part for _, one in children(module) for part in elements_of(one) if id(part) not in above]
+    own = load_signatures().get(module.name)
+    if not is_without_weights(module) or (own is not None and own.inside and not held):
+        return True
+    inside = above | {id(module)}
+    return any(not (isinstance(one, Instance) and is_module(one)) or has_weights(one, inside) for one in held)
 
 
 def _first_place(module: Instance) -> Value:
     """Return the device of the first weights within a module."""
-    return trait(_first_weights(module) or module, PLACE)
-
-
-def _first_weights(module: Instance) -> Instance | None:
-    """Return the first tensor, or module with weights, within a module."""
     seen: set[int] = set()
     waiting: list[Value] = [module]
     while waiting and len(seen) < MOST_MODULES:
@@ -64,6 +79,6 @@ def _first_weights(module: Instance) -> Instance | None:
         seen.add(id(one.slots))
         weights = trait(one, WEIGHTS)
         if one is not module and (is_tensor(one) or (isinstance(weights, Known) and weights.value)):
-            return one
+            return trait(one, PLACE)
         waiting += [child for _, child in children(one)] if is_module(one) else []
-    return None
+    return trait(module, PLACE)

@@ -21,14 +21,20 @@ class Loss(nn.Module):
         return x.mean()
 
 
-G_AB, measure, row = Net(), Loss(), torch.zeros(2)
+class Deep(nn.Module):
+    def __init__(self, blocks):
+        super().__init__()
+        self.blocks = nn.Sequential(*blocks)
+
+
+G_AB, measure, row, deep = Net(), Loss(), torch.zeros(2), Deep(load("blocks"))
 if torch.cuda.is_available():
     {name}.cuda()
     {name} = {name}.cuda()
 """
 
 
-@pytest.mark.parametrize(("name", "count"), [("G_AB", 1), ("measure", 0), ("row", 0)])
+@pytest.mark.parametrize(("name", "count"), [("G_AB", 1), ("measure", 0), ("row", 0), ("deep", 1)])
 def test_a_model_is_what_has_weights(name: str, count: int) -> None:
     """A loss without any, or a tensor, is none."""
     found = mpslint.check(MOVED.format(name=name), select=["MPS527"]).findings
