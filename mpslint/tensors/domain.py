@@ -70,6 +70,8 @@ def call(
             return _set_mode(m, receiver, method, arguments, node)
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
             return made
+        if is_module(receiver) and method in kinds.as_calls:
+            return call_module(m, receiver, positional, everything, node, name, result)
         if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
             inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
             meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)

@@ -56,6 +56,7 @@ class Kinds:
     like_operands: frozenset[str]
     loads_onto: dict[str, tuple[int, str]]
     module_runs: dict[str, str]
+    as_calls: frozenset[str]
     registering: dict[str, int]
     adding: frozenset[str]
     wrappers: frozenset[str]

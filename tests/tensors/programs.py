@@ -121,4 +121,6 @@ PROGRAMS = {
     "sum that begins with 0": "total = 0\nfor one in [torch.zeros(3, device=dev)]:\n    total = total + one\ny = total + torch.zeros(3)\n",
     "gradients switched off for good": "net = nn.Linear(4, 2)\ntorch.set_grad_enabled(False)\ny = net(torch.zeros(3, 4)).numpy()\ntorch.set_grad_enabled(True)\nz = net(torch.zeros(3, 4))\n",
     "gradients switched on again": "net = nn.Linear(4, 2)\ntorch.set_grad_enabled(False)\ntorch.set_grad_enabled(True)\nz = net(torch.zeros(3, 4)).numpy()\n",
+    "forward by name": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4))\n",
+    "forward by name of what was moved": "net = nn.Linear(4, 2).to(dev)\ny = net.forward(torch.zeros(3, 4, device=dev)) + torch.zeros(3, 2)\n",
 }
