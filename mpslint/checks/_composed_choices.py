@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.checks._given import given_in
 from mpslint.checks._named_devices import is_cpu, is_cuda
 from mpslint.core.finding import Edit
 from mpslint.core.knowledge import platform_data
@@ -63,7 +62,9 @@ def _of_parts(node: ast.Subscript) -> tuple[ast.expr | None, ast.expr | None, as
 def _asks_for_cuda(node: ast.expr, evidence: Evidence) -> bool:
     """Return whether an expression is the question for CUDA, or a name of its answer."""
     if isinstance(node, ast.Name):
-        return given_in(evidence).is_any(node, lambda one: not isinstance(one, ast.Name) and _asks_for_cuda(one, evidence))
+        statements = (one for one in evidence.nodes_beside(node.id) if isinstance(one, ast.Assign))
+        given = [one.value for one in statements if node.id in [ast.unparse(target) for target in one.targets]]
+        return bool(given) and all(not isinstance(one, ast.Name) and _asks_for_cuda(one, evidence) for one in given)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NUMBERS and len(node.args) == 1:
         node = node.args[0]
     return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("cuda.is_available")

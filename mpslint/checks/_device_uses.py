@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TypeGuard
 
-from mpslint.checks._models import plain_text
+from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.settings.evidence import Evidence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from mpslint.checks._device_uses import device_made, is_used, uses_of
-from mpslint.checks._models import computed_from, plain_text
 from mpslint.checks._moved_by_trainer import is_overruled
 from mpslint.checks._never_default import is_never_default
+from mpslint.checks._written import computed_from, plain_text
 from mpslint.facts.values import Known, alternatives_of, origin_of
 from mpslint.program.walk import walk
 from mpslint.rule.loops import called_name

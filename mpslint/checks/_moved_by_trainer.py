@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from mpslint.checks._device_uses import uses_of
-from mpslint.checks._models import plain_text
+from mpslint.checks._written import plain_text
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.translate import bound_arguments

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import names_device
+from mpslint.checks._written import plain_text
 from mpslint.facts.facts import Choice
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence

@@ -9,7 +9,7 @@ import ast
 import re
 
 from mpslint.checks._device_uses import device_made, is_used
-from mpslint.checks._models import plain_text
+from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.settings.evidence import Evidence

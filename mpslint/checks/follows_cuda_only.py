@@ -11,58 +11,46 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._models import plain_text
-from mpslint.checks._named_devices import names_device
-from mpslint.checks._placed import on_mps
+from mpslint.checks._written import plain_text
 from mpslint.core.finding import Edit
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.spelling import WrittenSetting
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import device_text
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-IS_MODULE = re.compile(r"Module|Loss|Layer|Network|Model|autograd\.Function")
-"""A base class of what computes with tensors where they are."""
-IS_OF_DATA = re.compile(r"Dataset|Transform|Loader|Collat|Sampler|Callback", re.IGNORECASE)
-"""A class that works on the CPU, and its name."""
 IS_CUDA = re.compile(r"""\.cuda\(|["']cuda|torch\.cuda\.\w*Tensor""")
 IS_MOVE = re.compile(r"\.to\(|\.type_as\(|\.new_|device *=|_like\(")
 """What takes a tensor to another's device, whatever it is."""
-ASKS_FIRST = re.compile(r"mps|is_available|args\.|opts?\.|cfg\.|config\.|use_cuda|use_gpu")
-"""Tests that decide for CUDA by more than the tensor."""
 IS_AUTOCAST = re.compile(r"autocast|\bamp\b")
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice of a device by a tensor on MPS that knows CUDA and the CPU only.
 
-    Option `effects` says what follows where it selects the CPU (`cpu`), and where it selects CUDA (`cuda`). With option `possible`, yield
-    what would select CUDA anywhere in the run once its tensors are on MPS.
+    Option `effects` says what follows where it selects the CPU (`cpu`), and where it selects CUDA (`cuda`).
     """
-    if options.get("possible"):
-        yield from _possible(evidence.whole or evidence)
-        return
-    tensors = _Tensors(evidence)
-    for node in evidence.nodes_beside(".is_cuda"):
-        if isinstance(node, (ast.IfExp, ast.If)) and (tensor := _asked(node.test)) is not None and tensors.are_on_mps(tensor, node):
-            taken, cuda = (node.orelse, node.body) if not isinstance(node.test, ast.UnaryOp) else (node.body, node.orelse)
-            if _selects_cpu(taken, cuda) and not _moves_later(node, cuda, evidence) and not _is_for_autocast(node, evidence):
-                shown = node if isinstance(node, ast.IfExp) else node.test
-                yield _match(tensor, "cpu", shown, node, evidence, options)
-    for node in evidence.nodes_beside(".get_device("):
-        named = _is_number(node)
-        if named is not None and (place := _named_cuda(named, evidence)) is not None and tensors.are_on_mps(None, place):
-            yield _match(named.func.value, "cuda", place, place, evidence, options)
-
-
-def _possible(evidence: Evidence) -> Iterator[Match]:
-    """Yield each CUDA device that is made of a tensor's number, wherever its tensors are now."""
-    for node in evidence.nodes_beside(".get_device("):
-        named = _is_number(node)
-        place = _named_cuda(named, evidence) if named is not None else None
-        if place is not None and not _is_guarded(place, evidence.above(place, FUNCTIONS), evidence):
-            yield Match(evidence.span_of(place), {"written": ast.unparse(place)}, node=place)
+    asked = {f"{load_kinds().tensor}.{name}" for name, place in load_kinds().place_questions.items() if place != load_kinds().gpu}
+    for choice in evidence.facts.choices:
+        node = choice.node
+        tensor = _asked(node.test) if choice.source in asked else None
+        if tensor is None or isinstance(node, ast.Assert) or (choice.value is not None and device_text(choice.value) == load_kinds().gpu):
+            continue
+        taken, cuda = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
+        if _selects_cpu(taken, cuda) and not _moves_later(node, cuda, evidence) and not _is_for_autocast(node, evidence):
+            yield _match(tensor, "cpu", node if isinstance(node, ast.IfExp) else node.test, node, evidence, options)
+    for event in evidence.facts.events:
+        origin = event.operands[-1].origin if event.kind == "absent" else None
+        if origin is None:
+            continue
+        made = (ast.BinOp, ast.JoinedStr, ast.Call)  # a text that is put together, maybe of a number that was given a name
+        whole = (origin, evidence.parents.get(origin), evidence.above(origin, FUNCTIONS) if isinstance(origin, made) else None)
+        number: Any = next((inner for one in whole if one is not None for inner in ast.walk(one) if _is_number(inner)), None)
+        if number is not None:
+            yield _match(number.func.value, "cuda", origin, origin, evidence, options)
 
 
 def _match(tensor: ast.expr, how: str, shown: ast.AST, node: ast.AST, evidence: Evidence, options: Mapping[str, Any]) -> Match:
@@ -71,41 +59,13 @@ def _match(tensor: ast.expr, how: str, shown: ast.AST, node: ast.AST, evidence: 
     return Match(evidence.span_of(shown), values, node=node)
 
 
-class _Tensors:
-    """What is known of the places of a program's tensors."""
-
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
-        self._reached = {id(function) for call in evidence.facts.calls for function in call.context.functions}
-
-    def are_on_mps(self, tensor: ast.expr | None, node: ast.AST) -> bool:
-        """Return whether a tensor at a node is on MPS: an input or a weight of a module that the program runs, or what was moved there.
-
-        None is a tensor of which the program asks the number of its GPU, so that it has one.
-        """
-        function = self.evidence.above(node, FUNCTIONS)
-        is_unreached = tensor is not None and function is not None and id(function) not in self._reached
-        if not self.evidence.runs_on("mps") or is_unreached:
-            return False
-        text = self.evidence.text_of(function or node)
-        if "mps" in text:
-            return False
-        owner = self.evidence.parents.get(function) if function is not None else None
-        if isinstance(owner, ast.ClassDef):
-            if IS_OF_DATA.search(" ".join([owner.name, *map(ast.unparse, owner.bases)])):
-                return False
-            if any(IS_MODULE.search(ast.unparse(base)) for base in owner.bases):
-                return not _is_guarded(node, function, self.evidence)
-        return (tensor is None or on_mps(self.evidence).holds(tensor)) and not _is_guarded(node, function, self.evidence)
-
-
 def _asked(test: ast.expr) -> ast.expr | None:
     """Return the tensor that a test asks whether it is on CUDA, alone or beside what else `and` asks; None for another test."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
     parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
     asked = [part.value for part in parts if isinstance(part, ast.Attribute) and part.attr == "is_cuda"]
-    return asked[0] if len(asked) == 1 and not ASKS_FIRST.search(ast.unparse(test)) and ast.unparse(asked[0]) != "self" else None
+    return asked[0] if len(asked) == 1 else None
 
 
 def _selects_cpu(taken: ast.expr | list[ast.stmt], cuda: ast.expr | list[ast.stmt]) -> bool:
@@ -156,40 +116,9 @@ def _assigned(statement: ast.AST | None, cuda: ast.expr | list[ast.stmt]) -> Seq
 
 
 def _is_number(node: ast.AST) -> Any:
-    """Return the call `x.get_device()`; None for another node, or for what isn't a tensor's (`self.get_device()`)."""
-    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get_device"
-    if not is_call or not isinstance(node, ast.Call) or node.args or node.keywords or not isinstance(node.func, ast.Attribute):
-        return None
-    return node if plain_text(node.func.value) not in ("self", "cls", "torch", "torch.cuda") else None
-
-
-def _named_cuda(number: ast.Call, evidence: Evidence) -> ast.expr | None:
-    """Return the expression that makes a CUDA device of a tensor's number, or of a name that it was given in the same function."""
-    function = evidence.above(number, FUNCTIONS)
-    statement = evidence.above(number, (ast.Assign, ast.AnnAssign))
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target] if isinstance(statement, ast.AnnAssign) else []
-    names = {target.id for target in targets if isinstance(target, ast.Name)}
-    for node in walk(function) if function is not None else evidence.nodes_beside("cuda"):
-        if not isinstance(node, (ast.BinOp, ast.JoinedStr, ast.Call)) or not names_device(node, "cuda"):
-            continue
-        if any(one is number or (isinstance(one, ast.Name) and one.id in names and function is not None) for one in ast.walk(node)):
-            return node
-    return None
-
-
-def _is_guarded(node: ast.AST, function: ast.AST | None, evidence: Evidence) -> bool:
-    """Return whether a test around a node is taken with CUDA only, or asks for more than the tensor."""
-    above: ast.AST | None = evidence.parents.get(node)
-    below: ast.AST = node
-    while above is not None and above is not function:
-        if isinstance(above, (ast.If, ast.IfExp)) and below is not above.test:
-            is_body = below is above.body or (isinstance(above.body, list) and below in above.body)
-            test = ast.unparse(above.test)
-            if ASKS_FIRST.search(test) or ("cuda" in test.lower() and is_body and "not " not in test):
-                return True
-        below = above
-        above = evidence.parents.get(above)
-    return False
+    """Return a call `x.get_device()`; None for another node."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in load_kinds().place_numbers
+    return node if is_call else None
 
 
 def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:

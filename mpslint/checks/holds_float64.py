@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._placed import on_mps
 from mpslint.checks.known_calls import load_table
 from mpslint.core.finding import Related
-from mpslint.facts.values import Call, Instance
+from mpslint.facts.values import Call, Instance, Known, alternatives_of
 from mpslint.rule.comparisons import call_holds, fits_any
 from mpslint.rule.guards import is_certain
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
@@ -37,9 +37,15 @@ def _moved(maker: Call, what: str, evidence: Evidence) -> Iterator[Match]:
     """Yield the making of an object that the program moves to the Mac's GPU itself: `Metric().to("mps")`, `metric.to(device)`."""
     for call in evidence.facts.calls:
         receiver = call.receiver
-        if isinstance(receiver, Instance) and receiver.call is maker and on_mps(evidence).is_move(call.node) and is_certain(call.context):
+        if isinstance(receiver, Instance) and receiver.call is maker and _is_move(call, evidence) and is_certain(call.context):
             yield _match(maker, what, call, evidence)
             return
+
+
+def _is_move(call: Call, evidence: Evidence) -> bool:
+    """Return whether a call moves something to the Mac's GPU on every path."""
+    named = [one for s in evidence.settings_of_call.get(id(call), ()) if s.name == "device.name" for one in alternatives_of(s.value)]
+    return bool(named) and all(isinstance(one, Known) and str(one.value).partition(":")[0] == load_kinds().gpu for one in named)
 
 
 def _held(maker: Call, what: str, evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

@@ -9,9 +9,8 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._given import parameters
-from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import is_cpu, names_device
+from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
@@ -27,8 +26,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         if not isinstance(node, (ast.If, ast.IfExp)) or not _asks_for_cuda(node.test):
             continue
         function = whole.above(node, FUNCTIONS)
-        given = parameters(function) if isinstance(function, FUNCTIONS) else []
-        if _passed_over(node) in given:
+        given = ast.walk(function.args) if isinstance(function, FUNCTIONS) else ()
+        if _passed_over(node) in [one.arg for one in given if isinstance(one, ast.arg)]:
             yield Match(whole.span_of(node), {"written": ast.unparse(node.test)}, node=node)
 
 

@@ -10,8 +10,6 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from mpslint.checks._gradients import LEAVES_DEVICE
-from mpslint.checks._placed import on_mps
 from mpslint.checks._tensor_given import Asked, is_given
 from mpslint.checks._trained import is_only_run
 from mpslint.checks.late_variable import is_in_force
@@ -31,7 +29,7 @@ from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait
 
-_LEAVES = LEAVES_DEVICE | {"device"}
+_LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
 _KEYS = {
     "call",
@@ -194,16 +192,15 @@ def _stays_on_cpu(call: Call, modules: Collection[str], evidence: Evidence) -> b
 
 def _is_of_cpu(call: Call, evidence: Evidence) -> bool:
     """Return whether a call stands at the top of a program, before there is a Trainer, and is given nothing that is on the GPU."""
-    if _is_on_gpu(call):
+    gives_there = call.result is not None and load_kinds().gpu in devices_of(joined_trait(call.result, PLACE))
+    if gives_there or _is_on_gpu(call):
         return False
     given = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
     order = evidence.call_order
     may_be_moved = any(plan.kind == "config" for plan in evidence.plans) or any(
         order[id(one)] < order[id(call)] for one in evidence.device_choosers
     )
-    if not given or call.context.functions or may_be_moved:
-        return False
-    return not any(on_mps(evidence).holds(one) for one in (call.node, *given))
+    return bool(given) and not call.context.functions and not may_be_moved
 
 
 def _asks_for(call: Call, argument: str, attribute: str) -> bool:

@@ -3,54 +3,52 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mpslint.checks._models import plain_text
 from mpslint.checks._named_devices import names_device
+from mpslint.facts.values import Instance, Value, alternatives_of
 from mpslint.program.platform import load_platform
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import PLACE, devices_of, is_array, is_module, is_tensor, trait
+from mpslint.tensors.weights import has_weights
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
-    """Yield the first move of each `if` that a Mac passes over.
-
-    Options: `models`, what models are called, where they are assigned anew; `unmoved`, those of them that no Trainer or Accelerator moves;
-    `others`, what modules are called that are no models.
-    """
-    # A Trainer or an Accelerator moves the model afterwards.
-    models = re.compile(options["unmoved" if evidence.has_device_chooser else "models"], re.IGNORECASE)
-    others = re.compile(options["others"], re.IGNORECASE)
+    """Yield the first move of a model in each `if` that a Mac passes over."""
     for choice in evidence.facts.choices:
         node = choice.node
         if not isinstance(node, ast.If) or choice.source not in load_platform().cuda_questions:
             continue
         taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
-        moves = filter(None, (_move(statement, models, evidence.has_device_chooser) for statement in other))
-        move = next((one for one in moves if not others.search(_owner(one))), None)
+        moves = (call for statement in other if (call := _move(statement)) is not None)
+        values = ((move, choice.passed_over.get(id(move))) for move in moves)
+        move = next((move for move, value in values if value is not None and _stays(value, evidence.has_device_chooser)), None)
         if move is not None and not _places(taken):
-            values = {"written": ast.unparse(move)}
-            yield Match(evidence.span_of(move), values, context=choice.context, node=move)
+            yield Match(evidence.span_of(move), {"written": ast.unparse(move)}, context=choice.context, node=move)
 
 
-def _move(statement: ast.stmt, models: re.Pattern[str], only_named: bool) -> ast.Call | None:
-    """Return the call that moves a model to CUDA: a module moves in place, or is assigned to its own name."""
-    if not isinstance(statement, (ast.Expr, ast.Assign)) or not isinstance(statement.value, ast.Call):
+def _move(statement: ast.stmt) -> ast.Call | None:
+    """Return the call that moves something to CUDA and keeps it: a module moves in place, or is assigned to its own name."""
+    call = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not _goes_to_cuda(call, call.func.attr):
         return None
-    call = statement.value
-    if not isinstance(call.func, ast.Attribute) or not _goes_to_cuda(call, call.func.attr):
-        return None
-    if isinstance(statement, ast.Expr):
-        return call if models.search(ast.unparse(call.func.value)) or (call.func.attr == "cuda" and not only_named) else None
-    target, moved = ast.unparse(statement.targets[0]), ast.unparse(call.func.value)
-    return call if target == moved and models.search(target) else None
+    is_own = isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == ast.unparse(call.func.value)
+    return call if is_own or isinstance(statement, ast.Expr) else None
 
 
-def _owner(move: ast.Call) -> str:
-    """Return the last name of what a call moves."""
-    return plain_text(move.func).rpartition(".")[0].rpartition(".")[2]
+def _stays(value: Value, has_device_chooser: bool) -> bool:
+    """Return whether a value is a model that nothing else moves: a module with weights, or an object of which it isn't known what it is."""
+    for one in alternatives_of(value):
+        if not isinstance(one, Instance) or is_tensor(one) or is_array(one):
+            return False
+        if load_kinds().gpu in devices_of(trait(one, PLACE)) or (is_module(one) and not has_weights(one)):
+            return False
+        if not is_module(one) and (one.call is None or has_device_chooser):
+            return False  # a batch, or what a Trainer moves afterwards
+    return True
 
 
 def _goes_to_cuda(call: ast.Call, method: str) -> bool:

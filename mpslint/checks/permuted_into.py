@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._tensor_given import is_swapped
-from mpslint.core.finding import Edit, Span
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
-from mpslint.settings.spelling import WrittenSetting
 from mpslint.tensors.traits import GRAPH, is_true, joined_trait
 
 
@@ -35,11 +33,3 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         ):
             values = {"written": ast.unparse(argument.node), "module": module.rsplit(".", 1)[-1]}
             yield Match(evidence.span_of(argument.node), values, None, call, None, call.context, (), argument.node)
-
-
-def rewrite(match: Match, evidence: Evidence) -> WrittenSetting | None:
-    """Return the edit that copies the tensor into the order of its dimensions first."""
-    if not isinstance(match.node, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
-        return None
-    end = match.span.end
-    return WrittenSetting((Edit(Span(end, end), ".contiguous()"),), f"{evidence.text_of(match.node)}.contiguous()")

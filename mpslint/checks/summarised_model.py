@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._models import OF_EVERY_MODULE
 from mpslint.core.finding import Related
 from mpslint.facts.values import Argument, Call, Instance, Known, alternatives_of
 from mpslint.rule.guards import is_caught
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import Matched
+
+OF_EVERY_MODULE = frozenset(
+    {"parameters", "named_parameters", "modules", "named_modules", "children", "state_dict", "eval", "train", "to", "cuda", "cpu", "size",
+     "item", "items", "keys", "values", "append", "get", "zero_grad", "register_buffer", "requires_grad_", "numel", "dim"}
+)  # fmt: skip
+"""Methods that compute nothing with a module's weights."""
 
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:

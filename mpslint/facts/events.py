@@ -42,7 +42,8 @@ class TensorEvent:
     """Something that happens: `mismatch` (operands on two devices), `float64` (on the Mac's GPU), `numpy` (of a tensor that isn't on the
     CPU or requires grad), `host` (a function of torch takes it on the CPU only), `absent` (a Mac lacks
     the device), `no_device` (torch knows none of this name),
-    `unfollowed` (the interpreter doesn't follow what is computed)."""
+    `with_graph` (a model in evaluation mode records a graph that nobody differentiates), `kept` (it outlives the round of the loop in
+    which it was computed), `unfollowed` (the interpreter doesn't follow what is computed)."""
 
     kind: str
     node: ast.AST

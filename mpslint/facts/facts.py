@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.events import TensorEvent
-from mpslint.facts.values import Call, Context, Frame, Instance, Loop, Value
+from mpslint.facts.values import Call, Context, Frame, Instance, Loop, PassKey, Value
 
 if TYPE_CHECKING:
     from mpslint.facts.entries import ConfigMapping
@@ -135,6 +136,8 @@ class Choice:
     value: Value | None
     """What a conditional expression came out as."""
     context: Context
+    passed_over: Mapping[int, Value] = MappingProxyType({})
+    """The objects of which the statements of the branch that isn't taken call methods, by the ids of the calls."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -151,6 +154,8 @@ class Accumulation:
 
     node: ast.AST
     target_node: ast.expr
+    container: Value
+    """What it is added to."""
     value: Value
     value_node: ast.expr
     context: Context
@@ -159,6 +164,36 @@ class Accumulation:
     def target(self) -> str:
         """What is added to, as it is written."""
         return ast.unparse(self.target_node)
+
+
+@record(frozen=True, slots=True, eq=False)
+class Pass:
+    """A call of a module with weights."""
+
+    key: PassKey
+    at: ast.AST
+    """The call by which the program outside of modules got there: of the model that the module is a part of."""
+    calls: tuple[ast.AST | None, ...]
+    """The calls that led to that."""
+    loops: tuple[Loop, ...]
+    """The loops around it, those within modules left out."""
+    context: Context
+    is_evaluated: bool
+    """The module is in evaluation mode."""
+    has_graph: bool
+    """What it gives certainly carries a graph."""
+    is_wanted: bool
+    """Something that it is given requires grad by itself: the gradient of that is wanted."""
+
+
+@record(frozen=True, slots=True, eq=False)
+class Gradients:
+    """Values that are differentiated, or handed to who may do it."""
+
+    passes: frozenset[PassKey]
+    is_blind: bool
+    """Which passes they were computed in isn't known."""
+    context: Context
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -179,6 +214,8 @@ SEEN = (
     "unbound",
     "divisions",
     "accumulations",
+    "passes",
+    "gradients",
     "loops",
     "iterated",
     "windows",
@@ -203,6 +240,8 @@ class Facts:
     """Only from the first choice on."""
     divisions: list[Division] = field(default_factory=list)
     accumulations: list[Accumulation] = field(default_factory=list)
+    passes: list[Pass] = field(default_factory=list)
+    gradients: list[Gradients] = field(default_factory=list)
     loops: list[tuple[Loop, Value, Context]] = field(default_factory=list)
     iterated: list[tuple[Value, Context]] = field(default_factory=list)
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""

@@ -6,6 +6,7 @@ from mpslint.facts.values import (
     MOST_ALTERNATIVES,
     RAISED,
     UNKNOWN,
+    AutogradGraph,
     Bound,
     Class,
     Function,
@@ -46,6 +47,8 @@ def join(a: Value, b: Value) -> Value:
     """Return what is known when a value is either `a` or `b`."""
     if same(a, b):
         return a if not (isinstance(b, Known) and b.weak) else b
+    if (graph := _graph_of(a, b)) is not None:
+        return graph
     if a is RAISED or b is RAISED:
         return b if a is RAISED else a
     if isinstance(a, Unknown) or isinstance(b, Unknown):
@@ -53,8 +56,10 @@ def join(a: Value, b: Value) -> Value:
         return Unknown(unknown.reason) if isinstance(unknown, Unknown) and unknown.answer is not None else unknown
     alternatives: list[Value] = []
     for value in (*alternatives_of(a), *alternatives_of(b)):
-        if not any(same(value, other) for other in alternatives):
-            alternatives.append(value)
+        if any(same(value, other) for other in alternatives):
+            continue
+        at = next((n for n, other in enumerate(alternatives) if _graph_of(other, value) is not None), len(alternatives))
+        alternatives[at:] = [join(alternatives[at], value), *alternatives[at + 1 :]] if at < len(alternatives) else [value]
     return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else _common(alternatives)
 
 
@@ -76,6 +81,17 @@ def _common(values: list[Value], is_part: bool = False) -> Value:
         elif not is_part:
             found[key] = _common(parts, is_part=True)
     return Instance("", slots=found, kind="".join(kinds))
+
+
+def _graph_of(a: Value, b: Value) -> Known | None:
+    """Return the graph of what is computed in the passes of two, where both are there or both are not; None for anything else."""
+    if not (isinstance(a, Known) and isinstance(b, Known)):
+        return None
+    values = (a.value, b.value)
+    graphs = [AutogradGraph(one) if isinstance(one, bool) else one for one in values if isinstance(one, (bool, AutogradGraph))]
+    if len(graphs) < 2 or all(isinstance(one, bool) for one in values) or graphs[0].is_there != graphs[1].is_there:
+        return None
+    return Known(AutogradGraph(graphs[0].is_there, graphs[0].passes | graphs[1].passes), a.origin, a.weak or b.weak)
 
 
 def join_all(values: list[Value]) -> Value:

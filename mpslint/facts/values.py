@@ -22,6 +22,9 @@ TRAIT, CHILD = "trait", "child"
 
 Slots: TypeAlias = dict[Any, "Value"]
 
+PassKey: TypeAlias = tuple[ast.AST, tuple["ast.AST | None", ...]]
+"""A pass through a module: its call, and the calls that led there."""
+
 
 count_made: Callable[[], int] = itertools.count().__next__
 """Return how many lists, dicts, objects and functions were made before: what is made later has a higher number."""
@@ -42,6 +45,17 @@ class Known:
     """It is a default that the command line, or a caller elsewhere, may change."""
     source: str = ""
     """The platform question it answers, such as the qualified name of a function that was asked."""
+
+
+@record(frozen=True, slots=True)
+class AutogradGraph:
+    """Whether a tensor carries a graph, and the passes through modules that it was computed in, with a graph or without."""
+
+    is_there: bool
+    passes: frozenset[PassKey] = frozenset()
+
+    def __bool__(self) -> bool:
+        return self.is_there
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -379,8 +393,8 @@ class Context:
     """The functions it is in, outermost first, by the calls that led there."""
     loops: tuple[Loop, ...] = ()
     """The loops of the innermost function, outermost first."""
-    outer_loops: int = 0
-    """How many loops surround the calls that led there."""
+    outer_loops: tuple[tuple[Loop, ...], ...] = ()
+    """The loops around each of the calls that led there, outermost call first."""
     managers: tuple[Value, ...] = ()
     """The values of `with` and of decorators in force, outermost first."""
     guards: tuple[Guard, ...] = ()
@@ -394,12 +408,17 @@ class Context:
     calls: tuple[ast.AST | None, ...] = ()
     """The call by which each of the functions was entered; None for one that something outside calls."""
 
+    @property
+    def all_loops(self) -> tuple[Loop, ...]:
+        """The loops around a place, those around the calls that led there first."""
+        return (*(loop for loops in self.outer_loops for loop in loops), *self.loops)
+
     def entered(self, function: FunctionNode, decorators: tuple[Value, ...], is_called: bool, call: ast.AST | None = None) -> Context:
         """Return the context of the body of a function that is called from here."""
         return Context(
             (*self.functions, function),
             (),
-            self.outer_loops + len(self.loops),
+            (*self.outer_loops, self.loops),
             (*self.managers, *decorators),
             self.guards,
             self.handlers,

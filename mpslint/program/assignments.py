@@ -53,8 +53,8 @@ def _note_sum(m: Walker, node: ast.Assign, target: ast.expr, value: ast.BinOp) -
         return
     name = ast.unparse(target)
     for same, added in ((value.left, value.right), (value.right, value.left)):
-        if same.__class__ is target.__class__ and isinstance(added, (ast.Name, ast.Attribute)) and ast.unparse(same) == name:
-            m.facts.accumulations.append(Accumulation(node, target, m.looked_at(added), added, m.context))
+        if same.__class__ is target.__class__ and ast.unparse(same) == name:
+            m.facts.accumulations.append(Accumulation(node, target, m.looked_at(same), m.looked_at(added), added, m.context))
 
 
 def annotated_assignment(m: Walker, node: ast.AnnAssign) -> bool:
@@ -236,7 +236,7 @@ def augmented_assignment(m: Walker, node: ast.AugAssign) -> bool:
     place, old = _target(m, node.target)
     new = m.value(node.value)
     if isinstance(node.op, ast.Add) and not m.is_silent:
-        m.facts.accumulations.append(Accumulation(node, node.target, new, node.value, m.context))
+        m.facts.accumulations.append(Accumulation(node, node.target, old, new, node.value, m.context))
     if isinstance(node.op, ast.BitOr) and isinstance(old, Symbol) and old.name == environment.ENVIRONMENT and isinstance(new, Mapping):
         for key, entry in new.slots.items():
             if isinstance(entry, DictEntry) and entry.node is not None:

@@ -53,7 +53,7 @@ from mpslint.program.platform import NO_ANSWER
 from mpslint.program.store import CONTENT, parts_of
 from mpslint.tensors import domain, libraries, loaders, modules
 from mpslint.tensors.meet import name_device
-from mpslint.tensors.traits import as_one
+from mpslint.tensors.traits import as_one, is_module_class
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
@@ -292,7 +292,7 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         return made
     instance = made if isinstance(made, Instance) else m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
-    if modules.is_module_class(cls):
+    if is_module_class(cls):
         modules.become_module(m, instance, node)
     if self_parsed.is_parser(m, cls):
         instance.slots[commandline.OPTIONS] = Mapping({}, node)

@@ -25,6 +25,7 @@ from mpslint.program.premises import device_of, premises_of
 from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.tensors import libraries
+from mpslint.tensors.graphs import judge, note_gradients
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -84,6 +85,7 @@ def evaluate_program(
                 _walk(machine, lambda method=method: walk_method(machine, *method))  # type: ignore[misc]
         elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
             _walk_all_uncalled(machine)
+    judge(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
     machine.facts.steps = machine.steps
     return machine.facts
@@ -138,7 +140,8 @@ def _walk_uncalled(machine: Walker, function: Function) -> None:
     try:
         for one in receiver:
             libraries.place_object(machine, one)
-        call_function(machine, function, receiver, premises, True, None, is_called=is_called)
+        result = call_function(machine, function, receiver, premises, True, None, is_called=is_called)
+        note_gradients(machine, [result])  # what calls it may differentiate what it returns
     finally:
         machine.store.undo()
         machine.context = Context()

@@ -42,8 +42,14 @@ def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
     if is_weak(test):
         return _by_default(m, node, answer)
     if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        m.facts.choices.append(Choice(node, test.source, answer, None, m.context))
+        m.facts.choices.append(Choice(node, test.source, answer, None, m.context, _passed_over(m, node.orelse if answer else node.body)))
     return m.execute_block(m, node.body if answer else node.orelse)
+
+
+def _passed_over(m: Walker, block: Sequence[ast.stmt]) -> dict[int, Value]:
+    """Return the objects of which the statements of a block call methods, by the ids of the calls."""
+    calls = (one.value for one in block if isinstance(one, (ast.Expr, ast.Assign)) and isinstance(one.value, ast.Call))
+    return {id(call): m.looked_at(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)}
 
 
 def ends_program(body: Sequence[ast.stmt]) -> bool:

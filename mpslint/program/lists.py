@@ -85,7 +85,7 @@ def _grow(m: Walker, items: Items, name: str, arguments: CallArguments, node: as
     """Add what a call gives; at another place than the end it moves the others."""
     argument = arguments.positional[-1]
     if not m.is_silent and isinstance(argument.node, ast.expr) and isinstance(node.func, ast.Attribute):
-        m.facts.accumulations.append(Accumulation(node, node.func.value, argument.value, argument.node, m.context))
+        m.facts.accumulations.append(Accumulation(node, node.func.value, items, argument.value, argument.node, m.context))
     values = items.values()
     if name in ("insert", "appendleft"):
         place = arguments.first() if name == "insert" else Known(0)

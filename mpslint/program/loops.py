@@ -310,7 +310,7 @@ def _any_round(m: Walker, node: ast.For | ast.AsyncFor | ast.While, begin: Calla
         states = [*([] if leaves else [written]), *target.of("continue")]
         is_carried = [_carry(carried, started, own, state) for state in states]
         is_same = not more and (blind == m.store.blind or all(at in lost or one.born >= begun for at, one in m.store.lost.items()))
-        if is_last or (is_same and not (any(is_carried) and len(m.context.loops) + m.context.outer_loops < DEEPEST_CARRIED)):
+        if is_last or (is_same and not (any(is_carried) and len(m.context.all_loops) < DEEPEST_CARRIED)):
             break
         changed = {**changed, **more}
         m.repeated_steps = repeated + m.steps - start - (m.silent_steps - silent)

@@ -332,14 +332,17 @@ def _overlap(edits: Sequence[Edit]) -> bool:
 def fill(template: str, match: Match, evidence: Evidence) -> str:
     """Return a text with its placeholders filled.
 
-    `{value}`, `{written}` and what a check adds come from the match; `{torch}` is the Target's version of a package; `{batch__train}`
-    is the run's setting batch.train.
+    `{value}`, `{written}` and what a check adds come from the match; `{plain}` is its expression as a method of it can be called; `{torch}`
+    is the Target's version of a package; `{batch__train}` is the run's setting batch.train.
     """
 
     def of(found: re.Match[str]) -> str:
         name = found.group(1)
         if name in match.values:
             return str(match.values[name])
+        if name == "plain":
+            text = evidence.document.text[match.span.start : match.span.end]
+            return text if isinstance(match.node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
         if name in evidence.target.versions:
             return evidence.target.shown(name)
         setting = match.plan.get(name.replace("__", ".")) if match.plan is not None and "__" in name else None

@@ -75,7 +75,7 @@ def call_holds(call: Call, condition: Condition) -> bool:
         return False
     if condition.in_loop == "training" and not is_in_each_step(call.context):
         return False
-    is_repeated = bool(call.context.loops) or call.context.outer_loops > 0
+    is_repeated = bool(call.context.all_loops)
     if isinstance(condition.in_loop, bool) and is_repeated is not condition.in_loop:
         return False
     given: dict[str, Argument] = {**dict(zip(condition.positional, call.arguments, strict=False)), **call.keywords}

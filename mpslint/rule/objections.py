@@ -29,7 +29,7 @@ def objection_to(fixed: Evidence, written: Evidence, works: bool) -> str:
 def _counts(event: TensorEvent, said: dict[str, dict[str, str]]) -> bool:
     """Return whether an event keeps a fix from being made. What a library does with values that aren't known is its own matter."""
     is_open = event.certainty is Certainty.UNKNOWN and event.of.startswith("outside")
-    return event.certainty.value in said[event.kind] and not is_open and hasattr(event.node, "lineno")
+    return event.certainty.value in said.get(event.kind, {}) and not is_open and hasattr(event.node, "lineno")
 
 
 def _order(event: TensorEvent) -> int:

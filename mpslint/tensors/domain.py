@@ -9,19 +9,22 @@ from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Value, weakened
 from mpslint.tensors import loaders
 from mpslint.tensors.arguments import Arguments
+from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.libraries import for_device, place
 from mpslint.tensors.meet import meet, met, name_device, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
-from mpslint.tensors.modules import as_parameter, call_module, make_module, register, weights_by, weights_of
+from mpslint.tensors.modules import call_module, make_module, register, set_all, weights_of
 from mpslint.tensors.signatures import load_signatures
 from mpslint.tensors.state import default_place, set_default
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    GRAPH,
     HOOKED,
     PARTS,
     PLACE,
+    TRAINING,
     Machine,
     device_text,
     devices_of,
@@ -34,6 +37,7 @@ from mpslint.tensors.traits import (
     typed,
 )
 from mpslint.tensors.transfer import apply, given_to
+from mpslint.tensors.weights import as_parameter, weights_by
 
 
 def call(
@@ -45,7 +49,10 @@ def call(
     """
     kinds = load_kinds()
     place(m, name, receiver, arguments, node)
-    positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
+    if method in kinds.differentiates or name in kinds.differentiates:
+        given = (one.value for one in (*arguments.positional, *arguments.keywords.values()))
+        differentiate(m, [*given, *([receiver] if receiver is not None else [])])
+    positional, keywords = arguments.positional, arguments.keywords
     if isinstance(callee, Instance) and not callee.kind and callee.cls is None and PLACE in callee.slots:
         callee.kind = kinds.module  # what was moved and is called
     stars = [one.value for one in node.keywords if one.arg is None]
@@ -59,13 +66,17 @@ def call(
         return call_module(m, callee, positional, everything, node, name, result)
     if method and isinstance(receiver, Instance):
         type_by_use(m, receiver, method, node)
+        if not receiver.kind and method.startswith(kinds.graph_switch):
+            return _set_mode(m, receiver, method, arguments, node)
         if not receiver.kind and (made := _moved_unknown(m, receiver, method, arguments, node)):
             return made
+        if is_module(receiver) and method in kinds.as_calls:
+            return call_module(m, receiver, positional, everything, node, name, result)
         if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
             inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
             meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)
         if receiver.kind:
-            return _method(m, receiver, method, positional, keywords, is_open, node, result)
+            return _method(m, receiver, method, arguments, node, result)
         each = trait(receiver, EACH)
         if each is not UNKNOWN and (made := loaders.of_iterable(receiver, method, result)) is not None:
             return made
@@ -86,7 +97,8 @@ def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, resul
     """Return what a function or a class of outside gives that the tables know; None for another one."""
     kinds, signatures = load_kinds(), load_signatures()
     positional, keywords, is_open = arguments.positional, arguments.keywords, arguments.is_open
-    if name in kinds.default_device_setters | kinds.default_dtype_setters and positional:
+    is_left = name in kinds.default_graph_setters and m.dropped is node  # where it is no context that ends
+    if (is_left or name in kinds.default_device_setters | kinds.default_dtype_setters) and positional:
         set_default(m, name, positional[0])
         return result
     if name in kinds.loads_onto and (onto := _onto(kinds.loads_onto[name], positional, keywords)) is not None:
@@ -144,20 +156,14 @@ def hand_over(m: Machine, node: ast.Call, name: str, arguments: list[Argument]) 
     meet(m, node, operands, "outside call", name, scalars=True, is_known=False)
 
 
-def _method(
-    m: Machine,
-    receiver: Instance,
-    method: str,
-    positional: tuple[Argument, ...],
-    keywords: dict[str, Argument],
-    is_open: bool,
-    node: ast.Call,
-    result: Instance,
-) -> Value | None:
+def _method(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call, result: Instance) -> Value | None:
     """Return what a method of a tensor, an array or a module gives."""
     kinds = load_kinds()
+    positional, keywords = arguments.positional, arguments.keywords
     if not is_array(receiver) and (made := moved(m, receiver, method, positional, keywords, node)) is not None:
         return made
+    if method in kinds.modes:
+        return _set_mode(m, receiver, method, arguments, node)
     if is_module(receiver):
         if method in kinds.gives_weights:
             return weights_by(receiver, kinds.gives_weights[method], result)
@@ -171,13 +177,23 @@ def _method(
         if method in kinds.registering and len(positional) > kinds.registering[method]:
             register(m, receiver, positional[0].value, positional[kinds.registering[method]].value)
             return Known(None, node)
-        return receiver if method in ("train", "eval", "requires_grad_") else None
+        return None
     if method in kinds.place_numbers and (place := device_text(trait(receiver, PLACE))):
         return Known(-1 if place == kinds.default_place else int(place.partition(":")[2] or 0), node)
     signature = load_signatures().get(f"{receiver.kind}.{method}")
     if signature is None:
         return loaders.of_iterable(receiver, method, result) if EACH in receiver.slots else None
-    return apply(m, signature, given_to(signature, receiver, node, positional, keywords, is_open), node, result)
+    return apply(m, signature, given_to(signature, receiver, node, positional, keywords, arguments.is_open), node, result)
+
+
+def _set_mode(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value:
+    """Carry out `module.eval()`, `tensor.requires_grad_(False)` and their like, which give what they are called on."""
+    kinds = load_kinds()
+    given = next((one.value for one in (*arguments.positional, *arguments.keywords.values())), Known(kinds.modes[method], node))
+    if receiver.cls is None and receiver.name not in load_signatures() and is_module(receiver):
+        receiver.slots.setdefault(GRAPH, Known(True, weak=True))  # it has this method: it is a module for sure
+    set_all(m, receiver, GRAPH if method.startswith(kinds.graph_switch) else TRAINING, given if isinstance(given, Known) else UNKNOWN)
+    return receiver
 
 
 def _moved_unknown(m: Machine, receiver: Instance, method: str, arguments: Arguments, node: ast.Call) -> Value | None:
@@ -215,8 +231,9 @@ def type_by_use(m: Machine, value: Instance, method: str, node: ast.AST) -> None
     is_moved = PLACE in value.slots
     if method in kinds.array_methods:
         value.kind = kinds.array
-    elif method in kinds.module_methods and (is_moved or value.call is not None or value.owner is None):
-        typed(value, kinds.module, place=trait(value, PLACE) if is_moved else _place_of_whole(value) or weakened(default_place(m, node)))
+    elif method in kinds.module_methods and not is_element(value) and (is_moved or value.call is not None or value.owner is None):
+        where = trait(value, PLACE) if is_moved else _place_of_whole(value) or weakened(default_place(m, node))
+        typed(value, kinds.module, place=where, graph=Known(True, weak=True))
     elif is_moved and f"{kinds.tensor}.{method}" in load_signatures() and method not in kinds.moves and method not in kinds.casts:
         value.kind = kinds.tensor
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
-from mpslint.facts.values import UNKNOWN, Instance, Items, Known, OneOf, Value, alternatives_of, origin_of
+from mpslint.facts.values import UNKNOWN, Instance, Items, Known, Value, alternatives_of, origin_of
 from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.traits import EACH, ZERO, dtype_of, is_array, is_tensor, is_true, joined_dtype, joined_trait, trait
 
@@ -108,9 +108,6 @@ def typed_operand(value: Value) -> Typed | None:
         kinds = {int: "int64", float: "float64", complex: "complex128"}
         kind = kinds.get(type(value.value))
         return Typed(kind, 0, Known(kind, value.origin, value.weak)) if kind is not None else None
-    if isinstance(value, OneOf):  # a sum that begins with 0
-        parts = tuple(one for one in value.values if isinstance(one, Instance) and one.kind)
-        value = value if not parts else parts[0] if len(parts) == 1 else OneOf(parts)
     if is_tensor(value) or is_array(value):
         dtype = joined_dtype(value)
         return Typed(dtype_of(dtype), 1 if is_true(joined_trait(value, ZERO)) else 2, dtype, is_array(value))

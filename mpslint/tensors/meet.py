@@ -244,6 +244,6 @@ def on_cpu(
 
 def note(m: Machine, event: TensorEvent) -> None:
     """Note an event. Where only another option than the default leads, it isn't sure."""
-    if event.certainty is Certainty.SURE and any(one.default is not None and one.default is not one.taken for one in m.context.guards):
+    if event.certainty is Certainty.SURE and any(one.default is not None and one.default is not one.taken for one in event.context.guards):
         event = TensorEvent(event.kind, event.node, event.operands, Certainty.GUARDED, event.context, event.of, event.name)
     m.facts.events.append(event)

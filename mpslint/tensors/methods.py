@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.values import UNKNOWN, Argument, Instance, Items, Known, Symbol, Value, alternatives_of, is_weak
+from mpslint.tensors.graphs import without
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import name_device, note_use, wide
@@ -121,6 +122,12 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
         return typed(
             Instance(f"{base.name}.{name}", owner=base), kinds.tensor, place=trait(base, PLACE), dtype=trait(base, DTYPE), graph=Known(True)
         )
+    if name in kinds.place_questions and not is_module(base):
+        place = trait(base, PLACE)
+        text = device_text(place)  # of a device that the Mac lacks nothing is asked: naming it raised before
+        is_there = text in (kinds.gpu, kinds.default_place)
+        source = f"{kinds.tensor}.{name}" if text == kinds.gpu else ""  # on another machine it is another device
+        return Known(text == kinds.place_questions[name], node, is_weak(place), source) if is_there else UNKNOWN
     moved_to = base.slots.get(PLACE) or (base.slots.get(PARTS) if f"{kinds.tensor}.{name}" not in load_signatures() else None)
     if not base.kind and base.cls is None and moved_to is not None:
         part = part_of(base, f"{base.name}.{name}")
@@ -131,17 +138,15 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
     if name == "shape":
         return shape_of(base)
     if name in kinds.views:
-        return like(base, graph=Known(False) if name in kinds.views_without_graph else None)
-    if name in kinds.place_questions:
-        place = trait(base, PLACE)
-        text = device_text(place)  # of a device that the Mac lacks nothing is asked: naming it raised before
-        is_there = text in (kinds.gpu, kinds.default_place)
-        return Known(text == kinds.place_questions[name], node, is_weak(place)) if is_there else UNKNOWN
+        return like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
     if name == "requires_grad":
-        return trait(base, GRAPH)
+        graph = trait(base, GRAPH)
+        return Known(bool(graph.value), graph.origin, graph.weak) if isinstance(graph, Known) else UNKNOWN
     if EACH in base.slots and f"{base.kind}.{name}" not in load_signatures() and not name.startswith("_"):
         part = like(trait(base, EACH))  # of a group of tensors, such as a library's model gives
         part.name, part.owner = f"{base.name}.{name}", base
+        if name in kinds.scalar_parts:
+            part.slots[ZERO] = Known(True)
         base.slots[name] = part
         return part
     return None

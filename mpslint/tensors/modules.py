@@ -11,7 +11,6 @@ from mpslint.facts.values import (
     RAISED,
     UNKNOWN,
     Argument,
-    Class,
     Function,
     Instance,
     Items,
@@ -22,6 +21,7 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.facts.values import Mapping as DictValue
+from mpslint.tensors.graphs import computed, note_pass
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_use
 from mpslint.tensors.signatures import Signature, load_signatures
@@ -29,12 +29,10 @@ from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
     DTYPE,
     EACH,
+    GRAPH,
     HOOKED,
-    NUMBER,
-    PARTS,
     PLACE,
     WEIGHTS,
-    ZERO,
     Machine,
     devices_of,
     dtype_of,
@@ -42,7 +40,9 @@ from mpslint.tensors.traits import (
     is_module,
     is_none,
     is_tensor,
+    is_true,
     joined_trait,
+    layer_below,
     like,
     retyped,
     trait,
@@ -54,16 +54,11 @@ MOST_MODULES = 2000
 """Modules within one that a move goes through."""
 
 
-def is_module_class(cls: Class) -> bool:
-    """Return whether objects of a class of the program are modules."""
-    return not load_kinds().module_bases.isdisjoint(cls.outside_bases())
-
-
 def become_module(m: Machine, made: Instance, node: ast.AST | None) -> None:
     """Make an object of a class of the program a module whose weights lie where they are made."""
     at = node if node is not None else made.cls.node if made.cls is not None else ast.Pass()
     typed(made, load_kinds().module, place=default_place(m, at), dtype=default_dtype(m, at))
-    made.slots[WEIGHTS] = Known(False)
+    made.slots[WEIGHTS] = Known((layer := layer_below(made.cls)) is not None and layer.weights)
 
 
 def make_module(
@@ -149,6 +144,19 @@ def is_parameter(value: Value) -> bool:
     return made is not None and not load_kinds().parameters.isdisjoint(made.names)
 
 
+def set_all(m: Machine, module: Instance, key: tuple[str, str], value: Value) -> None:
+    """Give a module and those within it a trait: whether they train, or their weights require grad."""
+    waiting: list[Instance] = [module]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_MODULES:
+        one = waiting.pop()
+        if id(one.slots) not in seen:
+            seen.add(id(one.slots))
+            m.store.write(one.slots, key, value)
+            inner = (part for _, child in children(one) for part in elements_of(child)) if is_module(one) else ()
+            waiting += [part for part in inner if isinstance(part, Instance) and (is_module(part) or is_parameter(part))]
+
+
 def move(m: Machine, module: Instance, place: Value | None, dtype: Value | None, is_seen: bool = True) -> None:
     """Move a module and all that moves with it, in place, or cast it; a buffer gives way to another tensor.
 
@@ -189,15 +197,21 @@ def _unplace_others(m: Machine, module: Instance) -> None:
 
 
 def write_data(m: Machine, tensor: Instance, name: str, value: Value) -> bool:
-    """Carry out `tensor.data = value`, which gives a tensor another device and dtype; return whether it is that.
+    """Carry out `tensor.data = value`, which gives a tensor another device and dtype, or `tensor.requires_grad = value`; return whether
+    it is one of these.
 
     One parameter that stands for all of a module does so for all of them.
     """
-    if name not in load_kinds().views_without_graph or not is_tensor(tensor):
+    kinds = load_kinds()
+    if not is_tensor(tensor) or name not in kinds.views_without_graph | {kinds.graph_switch}:
         return False
+    whole = tensor.owner if isinstance(tensor.owner, Instance) and is_module(tensor.owner) and tensor.call is None else None
+    if name == kinds.graph_switch:
+        set_all(m, whole or tensor, GRAPH, value if isinstance(value, Known) else UNKNOWN)
+        return True
     place, dtype = joined_trait(value, PLACE), joined_trait(value, DTYPE)
-    if isinstance(tensor.owner, Instance) and is_module(tensor.owner) and tensor.call is None:
-        move(m, tensor.owner, place, dtype)
+    if whole is not None:
+        move(m, whole, place, dtype)
     m.store.write(tensor.slots, PLACE, place)
     m.store.write(tensor.slots, DTYPE, dtype)
     return True
@@ -237,12 +251,14 @@ def call_module(
     """Return what a module of outside makes of what it is given; notes where its input lies on another device than its weights."""
     if HOOKED in module.slots:
         return result
-    own = load_signatures().get(module.name)
+    own = load_signatures().get(module.name) or layer_below(module.cls)
     inner = [one for _, one in sorted_children(module)] if own is not None and own.inside else []
+    if own is not None and own.inside and module.cls is not None and not inner:
+        return result  # its class gives its base the modules within it
     if inner and positional and (passed := _through(m, inner, positional[0].value, node)) is not None:
         return passed
     named = dict(zip(own.called_with, positional, strict=False)) if own is not None else {}
-    if own is not None and own.does in load_signatures():
+    if own is not None and own.does in load_signatures() and module.cls is None:
         done = load_signatures()[own.does]
         given = GivenByName(
             {
@@ -268,7 +284,9 @@ def call_module(
     place = RAISED if raises else weights.place if has_weights else tensors[0].place if tensors else UNKNOWN
     note_use(m, place)
     dtype = trait(module, DTYPE) if has_weights else joined_trait(tensors[0].value, DTYPE) if tensors else UNKNOWN
-    graph = Known(False) if is_without_graph(m) else Known(True, weak=own is None) if has_weights else graph_of(inputs)
+    graph = Known(False) if is_without_graph(m) else _graph(module, inputs, own is None) if has_weights else graph_of(inputs)
+    values = [one.value for one in inputs]
+    graph = note_pass(m, module, node, graph, values) if has_weights else computed(graph, values)
     if own is None:  # what a library's model gives: tensors on its device, in a group of some kind
         typed(result, load_kinds().tensor, place=place, graph=graph)
         result.slots[EACH] = like(result)
@@ -277,6 +295,14 @@ def call_module(
         _give_parts(result, own.parts, place, dtype, graph)
         return result
     return typed(result, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=Known(False) if own.zero == "never" else UNKNOWN)
+
+
+def _graph(module: Instance, inputs: Sequence[Met], is_assumed: bool) -> Value:
+    """Return whether what a module with weights gives carries a graph: it does unless they and its inputs require no grad."""
+    is_one = not is_assumed or module.cls is not None or load_kinds().makes_module(module.name)
+    requires = module.slots.get(GRAPH, Known(True, weak=is_assumed) if is_one else UNKNOWN)
+    given = graph_of(inputs)
+    return given if is_true(given) or (isinstance(requires, Known) and not requires.value) else requires
 
 
 def weights_of(module: Instance, node: ast.AST) -> Met:
@@ -326,54 +352,3 @@ def _through(m: Machine, inner: Sequence[Value], value: Value, node: ast.Call) -
             return None
         value = m.calls.call_with(m, one, [value], node, node.args[:1])
     return value
-
-
-def as_parameter(data: Value, asked: Argument | None, made: Instance) -> Value:
-    """Make what a call gives a parameter of a tensor."""
-    graph = Known(True) if asked is None else asked.value if isinstance(asked.value, Known) else UNKNOWN
-    dtype, place = joined_trait(data, DTYPE), joined_trait(data, PLACE)
-    return typed(made, load_kinds().tensor, place=place, dtype=dtype, graph=graph, zero=joined_trait(data, ZERO))
-
-
-def parameters_of(module: Instance) -> Instance:
-    """Return what going through the parameters of a module gives: one of them stands for all."""
-    first = _first_place(module)
-    one = typed(
-        Instance(f"{module.name}.parameters[]", owner=module),
-        load_kinds().tensor,
-        place=first,
-        dtype=trait(module, DTYPE),
-        graph=Known(True),
-        zero=Known(False),
-    )
-    made = Instance(f"{module.name}.parameters", owner=module)
-    made.slots[EACH] = one
-    return made
-
-
-def weights_by(module: Instance, way: str, made: Instance) -> Instance:
-    """Return what a method gives that gives the weights of a module: each, pairs of a name and each, or a dict whose parts they are."""
-    weights = parameters_of(module)
-    if way == "each":
-        return weights
-    if way == "pairs":
-        made.slots[EACH] = Items("tuple", {0: NUMBER, 1: weights.slots[EACH]})
-    else:
-        made.slots[PARTS] = _first_place(module)
-    return made
-
-
-def _first_place(module: Instance) -> Value:
-    """Return the device of the first weights within a module."""
-    seen: set[int] = set()
-    waiting: list[Value] = [module]
-    while waiting and len(seen) < MOST_MODULES:
-        one = waiting.pop(0)
-        if not isinstance(one, Instance) or id(one.slots) in seen:
-            continue
-        seen.add(id(one.slots))
-        weights = trait(one, WEIGHTS)
-        if one is not module and (is_tensor(one) or (isinstance(weights, Known) and weights.value)):
-            return trait(one, PLACE)
-        waiting += [child for _, child in children(one)] if is_module(one) else []
-    return trait(module, PLACE)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, Value
+from mpslint.facts.values import RAISED, UNKNOWN, Instance, Known, OneOf, Value, alternatives_of
 from mpslint.tensors.dtypes import result_dtype, typed_operand
+from mpslint.tensors.graphs import computed
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, shared_place, wide
@@ -43,7 +44,7 @@ def binary(
     Notes where they don't go together. With `in_place` the left one keeps its dtype.
     """
     kinds = load_kinds()
-    sides = (left, right)
+    left, right = sides = (_summed(left), _summed(right))
     if any(map(is_number, sides)) and all(
         is_number(one) or (isinstance(one, Known) and isinstance(one.value, (int, float))) for one in sides
     ):
@@ -71,7 +72,7 @@ def binary(
     )
     if in_place:
         dtype = joined_trait(left, DTYPE)
-    graph = Known(False) if is_test or is_without_graph(m) else graph_of(operands)
+    graph = computed(Known(False) if is_test or is_without_graph(m) else graph_of(operands), sides)
     numbers = [Met(array, None, UNKNOWN, joined_trait(array, ZERO)) for array in arrays]
     zero = UNKNOWN if isinstance(op, ast.MatMult) else zero_of([*operands, *numbers])
     note_use(m, place)
@@ -79,6 +80,13 @@ def binary(
     if kind == kinds.tensor and not is_test:
         wide(m, node, made, dtype, place, "cast")
     return made
+
+
+def _summed(value: Value) -> Value:
+    """Return the tensors that a sum may be which begins with 0; another value as it is."""
+    tensors = tuple(one for one in value.values if is_tensor(one)) if isinstance(value, OneOf) else ()
+    is_sum = tensors and all(is_tensor(one) or (isinstance(one, Known) and one.value == 0) for one in alternatives_of(value))
+    return value if not is_sum else tensors[0] if len(tensors) == 1 else OneOf(tensors)
 
 
 def unary(m: Machine, node: ast.UnaryOp, value: Value) -> Value | None:

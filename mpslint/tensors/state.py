@@ -10,6 +10,7 @@ from mpslint.tensors.traits import Machine, dtype_of
 
 DEFAULT_PLACE = ("default", "place")
 DEFAULT_DTYPE = ("default", "dtype")
+DEFAULT_GRAPH = ("default", "graph")
 """The slots of the started module that hold what the program sets."""
 
 
@@ -29,23 +30,25 @@ def default_dtype(m: Machine, node: ast.AST) -> Value:
 
 
 def set_default(m: Machine, name: str, argument: Argument) -> None:
-    """Carry out a call that sets the default device or dtype."""
+    """Carry out a call that sets the default device or dtype, or whether graphs are kept."""
     kinds = load_kinds()
     if name in kinds.default_device_setters:
         m.store.write(m.module.slots, DEFAULT_PLACE, argument.value)
     elif name in kinds.default_dtype_setters:
         dtype = dtype_of(argument.value)
         m.store.write(m.module.slots, DEFAULT_DTYPE, Known(dtype, argument.node) if dtype else UNKNOWN)
+    else:
+        m.store.write(m.module.slots, DEFAULT_GRAPH, argument.value)
 
 
 def is_without_graph(m: Machine) -> bool:
     """Return whether what is computed here keeps no graph."""
     names = load_kinds().without_graph
-    for manager in m.context.managers:
+    for manager in reversed(m.context.managers):  # the innermost decides
         if isinstance(manager, Symbol) and manager.name in names:
             return True
         if isinstance(manager, Instance) and manager.call is not None and manager.call.names and manager.call.names[0] in names:
-            given = manager.call.arguments[0].value if manager.call.arguments else None
-            if not (isinstance(given, Known) and given.value is True):  # `set_grad_enabled(True)` keeps them
-                return True
-    return False
+            given = next((one.value for one in (*manager.call.arguments, *manager.call.keywords.values())), None)
+            return not (isinstance(given, Known) and given.value is True)  # `set_grad_enabled(True)` keeps them
+    default = m.module.slots.get(DEFAULT_GRAPH)
+    return default is not None and not (isinstance(default, Known) and default.value is True)

@@ -13,9 +13,11 @@ from mpslint.facts.joined import join_all, same
 from mpslint.facts.values import (
     TRAIT,
     UNKNOWN,
+    Class,
     Context,
     Frame,
     Function,
+    FunctionNode,
     Instance,
     Items,
     Known,
@@ -28,12 +30,15 @@ from mpslint.facts.values import (
     is_trait,
 )
 from mpslint.tensors.kinds import DTYPES, load_kinds
+from mpslint.tensors.signatures import Signature, load_signatures
 
 PLACE = (TRAIT, "place")
 """The device: the text of one, the value that names it, or Unknown."""
 DTYPE = (TRAIT, "dtype")
 GRAPH = (TRAIT, "graph")
-"""Whether it carries a graph, or is a parameter."""
+"""Whether it carries a graph, or is a parameter; of a module whether its weights require grad, where the program says so."""
+TRAINING = (TRAIT, "training")
+"""Whether a module is in training mode, where the program says so."""
 ZERO = (TRAIT, "zero")
 """Whether it has no dimensions."""
 HOOKED = (TRAIT, "hooked")
@@ -63,6 +68,7 @@ class Machine(Protocol):
     versions: Mapping_[str, Version]
     module: Frame
     store: Any
+    functions: dict[int, Function]
     dropped: ast.AST | None
 
     @property
@@ -228,6 +234,24 @@ def like(value: Value, zero: Value | None = None, graph: Value | None = None) ->
     )
 
 
+def is_module_class(cls: Class) -> bool:
+    """Return whether objects of a class of the program are modules."""
+    return not load_kinds().module_bases.isdisjoint(cls.outside_bases()) or layer_below(cls) is not None
+
+
+def layer_below(cls: Class | None) -> Signature | None:
+    """Return the signature of the layer of a library that a class of the program derives from; None where it derives from none."""
+    signatures = load_signatures()
+    found = (signatures[name] for name in (cls.outside_bases() if cls is not None else ()) if name in signatures)
+    return next((one for one in found if one.is_module), None)
+
+
+def is_module_method(m: Machine, node: FunctionNode) -> bool:
+    """Return whether a function of the program is a method of a module."""
+    function = m.functions.get(id(node))
+    return function is not None and function.cls is not None and is_module_class(function.cls)
+
+
 def is_number(value: Value) -> bool:
     """Return whether a value is a plain number that isn't known."""
     return value is NUMBER or (isinstance(value, Symbol) and value.name in load_kinds().numbers)
@@ -257,4 +281,4 @@ def _is_alike(a: Value, b: Value) -> bool:
     if not (isinstance(a, Instance) and isinstance(b, Instance) and a.kind == b.kind and a.cls is b.cls and (a.kind or PLACE in a.slots)):
         return False
     keys = [key for key in {*a.slots, *b.slots} if is_trait(key) and key != EACH]
-    return all(same(a.slots.get(key, UNKNOWN), b.slots.get(key, UNKNOWN)) for key in keys)
+    return all(covers(b.slots.get(key, UNKNOWN), a.slots.get(key, UNKNOWN)) for key in keys)

@@ -10,6 +10,7 @@ from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import RAISED, UNKNOWN, Argument, Instance, Items, Known, Value, alternatives_of, is_weak
 from mpslint.tensors.dtypes import dtype_of_data, result_dtype, typed_operand
+from mpslint.tensors.graphs import computed, without
 from mpslint.tensors.kinds import DTYPES, load_kinds
 from mpslint.tensors.meet import Met, meet, met, name_device, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.signatures import Signature, with_arguments
@@ -229,15 +230,14 @@ def _graph(m: Machine, signature: Signature, given: GivenByName, operands: list[
     asked = given.values.get("requires_grad")
     if asked is not None and signature.place_argument:
         return asked.value if isinstance(asked.value, Known) else UNKNOWN
-    if not signature.graph or signature.makes or is_without_graph(m):
-        return Known(False)
-    return graph_of(operands)
+    is_lost = not signature.graph or signature.makes or is_without_graph(m)
+    return computed(Known(False) if is_lost else graph_of(operands), [one.value for one in operands])
 
 
 def _of_dtype(graph: Value, dtype: Value) -> Value:
     """Return whether what has a dtype carries a graph: whole numbers never do."""
     name = dtype_of(dtype)
-    return Known(False) if name and DTYPES[name][0] < DTYPES["float32"][0] else graph
+    return without(graph) if name and DTYPES[name][0] < DTYPES["float32"][0] else graph
 
 
 def graph_of(operands: Sequence[Met]) -> Value:

@@ -32,7 +32,7 @@ def _is_called_each_batch(context: Context, methods: Sequence[str]) -> bool:
 
 
 def _is_looped(context: Context) -> bool:
-    return bool(context.loops) or context.outer_loops > 0
+    return bool(context.all_loops)
 
 
 def _place(context: Context) -> tuple[int, ...]:

@@ -7,11 +7,12 @@ import pytest
 import mpslint
 
 LOADED = """import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto"{more})
-ids = ids.to(device)
+ids = tokenizer("a", return_tensors="pt").input_ids.to(device)
 model{way}(input_ids=ids)
 """
 
