@@ -75,7 +75,7 @@ def choose(runs: Sequence[TrainingRun], number: int | None, path: str) -> int:
     Raises NeedsCodeError when a file has none, UsageError when it has fewer than `number`.
     """
     if not runs:
-        raise NeedsCodeError(f"{path}: no training run that mpslint can read", path)
+        raise NeedsCodeError(f"{path}: no training run that mpslint can read")
     if number is not None:
         if number > len(runs):
             raise UsageError(f"{path}: has {len(runs)} training run{'s' if len(runs) > 1 else ''}, so there is no --plan {number}")
