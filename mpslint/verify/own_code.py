@@ -41,7 +41,8 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
         problem = str(error).removeprefix(f"{found.path}: ")
         return VerifyReport(found.path, options.machine, problem=problem, seconds=time.monotonic() - start)
     machine, said = machine_of(fixed.before.target)
-    reading = replace(reading_of(fixed, runs, index, [*said, *begun.said]), script=str(begun.script))
+    reading = reading_of(fixed, runs, index, said)
+    reading = replace(reading, run="; ".join([reading.run, *begun.said]))
     options = replace(options, machine=machine)
     done = [_run(begun, WRITTEN, options, {}, progress)]
     changed = _changed(rewritten)

@@ -41,8 +41,6 @@ class FileReading:
     """What is still found in the rewrite."""
     diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For each cell or file that changes: its name, and the lines of the diff."""
-    script: str = ""
-    """The script of the run, which the file that was named may only start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +100,6 @@ def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumption
         tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
         tuple(findings_in(fixed.after.document, fixed.after.findings)),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
-        runs[index].evidence.document.path if runs else "",
     )
 
 

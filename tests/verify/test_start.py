@@ -87,4 +87,4 @@ def test_verify_of_a_launch_script_runs_what_it_starts(project: Path) -> None:
     result = CliRunner().invoke(group, ["verify", "--isolated", "--yes", "--backend", "emulated", "--format", "json", "launch.sh"])
     report = json.loads(result.stdout)
     assert (report["subject"], report["status"]) == ("launch.sh", "pass"), result.stdout
-    assert "launch.sh starts train.py with --width 4" in report["reading"]["assumptions"]
+    assert report["reading"]["run"].endswith("; launch.sh starts train.py with --width 4")

@@ -71,6 +71,9 @@ def transformed_in_scratch(module: ModuleType, shortened: Shortened) -> None:
     A confined process has neither the shared memory nor the sockets of a pool of processes.
     """
     module.disable_caching()
+    streams: Any = module.iterable_dataset
+    if hasattr(streams, "_maybe_share_with_torch_persistent_workers"):  # the number of an epoch, in shared memory
+        streams._maybe_share_with_torch_persistent_workers = lambda value: value
     for kind, name in ((kind, name) for kind in ("Dataset", "DatasetDict") for name in ("map", "filter")):
         if hasattr(getattr(module, kind, None), name):
             _in_one_process(getattr(module, kind), name, shortened)
