@@ -47,7 +47,7 @@ def with_other_lengths(report: VerifyReport, run: Callable[[float], VerifyReport
     times = platform_data("assumptions")["other_medians"]
     emulated = next(one for one in report.runs if one.has_assumed_lengths)
     others = [run(one) for one in times]
-    usual = platform_data("drawn_rows")["lengths"]["median"]
+    usual = platform_data("drawn_rows")["lengths"]["text"]["median"]
     medians = " and ".join(f"{usual * one:.0f}" for one in times)
     found = [(one.runs[0], one.verdicts[0].checks) for one in others if one.runs]
     verdicts = []

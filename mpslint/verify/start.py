@@ -46,7 +46,7 @@ def start_of(document: Document, path: str, runs: Sequence[TrainingRun], words: 
     if launch is None and own:
         return Start(Path(path), tuple(words), dict(_set(document)))
     if launch is None:
-        raise ReadError(f"{path}: starts no Python file of its project, so there is no code to run")
+        raise ReadError(f"{path}: starts no Python file of its project by itself: name the script, with its arguments after --")
     arguments, said = _given(launch, path)
     return Start(Path(launch.script), arguments, {**dict(_set(document, launch)), **dict(_handed_on(launch))}, (said,))
 

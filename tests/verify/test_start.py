@@ -69,7 +69,7 @@ def test_a_launcher_hands_its_options_on(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("echo done\n", "starts no Python file of its project"),
+        ("echo done\n", "starts no Python file of its project by itself: name the script"),
         ("python train.py --width $(wc -l < rows)\n", "isn't known before the shell runs (the word after --width)"),
     ],
 )

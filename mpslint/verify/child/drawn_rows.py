@@ -84,13 +84,13 @@ class _Drawing:
         self.sizes, self.config, self.scale = entry.get("size", {}), name, scale
         kinds = {column: kind for kind, columns in self.table["names"].items() for column in columns}
         self.columns = entry.get("columns") or {column: kinds.get(column, "text") for column in read or self.table["usual"]}
-        is_known = all(not isinstance(kind, str) or kind != "text" for kind in self.columns.values())
+        usual = self.table["lengths"]
+        is_known = all(kind not in usual for kind in self.columns.values() if isinstance(kind, str))
         shortened.has_assumed_lengths |= not is_known
         if not entry:
             shortened.guessed = path
         self.shortened = shortened
-        usual = self.table["lengths"]
-        assumed = f"texts have about {round(usual['median'] * scale)} tokens, which is assumed"
+        assumed = f"texts have about {round(usual['text']['median'] * scale)} tokens, which is assumed"
         columns = f"its columns ({', '.join(self.columns)})" if entry else f"the columns that the code reads ({', '.join(self.columns)})"
         lengths = "texts are as long as its own" if is_known else assumed
         shortened.note(f"the data set {path!r} isn't on this machine: drawn rows with {columns} replace it; {lengths}")
@@ -115,7 +115,7 @@ class _Drawing:
         if split == "train":
             self.shortened.times = whole / size if whole else 0.0
         draw = random.Random(f"{split} {sorted(self.columns)}")
-        words = [self._length({}, draw) // 4 + 1 for _ in range(count)]
+        words = [self._length("short", draw) for _ in range(count)]
         columns = {name: [self._value(kind, draw, words[row], row) for row in range(count)] for name, kind in self.columns.items()}
         features = {name: kind for name, one in self.columns.items() if (kind := self._feature(one, module)) is not None}
         made = module.Dataset.from_dict(columns)
@@ -123,11 +123,12 @@ class _Drawing:
             made = made.cast_column(name, feature)
         return made.select([row % count for row in range(size)])
 
-    def _length(self, kind: Mapping[str, Any], draw: random.Random) -> int:
-        """Return how many tokens a text has."""
-        usual = self.table["lengths"]
-        median = float(kind["text"] if "text" in kind else usual["median"] * self.scale)
-        return max(1, round(median * draw.lognormvariate(0.0, kind.get("sigma", usual["sigma"]))))
+    def _length(self, kind: Any, draw: random.Random) -> int:
+        """Return how many tokens a text has: as many as its set says, else what is assumed of a text or a short one."""
+        if isinstance(kind, Mapping):
+            return max(1, round(float(kind["text"]) * draw.lognormvariate(0.0, kind["sigma"])))
+        usual = self.table["lengths"][kind]
+        return max(1, round(float(usual["median"]) * self.scale * draw.lognormvariate(0.0, usual["sigma"])))
 
     def _text(self, count: int, draw: random.Random) -> str:
         start = draw.randrange(len(WORDS))
@@ -143,10 +144,10 @@ class _Drawing:
             case "tags":
                 return [place % numbers.get("tags", self.table["classes"]) for place in range(words)]
             case "chat":
-                return [{"role": role, "content": self._text(self._length({}, draw) // 2 + 1, draw)} for role in ("user", "assistant")]
+                return [{"role": role, "content": self._text(self._length("text", draw), draw)} for role in ("user", "assistant")]
             case "pair":
                 languages = [one for one in self.config.split("-") if one] or ["en", "fr"]
-                return {language: self._text(self._length({}, draw), draw) for language in languages[:2]}
+                return {language: self._text(self._length("short", draw), draw) for language in languages[:2]}
             case "answers":
                 return {"text": [WORDS[0]], "answer_start": [0]}
             case "number":
@@ -157,7 +158,7 @@ class _Drawing:
                 return Image.new("RGB", IMAGE, (row % 256, 0, 0))
             case "audio":
                 return {"array": [0.0] * (SAMPLING_RATE * SECONDS), "sampling_rate": SAMPLING_RATE, "path": ""}
-        return self._text(self._length(numbers, draw), draw)
+        return self._text(self._length(kind, draw), draw)
 
     def _feature(self, kind: Any, module: ModuleType) -> Any:
         """Return the type of a column whose values don't say it: classes have names."""
