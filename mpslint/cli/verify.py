@@ -104,11 +104,11 @@ def _may_run(named: Sequence[str], *, allowed: bool) -> bool:
     if chosen.gaps == ALL:
         said = f"this machine cannot confine the code: {unconfined()}. It can {open_ways}."
     elif chosen.gaps:
-        said = f"{chosen.name} confines the code only in part. It can {open_ways}."
+        said = f"the code is confined only in part, by {chosen.name}. It can {open_ways}."
     else:
-        said = f"{chosen.name} confines the code: no network, no writes outside its copy, no access to your other files."
+        said = f"the code is confined by {chosen.name}: no network, no writes outside its copy, no access to your other files."
     if allowed:
         if chosen.gaps:
             complain(f"mpslint: {said}")
         return True
-    return click.confirm(f"{said}\nRun a shortened copy of {', '.join(named)} in a process of its own?", err=True)
+    return click.confirm(f"{said[0].upper()}{said[1:]}\nRun a shortened copy of {', '.join(named)} in a process of its own?", err=True)

@@ -6,8 +6,10 @@ initialisation) would change the verdict, so all of the code runs.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_with
 from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
 from mpslint.verify.outcome import Verdict
 from mpslint.verify.platform import machine_of
+from mpslint.verify.process import stopping_runs
 from mpslint.verify.reading import choose, reading_of, runs_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
@@ -44,10 +47,7 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
     reading = reading_of(fixed, runs, index, said)
     reading = replace(reading, run="; ".join([reading.run, *begun.said]))
     options = replace(options, machine=machine)
-    done = [_run(begun, WRITTEN, options, {}, progress)]
-    changed = _changed(rewritten)
-    if (changed or again != begun) and done[0].runs:
-        done.append(_run(again, REWRITTEN, options, changed, progress))
+    done = _both(begun, again, _changed(rewritten), options, progress)
     findings = {WRITTEN: reading.findings, REWRITTEN: reading.left}
     return VerifyReport(
         found.path,
@@ -58,6 +58,23 @@ def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, pro
         problem="" if done[0].runs else done[0].problem,
         seconds=time.monotonic() - start,
     )
+
+
+def _both(
+    begun: Start, again: Start, changed: Mapping[Path, bytes], options: ScriptOptions, progress: Progress | None
+) -> list[VerifyReport]:
+    """Return the report on the code as written and, where that could be run and something is rewritten, as rewritten; both run at once."""
+    with ThreadPoolExecutor(max_workers=2 if (os.cpu_count() or 1) > 1 else 1) as pool, stopping_runs():
+        written = pool.submit(_run, begun, WRITTEN, options, {}, _named(progress, WRITTEN))
+        if not changed and again == begun:
+            return [written.result()]
+        rewritten = pool.submit(_run, again, REWRITTEN, options, changed, _named(progress, REWRITTEN))
+        return [written.result(), rewritten.result()] if written.result().runs else [written.result()]
+
+
+def _named(progress: Progress | None, name: str) -> Progress | None:
+    """Return a progress that says which of both runs it is about."""
+    return progress and (lambda part, data: progress(f"{name}, {part}", data))
 
 
 def _changed(files: Mapping[str, Fixed]) -> dict[Path, bytes]:
