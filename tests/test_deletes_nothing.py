@@ -22,7 +22,7 @@ NAMES = ("mpslint-main", "mpslint-0.1.0", "mpslint-abc123", "mpslint-run-abc123"
 COMMANDS = (
     "check .", "check . --write-baseline baseline.json", "check . --no-cache -o report.txt", "plan .", "fix .", "fix . --diff",
     "fix . --apply --backup", "check . --add-ignore", "diagnose --message nothing", "doctor", "rules", "rules --test", "explain MPS101", "config .",
-    "completion bash", "report train.log", "report --no-torch", "clean", "verify train.py", "verify --script quick.py --yes --backend cpu",
+    "completion bash", "report train.log", "report --no-torch", "clean", "verify --plan train.py", "verify quick.py --yes --backend cpu",
     "doctor --forget-calibration", "run quick.py", "run -- true", "server",
 )  # fmt: skip
 DRIVER = """

@@ -35,7 +35,7 @@ class WithWords(click.Command):
 def words_of(values: dict[str, Any]) -> tuple[str, ...]:
     """Return the words after `--`; where no file stands before it, they are files."""
     words: tuple[str, ...] = click.get_current_context().meta.get(_WORDS, ())
-    if not words or values.get("paths") or values.get("script"):
+    if not words or values.get("paths"):
         return words
     values["paths"] = words
     return ()

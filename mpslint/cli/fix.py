@@ -153,7 +153,8 @@ def _written(done: Sequence[tuple[FoundFile, Fixed]], backup: bool) -> str:
 
 def _fitted(found: FoundFile, options: Options, unsafe: bool) -> Options:
     """Return the options with the largest batch of the file's run that its Mac takes; unchanged, saying why, where nobody can tell."""
-    from mpslint.verify.files import AskedFiles, largest_batch_of
+    from mpslint.verify.asked import AskedFiles
+    from mpslint.verify.files import largest_batch_of
 
     try:
         fit, mac = largest_batch_of(found, AskedFiles((found.path,), options, unsafe=unsafe))

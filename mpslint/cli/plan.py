@@ -68,7 +68,8 @@ def _estimate(values: dict[str, Any], output_format: str, words: tuple[str, ...]
     from mpslint.report.console import console
     from mpslint.report.forecast import print_forecast
     from mpslint.verify import work
-    from mpslint.verify.files import AskedFiles, estimate_file, files, has_run
+    from mpslint.verify.asked import AskedFiles, files, has_run
+    from mpslint.verify.files import estimate_file
     from mpslint.verify.record import to_data
     from mpslint.verify.text import print_estimate
 

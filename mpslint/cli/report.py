@@ -112,7 +112,8 @@ def _predicted(run: MeasuredRun, chip: Chip | None) -> Predicted:
     from mpslint.estimate.timing import step_time
     from mpslint.report.measurement import Predicted
     from mpslint.source.files import FoundFile
-    from mpslint.verify.files import AskedFiles, estimate_and_work
+    from mpslint.verify.asked import AskedFiles
+    from mpslint.verify.files import estimate_and_work
     from mpslint.verify.last import emulated_memory
 
     memory = emulated_memory(run.script)

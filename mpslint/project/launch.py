@@ -63,6 +63,8 @@ class Launch:
     """With the flags that the Python file gets."""
     given: tuple[Given, ...] = ()
     """The words that the Python file gets."""
+    launcher: Command | None = None
+    """The whole command, with the flags of what launches the file and the environment variables that both get."""
 
 
 def is_unwritten(path: str) -> bool:
@@ -112,7 +114,7 @@ def launches_in(document: Document, path: str, offset: int = 0) -> tuple[Launch,
                 started = command.script or command
                 for word, script in _scripts(started, path, here, is_launched=command.script is not None):
                     given = dataclasses.replace(started, variables=command.variables)
-                    found.append(Launch(script, given, _behind(word, started)))
+                    found.append(Launch(script, given, _behind(word, started), command))
         folder = here if group.is_lasting else folder
     return tuple(one for one in found if one.script != path)[:MOST_LAUNCHES]
 

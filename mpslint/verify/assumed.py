@@ -10,7 +10,9 @@ from dataclasses import replace
 
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.outcome import Check, RunResult
+from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.verdict import decide
 
 BY_SHAPES = ("driver memory", "compiled graphs", "fits", "evaluation", "generation")
 """Checks that the shapes of batches decide."""
@@ -29,17 +31,40 @@ def without_invented_failures(spec: RunSpec, result: RunResult, checks: Sequence
     others = distributions(spec)
     found = judge(others)
     medians = " and ".join(f"{other.source.median:.0f}" for other in others)
-    told = []
-    for check in checks:
-        # A run that dies early shows too little for the other checks: it doesn't speak against them.
-        count = sum(bool(run.out_of_memory) or any(one.name == check.name and one.status == "fail" for one in ran) for run, ran in found)
-        if check.name not in failing:
-            told.append(check)
-        elif count == len(others):
-            told.append(replace(check, reason=f"{check.reason.removesuffix('.')}; also with drawn lengths of median {medians}"))
-        else:
-            told.append(_doubted(check, f"the lengths are drawn, and it fails with {1 + count} of {1 + len(others)} distributions of them"))
-    return told
+    return [_settled(check, found, len(others), medians) if check.name in failing else check for check in checks]
+
+
+def decided_by_lengths(result: RunResult, checks: Sequence[Check]) -> bool:
+    """Return whether a run of own code fails by texts that were drawn, whose lengths nobody knows."""
+    return result.has_assumed_lengths and any(check.status == "fail" and _is_by_shapes(check, result) for check in checks)
+
+
+def with_other_lengths(report: VerifyReport, run: Callable[[float], VerifyReport]) -> VerifyReport:
+    """Return the report on own code with its failures by drawn lengths inconclusive, unless they are there with all other lengths too.
+
+    `run` gives the report with the lengths multiplied by a number.
+    """
+    times = platform_data("assumptions")["other_medians"]
+    emulated = next(one for one in report.runs if one.has_assumed_lengths)
+    others = [run(one) for one in times]
+    usual = platform_data("drawn_rows")["lengths"]["text"]["median"]
+    medians = " and ".join(f"{usual * one:.0f}" for one in times)
+    found = [(one.runs[0], one.verdicts[0].checks) for one in others if one.runs]
+    verdicts = []
+    for verdict in report.verdicts:
+        failing = {check.name for check in verdict.checks if check.status == "fail" and _is_by_shapes(check, emulated)}
+        checks = [_settled(check, found, len(others), medians) if check.name in failing else check for check in verdict.checks]
+        verdicts.append(decide(verdict.name, checks))
+    return replace(report, verdicts=tuple(verdicts))
+
+
+def _settled(check: Check, found: Sequence[tuple[RunResult, Sequence[Check]]], wanted: int, medians: str) -> Check:
+    """Return a check that fails with drawn lengths, as what the runs with other lengths make of it."""
+    # A run that dies early shows too little for the other checks: it doesn't speak against them.
+    count = sum(bool(run.out_of_memory) or any(one.name == check.name and one.status == "fail" for one in ran) for run, ran in found)
+    if count == wanted:
+        return replace(check, reason=f"{check.reason.removesuffix('.')}; also with drawn lengths of median {medians}")
+    return _doubted(check, f"the lengths are drawn, and it fails with {1 + count} of {1 + wanted} distributions of them")
 
 
 def distributions(spec: RunSpec) -> list[RunSpec]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,18 +18,18 @@ from mpslint.estimate.forecast import Forecast
 from mpslint.source.files import FoundFile
 from mpslint.source.writer import write_whole
 from mpslint.target.target import default_target, with_mac
+from mpslint.verify.asked import AskedFiles, files, has_run
 from mpslint.verify.export import as_csv, as_json
-from mpslint.verify.files import AskedFiles, files, findings_of, has_run, known_forecast, machine_for, verify_file
+from mpslint.verify.files import known_forecast, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
 from mpslint.verify.matrix import run_matrix
-from mpslint.verify.own_code import OwnCode
+from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.progress import Live
-from mpslint.verify.reading import predicted
 from mpslint.verify.report import VerifyReport
-from mpslint.verify.script import ScriptOptions, verify_script
+from mpslint.verify.script import ScriptOptions
 from mpslint.verify.spec import Pair, VerifiedMac, read_pair
 from mpslint.verify.text import print_report
 from mpslint.verify.verify import VerifyOptions, verify_specs
@@ -43,8 +43,8 @@ class Request:
 
     asked: AskedFiles = field(default_factory=AskedFiles)
     specs: tuple[Path, ...] = ()
-    script: Path | None = None
-    arguments: tuple[str, ...] = ()
+    is_planned: bool = False
+    """Whether none of the files' own code is run."""
     backend: Literal["auto"] | Backend = "auto"
     steps: int | None = None
     shape: str = "text"
@@ -56,8 +56,6 @@ class Request:
     memory_limit: float = 8.0
     allow_read: tuple[Path, ...] = ()
     pass_env: tuple[str, ...] = ()
-    may_run: Callable[[str], bool] = lambda path: False
-    """Whether the code of a file may be run that no plan describes."""
 
     def machine(self, known: VerifiedMac) -> VerifiedMac:
         """Return the Mac that the verdict is about: what a spec says of it, and what the command line says instead."""
@@ -81,14 +79,12 @@ class Request:
             use_cache=not self.no_cache,
         )
 
-    def script_options(self, machine: VerifiedMac, arguments: tuple[str, ...]) -> ScriptOptions:
+    def script_options(self) -> ScriptOptions:
         """Return how a file's own code is run."""
         return ScriptOptions(
-            machine,
-            self.backend,
-            self.steps or SCRIPT_STEPS,
-            arguments,
-            self.limits,
+            backend=self.backend,
+            steps=self.steps or SCRIPT_STEPS,
+            limits=self.limits,
             readable=tuple(path.absolute() for path in self.allow_read),
             passed=self.pass_env,
         )
@@ -131,17 +127,10 @@ def _reports(request: Request) -> Iterator[VerifyReport]:
         if not found.is_named and not has_run(found, request.asked):
             continue
         with Live(sys.stderr, found.path) as live:
-            own = OwnCode(live.aside(request.may_run), request.script_options(VerifiedMac(), request.asked.session.started))
-            report = verify_file(found, request.asked, request.options(VerifiedMac()), live.progress, own)
-        yield report
-    if request.script is not None:
-        machine, said = machine_for(request.script, request.asked.session)
-        options = dataclasses.replace(request.script_options(machine, request.arguments), assumptions=said)
-        with Live(sys.stderr, str(request.script)) as live:
-            report = verify_script(request.script, options, live.progress)
-        findings = findings_of(request.script, request.asked)
-        verdicts = (dataclasses.replace(one, checks=tuple(predicted(one.checks, findings))) for one in report.verdicts)
-        yield dataclasses.replace(report, verdicts=tuple(verdicts))
+            if request.is_planned:
+                yield verify_file(found, request.asked, request.options(VerifiedMac()), live.progress)
+            else:
+                yield verify_code(found, request.asked, request.script_options(), live.progress)
 
 
 def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]:

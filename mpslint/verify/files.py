@@ -1,34 +1,30 @@
-"""Verify files: the run that a file means, as it is written and as fix would rewrite it."""
+"""Verify files by their plans, which executes none of their code: as they are written and as fix would rewrite them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mpslint.core.finding import MpslintError, ReadError
+from mpslint.core.finding import ReadError
 from mpslint.estimate.chips import ChipAndMemory
 from mpslint.estimate.forecast import Forecast, forecast
 from mpslint.estimate.here import with_here
 from mpslint.estimate.step import StepWork
 from mpslint.rewrite.apply import Fixed
-from mpslint.session.fixing import fix_unit
-from mpslint.session.runs import check_paths, files_of_runs, graph_of, units_of
-from mpslint.session.session import Options as Session
-from mpslint.session.session import configuration_for, files_of, fix_file, open_document, read_bytes
-from mpslint.session.targeting import target_for
+from mpslint.session.runs import check_paths
 from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
+from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.calibrations import here_of
 from mpslint.verify.estimate import estimate_spec, largest_batch
-from mpslint.verify.from_plan import PlannedRun, machine_of
+from mpslint.verify.from_plan import PlannedRun
 from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
-from mpslint.verify.own_code import REWRITTEN, WRITTEN, OwnCode, verify_own_code
 from mpslint.verify.own_waits import own_waits
-from mpslint.verify.plan_source import NeedsCodeError
-from mpslint.verify.reading import FileReading, TrainingRun, choose, findings_in, reading_of, runs_of, spec_of, with_findings
+from mpslint.verify.platform import machine_of
+from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
 from mpslint.verify.step_work import work_of
@@ -38,27 +34,10 @@ from mpslint.verify.work import Progress
 
 
 @dataclass(frozen=True, slots=True)
-class AskedFiles:
-    """What the command line asks for about files: which, for what Mac, which of their runs, and how much may be rewritten."""
-
-    paths: tuple[str, ...] = ()
-    session: Session = field(default_factory=Session)
-    plan: int | None = None
-    unsafe: bool = False
-    matrix: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Unplanned:
-    """Why a run cannot be read off its plan; `short` is set where its own code can be run instead."""
+    """Why a run cannot be read off its plan."""
 
     why: str
-    short: str = ""
-
-    @property
-    def needs_code(self) -> bool:
-        """Whether running the code itself shows what the plan doesn't."""
-        return bool(self.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,71 +53,18 @@ class Estimated:
     """How long it takes; None where that was not asked."""
 
 
-def files(asked: AskedFiles) -> list[FoundFile]:
-    """Return the files that are meant. Raises UsageError for a configuration that is wrong."""
-    return list(files_of(asked.paths, asked.session))
-
-
-def machine_for(path: Path, session: Session) -> tuple[VerifiedMac, tuple[str, ...]]:
-    """Return the Mac that a script is verified for, and what had to be assumed of it. Raises ReadError, UsageError."""
-    found = FoundFile(str(path))
-    document = open_document(found, read_bytes(found, session), session)
-    machine, said = machine_of(target_for(document, configuration_for(found.path, session), session.target))
-    return machine, tuple(said)
-
-
-def findings_of(path: Path, asked: AskedFiles) -> tuple[ShownFinding, ...]:
-    """Return what check finds in a script and the files of its run; nothing where it can't be read. Raises UsageError."""
-    checked = next(check_paths([str(path)], replace(asked.session, with_plans=True))).checked
-    return tuple(findings_in(checked.document, checked.findings)) if checked is not None else ()
-
-
-def read_file_within(found: FoundFile, asked: AskedFiles) -> Fixed:
-    """Return a file as it is and as fix would rewrite it, each within its run, whose other files are rewritten with it.
-
-    Raises ReadError, FixError, UsageError.
-    """
-    return read_files_within(found, asked)[found.path]
-
-
-def read_files_within(found: FoundFile, asked: AskedFiles) -> dict[str, Fixed]:
-    """Return the same of each file that is rewritten together with a file, by path. Raises the same, for that file."""
-    session = replace(asked.session, with_plans=True)
-    of_run = files_of_runs([replace(found, is_named=True)], session)
-    units = units_of(graph_of(of_run, session), list(enumerate(of_run)))
-    own = next(unit for unit in units if unit.files[0][0] == 0)
-    outcomes = dict(fix_unit(own, session, asked.unsafe))
-    outcome = outcomes[0]
-    if isinstance(outcome, MpslintError):
-        raise outcome
-    return {of_run[index].path: one for index, one in outcomes.items() if not isinstance(one, MpslintError)}
-
-
-def verify_file(
-    found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None, own: OwnCode | None = None
-) -> VerifyReport:
-    """Return the report on one file; what stands in the way is its one-line problem. Raises UsageError.
-
-    Where no plan describes the run, the file's own code is run in its place, if `own` may do that.
-    """
+def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, progress: Progress | None = None) -> VerifyReport:
+    """Return the report on the plan of one file; what stands in the way is its one-line problem. Raises UsageError."""
     start = time.monotonic()
     try:
-        rewritten = read_files_within(found, asked)
-        fixed = rewritten[found.path]
+        fixed = read_file_within(found, asked)
         runs = runs_of(fixed.before)
-        index, before = _chosen(runs, asked.plan, found.path)
+        index = choose(runs, asked.plan, found.path)
     except ReadError as error:
         return VerifyReport(found.path, options.machine, problem=_told(error, found.path), seconds=time.monotonic() - start)
+    before = _read(runs[index], WRITTEN, found.path)
     machine, said = machine_of(fixed.before.target)
     options = replace(options, machine=machine)
-    if isinstance(before, Unplanned) and before.needs_code and own is not None and own.may_run(found.path):
-        reading = reading_of(fixed, runs, index, [*said, f"{before.short}: its own code was run, cut short"])
-        report = verify_own_code(found.path, reading, own.on(machine, rewritten), progress)
-        return replace(report, seconds=time.monotonic() - start)
-    if not runs:
-        return VerifyReport(
-            found.path, machine, problem=before.why if isinstance(before, Unplanned) else "", seconds=time.monotonic() - start
-        )
     after = _rewritten(fixed, index, found.path)
     assumptions = [*said, *(line for one in (before, after) if isinstance(one, PlannedRun) for line in one.assumptions)]
     reading = reading_of(fixed, runs, index, assumptions)
@@ -202,26 +128,17 @@ def largest_batch_of(found: FoundFile, asked: AskedFiles) -> tuple[int, int]:
     return largest_batch(spec, machine), machine.memory_gb
 
 
-def _chosen(runs: Sequence[TrainingRun], number: int | None, path: str) -> tuple[int, PlannedRun | Unplanned]:
-    """Return which run of a file is meant, and that run to verify. Raises UsageError."""
-    try:
-        index = choose(runs, number, path)
-    except NeedsCodeError as error:
-        return 0, Unplanned(_told(error, path), error.why.removeprefix(f"{path}: "))
-    return index, _read(runs[index], WRITTEN, path)
-
-
 def _read(run: TrainingRun, name: str, path: str) -> PlannedRun | Unplanned:
     """Return a run to verify, or why it cannot be read off its plan."""
     try:
         return spec_of(run, name)
     except ReadError as error:
-        return Unplanned(_told(error, path), error.why if isinstance(error, NeedsCodeError) else "")
+        return Unplanned(_told(error, path))
 
 
 def _told(error: ReadError, path: str) -> str:
     """Return why a file was not run, without its own name in front and with it in what to call."""
-    return str(error).removeprefix(f"{path}: ").replace("--script FILE", f"--script {path}")
+    return str(error).removeprefix(f"{path}: ").replace("verify FILE", f"verify {path}")
 
 
 def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | Unplanned | None:
@@ -258,11 +175,3 @@ def _explained(report: VerifyReport, before: PlannedRun | Unplanned, after: Plan
             verdict = decide(name, checks) if checks else Verdict(name, "not run", one.why)
             verdicts.insert(0 if name == WRITTEN else len(verdicts), replace(verdict, reason=one.why))
     return replace(report, verdicts=tuple(verdicts))
-
-
-def has_run(found: FoundFile, asked: AskedFiles) -> bool:
-    """Return whether a file holds a training run at all; one that cannot be read does, so that it is reported."""
-    try:
-        return bool(runs_of(fix_file(found, asked.session, unsafe=False).before))
-    except MpslintError:
-        return True

@@ -10,17 +10,16 @@ from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.core.versions import VersionRange, format_version
+from mpslint.core.versions import VersionRange
 from mpslint.facts.values import Call, Items, Known
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.stacked import stacking_call
-from mpslint.target.target import Target
 from mpslint.verify.answers import completed, with_answers
 from mpslint.verify.from_data import as_written, beside, data_of
 from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.plan_source import NeedsCodeError, PlanSource
-from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Shapes, Task, VerifiedMac, WeightsType
+from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +30,6 @@ class PlannedRun:
     assumptions: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     """Those of them that hold only where the run's own data can't be read."""
-
-
-def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
-    """Return the Mac that a Target means, and what had to be assumed of it."""
-    versions = {name: format_version(version) for name, version in target.versions.items()}
-    assumed = int(platform_data("assumptions")["memory_gb"])
-    said = [] if target.memory_gib else [f"the Mac's memory is not stated: {assumed} GB (--memory says another)"]
-    memory = target.memory_gib or assumed
-    origin = target.describe(("torch", "transformers", "accelerate"))
-    machine = VerifiedMac(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
-    return machine, said
 
 
 def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:

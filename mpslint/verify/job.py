@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -56,6 +57,10 @@ class ScriptRun:
     """The package that the script is a module of."""
     start: str = ""
     """What to say of where it starts, where that isn't its own folder."""
+    lengths: float = 1.0
+    """What the lengths of drawn texts are multiplied by, where they are only assumed."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that what starts the script sets."""
 
 
 @dataclass(frozen=True, slots=True)

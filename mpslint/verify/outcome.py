@@ -127,6 +127,8 @@ class RunResult:
     is_complete: bool = True
     settings_steps: int = 0
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
+    has_assumed_lengths: bool = False
+    """Whether texts were drawn whose lengths nobody knows, in place of data that isn't on this machine."""
     has_own_lengths: bool = False
     """Whether the lengths of the samples were read from the run's own data."""
 

@@ -1,61 +1,95 @@
-"""Verify a file by its own code, where no plan describes its run: as it is written and as fix rewrites it.
+"""Verify a file by its own code: as it is written and as fix rewrites it, both cut short, confined, and on the same rows.
 
-Models, datasets and loops of one's own aren't rebuilt from parts. A statement that a rebuilt run leaves out (a default dtype, a layer that
-is frozen, an initialisation) would change the verdict, so all of the code runs, cut short and confined, as `--script` runs it.
+Models, datasets and loops aren't rebuilt from parts. A statement that a rebuilt run leaves out (a default dtype, a layer that is frozen, an
+initialisation) would change the verdict, so all of the code runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
+from mpslint.core.finding import ReadError
 from mpslint.rewrite.apply import Fixed
 from mpslint.session.view import ShownFinding
+from mpslint.source.files import FoundFile
+from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_files_within
+from mpslint.verify.assumed import decided_by_lengths, with_other_lengths
 from mpslint.verify.outcome import Verdict
-from mpslint.verify.reading import FileReading, with_findings
+from mpslint.verify.platform import machine_of
+from mpslint.verify.process import stopping_runs
+from mpslint.verify.reading import choose, reading_of, runs_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.script import ScriptOptions, verify_script
-from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.start import Start, start_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.work import Progress
 
-WRITTEN, REWRITTEN = "as written", "as rewritten"
 
-
-@dataclass(frozen=True, slots=True)
-class OwnCode:
-    """How files are verified by their own code, and whether that is allowed."""
-
-    may_run: Callable[[str], bool]
-    """Whether a file's code may be run: its user is asked."""
-    options: ScriptOptions
-
-    def on(self, machine: VerifiedMac, files: Mapping[str, Fixed]) -> ScriptOptions:
-        """Return the options for a file of this Mac; `files` are those of its run that fix may rewrite."""
-        rewritten = {Path(path).absolute(): fixed.data for path, fixed in files.items() if fixed.is_changed}
-        return replace(self.options, machine=machine, rewritten=rewritten)
-
-
-def verify_own_code(path: str, reading: FileReading, options: ScriptOptions, progress: Progress | None) -> VerifyReport:
-    """Return the report on a file whose code is run as it is and, where `options` rewrite something, as that."""
-    done = [_run(path, WRITTEN, replace(options, rewritten={}), progress)]
-    if options.rewritten and done[0].runs:
-        done.append(_run(path, REWRITTEN, options, progress))
+def verify_code(found: FoundFile, asked: AskedFiles, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
+    """Return the report on one file by its own code; what stands in the way is its one-line problem. Raises UsageError."""
+    start = time.monotonic()
+    try:
+        rewritten = read_files_within(found, asked)
+        fixed = rewritten[found.path]
+        runs = runs_of(fixed.before)
+        index = choose(runs, None, found.path) if runs else 0
+        begun = start_of(fixed.before.document, found.path, runs[index : index + 1], asked.session.started)
+        again = start_of(fixed.after.document, found.path, runs[index : index + 1], asked.session.started)
+    except ReadError as error:
+        problem = str(error).removeprefix(f"{found.path}: ")
+        return VerifyReport(found.path, options.machine, problem=problem, seconds=time.monotonic() - start)
+    machine, said = machine_of(fixed.before.target)
+    reading = reading_of(fixed, runs, index, said)
+    reading = replace(reading, run="; ".join([reading.run, *begun.said]))
+    options = replace(options, machine=machine)
+    done = _both(begun, again, _changed(rewritten), options, progress)
     findings = {WRITTEN: reading.findings, REWRITTEN: reading.left}
     return VerifyReport(
-        path,
+        found.path,
         options.machine,
         tuple(run for report in done for run in report.runs),
         tuple(_explained(verdict, findings[verdict.name]) for report in done for verdict in report.verdicts),
         reading=reading,
         problem="" if done[0].runs else done[0].problem,
+        seconds=time.monotonic() - start,
     )
 
 
-def _run(path: str, name: str, options: ScriptOptions, progress: Progress | None) -> VerifyReport:
+def _both(
+    begun: Start, again: Start, changed: Mapping[Path, bytes], options: ScriptOptions, progress: Progress | None
+) -> list[VerifyReport]:
+    """Return the report on the code as written and, where that could be run and something is rewritten, as rewritten; both run at once."""
+    with ThreadPoolExecutor(max_workers=2 if (os.cpu_count() or 1) > 1 else 1) as pool, stopping_runs():
+        written = pool.submit(_run, begun, WRITTEN, options, {}, _named(progress, WRITTEN))
+        if not changed and again == begun:
+            return [written.result()]
+        rewritten = pool.submit(_run, again, REWRITTEN, options, changed, _named(progress, REWRITTEN))
+        return [written.result(), rewritten.result()] if written.result().runs else [written.result()]
+
+
+def _named(progress: Progress | None, name: str) -> Progress | None:
+    """Return a progress that says which of both runs it is about."""
+    return progress and (lambda part, data: progress(f"{name}, {part}", data))
+
+
+def _changed(files: Mapping[str, Fixed]) -> dict[Path, bytes]:
+    """Return what the files of a run hold that fix rewrites."""
+    return {Path(path).absolute(): fixed.data for path, fixed in files.items() if fixed.is_changed}
+
+
+def _run(begun: Start, name: str, options: ScriptOptions, changed: Mapping[Path, bytes], progress: Progress | None) -> VerifyReport:
     """Return the report on one run of the code, under its name; one that gave nothing says why in its verdict."""
-    report = verify_script(Path(path), replace(options, name=name), progress)
+    own = replace(options, name=name, rewritten=changed, arguments=begun.arguments, environment=begun.environment)
+    report = verify_script(begun.script, own, progress)
+    if any(decided_by_lengths(run, verdict.checks) for run in report.runs for verdict in report.verdicts):
+        report = with_other_lengths(
+            report, lambda times: verify_script(begun.script, replace(own, lengths=times, backend="emulated"), progress)
+        )
     runs = tuple(replace(run, name=name) for run in report.runs)
     return replace(report, runs=runs, verdicts=report.verdicts or (Verdict(name, "not run", report.problem),))
 

@@ -14,9 +14,8 @@ from mpslint.settings.plan import TrainingPlan
 class NeedsCodeError(ReadError):
     """A run that no plan describes, though its own code may be run."""
 
-    def __init__(self, why: str, file: str = "FILE") -> None:
-        super().__init__(f"{why}; let its own code run: mpslint verify --script {file}")
-        self.why = why
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}; let its own code run: mpslint verify FILE")
 
 
 @dataclass(frozen=True, slots=True)

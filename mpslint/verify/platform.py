@@ -12,6 +12,7 @@ from mpslint.core.finding import UsageError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import Version, VersionRange, format_version, parse_version
 from mpslint.target.macs import MemoryLimits, limits
+from mpslint.target.target import Target
 from mpslint.verify.spec import VerifiedMac
 
 
@@ -131,3 +132,14 @@ def rules_on(machine: VerifiedMac, ratio: float | None = None) -> HeapRules:
     """Return the allocator's rules on a machine. `ratio` is PYTORCH_MPS_HIGH_WATERMARK_RATIO where it is set; 0 never raises."""
     bounds = limits_of(machine)
     return heap_rules(machine.torch, bounds.low, bounds.high if ratio is None else int(ratio * bounds.recommended))
+
+
+def machine_of(target: Target) -> tuple[VerifiedMac, list[str]]:
+    """Return the Mac that a Target means, and what had to be assumed of it."""
+    versions = {name: format_version(version) for name, version in target.versions.items()}
+    assumed = int(platform_data("assumptions")["memory_gb"])
+    said = [] if target.memory_gib else [f"the Mac's memory is not stated: {assumed} GB (--memory says another)"]
+    memory = target.memory_gib or assumed
+    origin = target.describe(("torch", "transformers", "accelerate"))
+    machine = VerifiedMac(versions["torch"], memory, versions["transformers"], versions["accelerate"], versions["macos"], origin)
+    return machine, said

@@ -41,8 +41,6 @@ class FileReading:
     """What is still found in the rewrite."""
     diff: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """For each cell or file that changes: its name, and the lines of the diff."""
-    script: str = ""
-    """The script of the run, which the file that was named may only start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +73,7 @@ def choose(runs: Sequence[TrainingRun], number: int | None, path: str) -> int:
     Raises NeedsCodeError when a file has none, UsageError when it has fewer than `number`.
     """
     if not runs:
-        raise NeedsCodeError(f"{path}: no training run that mpslint can read", path)
+        raise NeedsCodeError(f"{path}: no training run that mpslint can read")
     if number is not None:
         if number > len(runs):
             raise UsageError(f"{path}: has {len(runs)} training run{'s' if len(runs) > 1 else ''}, so there is no --plan {number}")
@@ -102,7 +100,6 @@ def reading_of(fixed: Fixed, runs: Sequence[TrainingRun], index: int, assumption
         tuple(dict.fromkeys(_mended(finding) for finding in fixed.applied)),
         tuple(findings_in(fixed.after.document, fixed.after.findings)),
         tuple((name, tuple(lines)) for name, lines in cell_diffs(fixed.before, fixed.after)),
-        runs[index].evidence.document.path if runs else "",
     )
 
 

@@ -4,6 +4,7 @@ once emulated and once on the CPU for its values."""
 from __future__ import annotations
 
 import os
+import platform
 import re
 import time
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ from mpslint.core.scratch import scratch_folder
 from mpslint.verify.confinement import tools
 from mpslint.verify.confinement.beside import Beside, look_beside
 from mpslint.verify.confinement.choice import confinement
-from mpslint.verify.confinement.room import Room, environment_in, named_by
+from mpslint.verify.confinement.room import Room, data_sets, environment_in, lend_data_sets, named_by
 from mpslint.verify.job import Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import ChildLimits
@@ -48,6 +49,7 @@ CERTAIN_ERRORS = (
     "ModuleNotFoundError",
 )
 """Exceptions that no missing value can cause."""
+DEVICES: Mapping[str, tuple[Device, ...]] = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}
 ON_TWO_LAYERS = "has two layers on the CPU"
 
 
@@ -69,15 +71,26 @@ class ScriptOptions:
     """What the script may read beside its own folder."""
     passed: tuple[str, ...] = ()
     """Names of variables of the environment that it gets."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that what starts the script sets."""
     name: str = "as written"
     """What reports call the run."""
+    lengths: float = 1.0
+    """What the lengths of drawn texts are multiplied by, where they are only assumed."""
     rewritten: Mapping[Path, bytes] = field(default_factory=dict)
     """What files of the run hold instead of what they hold on disk."""
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
     """Return the report on a script or notebook, as it is. The file itself, and all beside it,
-    are left as they were."""
+    are left as they were.
+
+    On a Mac it runs on MPS; where that can't be used, and on every other machine, it is emulated.
+    """
+    if options.backend == "auto" and platform.system() == "Darwin":
+        measured = verify_script(path, replace(options, backend="mps"), progress)
+        if measured.runs:
+            return measured
     report = _verify_once(path, options, progress)
     if options.plays and any(
         check.status == "inconclusive" and check.name in MORE_STEPS_TELL for verdict in report.verdicts for check in verdict.checks
@@ -89,8 +102,7 @@ def verify_script(path: Path, options: ScriptOptions, progress: Progress | None 
 
 def _verify_once(path: Path, options: ScriptOptions, progress: Progress | None) -> VerifyReport:
     start = time.monotonic()
-    chosen: dict[str, tuple[Device, ...]] = {"auto": ("emulated", "cpu"), "emulated": ("emulated",), "cpu": ("cpu",)}
-    devices = chosen.get(options.backend, ("real",))
+    devices = DEVICES.get(options.backend, ("real",))
     results: list[RunResult] = []
     problems: list[Answer] = []
     with scratch_folder("script-") as scratch:
@@ -158,8 +170,10 @@ def _room(place: Workplace, folder: Path, device: Device, options: ScriptOptions
     """Return the room in which a script runs: it reads its own folder and what the user names, and changes its copy only."""
     found = Beside() if place.root.resolve() == Path.home().resolve() else look_beside(place.root, project_of(place.script))
     devices = list(map(Path, platform_data("confinement")["readable"]["cuda"])) if _is_on_cuda(device, options) else []
-    room = Room(folder, (*named_by(options.arguments), *options.readable), found, tuple(devices))
+    cached = [data_sets()] if data_sets().is_dir() else []
+    room = Room(folder, (*named_by(options.arguments), *options.readable, *cached), found, tuple(devices))
     room.build()
+    lend_data_sets(room)
     return room
 
 
@@ -184,6 +198,8 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
         tuple(str(place.copied(folder, copy)) for folder in place.imports),
         place.package,
         place.told,
+        options.lengths,
+        options.environment,
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mpslint.verify.answer import answer
 from mpslint.verify.driver_memory import range_on_a_mac
 from mpslint.verify.outcome import Check, Estimate, RunResult, StepRecord, Verdict
 from mpslint.verify.report import VerifyReport
@@ -34,7 +35,8 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 
 def print_report(report: VerifyReport, console: Console) -> None:
     """Print a whole report."""
-    console.print(Text(report.subject, style="bold"))
+    said = answer(report) if report.runs and not report.settings.get("matrix") else ""
+    console.print(Text(f"{report.subject}: {said}" if said else report.subject, style="bold"), soft_wrap=True)
     if report.runs:
         _print_entry(console, "basis", "dim", Text(report.basis, style="dim"))
     _print_reading(report, console)
@@ -54,10 +56,8 @@ def print_report(report: VerifyReport, console: Console) -> None:
         console.print(ladder(report) if report.settings.get("matrix") else numbers(report))
     _print_notes(report.runs, console)
     console.print(_last_line(report))
-    if any(check.is_doubted for verdict in report.verdicts if verdict.status == "inconclusive" for check in verdict.checks):
-        script = (report.reading.script if report.reading is not None else "") or report.subject
-        words = "" if script == report.subject else f" -- ... (the arguments that {report.subject} gives it)"
-        console.print(Text(f"To settle it, run the file's own code: mpslint verify --script {script} --yes{words}"))
+    if report.is_planned and any(check.is_doubted for verdict in report.verdicts for check in verdict.checks):
+        console.print(Text(f"To settle it, run the file's own code: mpslint verify {report.subject} --yes"))
 
 
 def _last_line(report: VerifyReport) -> Text:

@@ -66,12 +66,12 @@ def test_a_signal_while_workers_start_is_not_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
 def test_verify_of_a_script_ends_with_its_parent(tmp_path: Path, name: str) -> None:
-    """verify --script leaves neither the script nor its copy."""
+    """verify leaves neither the script nor its copy."""
     pytest.importorskip("torch")
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     (tmp_path / "train.py").write_text("import time\nopen('started', 'w').close()\nwhile True: time.sleep(0.1)\n")
-    command = [sys.executable, "-m", "mpslint", "verify", "--script", str(tmp_path / "train.py"), "--yes", "--backend", "cpu"]
+    command = [sys.executable, "-m", "mpslint", "verify", str(tmp_path / "train.py"), "--yes", "--backend", "cpu"]
     environment = {**os.environ, "TMPDIR": str(scratch)}
     parent = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     started: set[int] = set()

@@ -134,21 +134,21 @@ def test_what_settles_it_is_the_last_line(collate: str, word: str, tmp_path: Pat
     path = tmp_path / "train.py"
     code = (MODEL + "data, collate, options = make()\n" + LOOP).format(TRAINERS, f"data, batch_size=4{collate}")
     path.write_text(code.replace("vocab_size=500", "vocab_size=50257"))
-    result = CliRunner().invoke(group, ["verify", "--isolated", "--torch", "2.13", "--memory", "8GB", str(path)])
+    result = CliRunner().invoke(group, ["verify", "--plan", "--isolated", "--torch", "2.13", "--memory", "8GB", str(path)])
     assert result.exit_code == 0, result.output
     lines = result.output.strip().splitlines()
     assert f"as written: {word}" in lines
-    assert (lines[-1] == f"To settle it, run the file's own code: mpslint verify --script {path} --yes") is (word != "PASS"), lines
+    assert (lines[-1] == f"To settle it, run the file's own code: mpslint verify {path} --yes") is (word != "PASS"), lines
 
 
-def test_what_settles_a_launched_run_is_its_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shell script can't be run as Python code."""
+def test_what_settles_a_launched_run_is_what_starts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify launch.sh` runs the script with its arguments."""
     pytest.importorskip("torch")
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     code = (MODEL + "data, collate, options = make()\n" + LOOP).format(TRAINERS, "data, batch_size=4, collate_fn=collate")
     (tmp_path / "train.py").write_text(code.replace("vocab_size=500", "vocab_size=50257"))
     (tmp_path / "launch.sh").write_text("#!/bin/sh\npython train.py --fast\n")
-    result = CliRunner().invoke(group, ["verify", "--isolated", "--torch", "2.13", "--memory", "8GB", "launch.sh"])
-    said = "mpslint verify --script train.py --yes -- ... (the arguments that launch.sh gives it)"
-    assert result.output.strip().splitlines()[-1] == f"To settle it, run the file's own code: {said}", result.output
+    result = CliRunner().invoke(group, ["verify", "--plan", "--isolated", "--torch", "2.13", "--memory", "8GB", "launch.sh"])
+    said = "To settle it, run the file's own code: mpslint verify launch.sh --yes"
+    assert result.output.strip().splitlines()[-1] == said, result.output

@@ -133,8 +133,10 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
     ("arguments", "said"),
     [
         ((), "say what to verify"),
-        (("--plan", "3", "samples/amp_loop.py"), "has 1 training run"),
-        (("--script", __file__), "pass --yes to allow it"),
+        (("--plan", "--run", "3", "samples/amp_loop.py"), "has 1 training run"),
+        (("samples/amp_loop.py",), "allow it with --yes, or add --plan"),
+        (("samples/launch.sh", "samples/amp_loop.py"), "verify runs a copy of 2 files"),
+        (("samples/amp_loop.py", "--matrix", "--yes"), "--matrix is about the plan of a file: add --plan"),
         (("--spec", "missing.json"), "does not exist"),
     ],
 )
@@ -181,7 +183,7 @@ def test_the_parent_never_imports_torch(tmp_path: Path) -> None:
 
 
 def test_a_script_runs_from_the_command_line(tmp_path: Path) -> None:
-    """--script with arguments after --; allowed by --yes."""
+    """A script with arguments after --; allowed by --yes."""
     pytest.importorskip("torch")
     path = tmp_path / "train.py"
     path.write_text(
@@ -194,7 +196,7 @@ def test_a_script_runs_from_the_command_line(tmp_path: Path) -> None:
         "    layer(torch.ones(2, 2, device='mps')).sum().backward()\n"
         "    optimizer.step()\n"
     )
-    result = call("--script", path, "--yes", "--backend", "emulated", "--", "--data", "x")
+    result = call(path, "--yes", "--backend", "emulated", "--", "--data", "x")
 
     assert result.exit_code == 0, result.output
     assert "9 optimizer steps emulated" in result.stdout

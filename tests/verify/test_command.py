@@ -12,13 +12,13 @@ from mpslint.session.session import Options as Session
 from mpslint.session.session import check_file
 from mpslint.source.files import FoundFile
 from mpslint.target.macs import macs
+from mpslint.verify.asked import AskedFiles, files
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.command import Request, _times
-from mpslint.verify.files import AskedFiles, files
-from mpslint.verify.from_plan import machine_of
 from mpslint.verify.job import Job
 from mpslint.verify.outcome import Composition, Estimate
+from mpslint.verify.platform import machine_of
 from mpslint.verify.reading import FileReading, runs_of, spec_of
 from mpslint.verify.record import to_data
 from mpslint.verify.report import VerifyReport

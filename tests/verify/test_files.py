@@ -1,4 +1,4 @@
-"""`mpslint verify FILE`: the run that a file means, as it is written and as fix rewrites it; estimates from the same plan."""
+"""`mpslint verify --plan FILE`: the run that a file means, as it is written and as fix rewrites it; estimates from the same plan."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def lesson(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MPSLINT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "verify-files"))
         before = hashlib.sha256((folder / "train.py").read_bytes()).hexdigest()
-        result = call("verify", folder / "train.py", *OLD, "--format", "json", "--html", out / "r.html", "--csv", out / "r.csv")
+        result = call("verify", "--plan", folder / "train.py", *OLD, "--format", "json", "--html", out / "r.html", "--csv", out / "r.csv")
     assert result.exit_code == 1, result.output + result.stderr
     assert hashlib.sha256((folder / "train.py").read_bytes()).hexdigest() == before
     report: dict[str, Any] = json.loads(result.stdout)
@@ -131,7 +131,7 @@ def test_page_and_csv_hold_both_runs(lesson: dict[str, Any]) -> None:
 def test_text_names_the_rewrite_and_the_way_to_write_it(folder: Path, lesson: dict[str, Any]) -> None:
     """The last line gives both verdicts and the command; the numbers stand side by side."""
     del lesson  # its runs are in the cache by now
-    result = call("verify", folder / "train.py", *OLD)
+    result = call("verify", "--plan", folder / "train.py", *OLD)
     assert f"FAIL as written, PASS as rewritten; the rewrite: mpslint fix {folder / 'train.py'}" in result.stdout
     assert "rewritten     MPS301 dynamic-padding: pad_to_multiple_of=64" in result.stdout
     assert "peak, longest samples" in result.stdout
@@ -140,7 +140,7 @@ def test_text_names_the_rewrite_and_the_way_to_write_it(folder: Path, lesson: di
 def test_a_folder_gives_a_report_for_each_run(folder: Path, lesson: dict[str, Any]) -> None:
     """A file without a training run is passed over, one that no plan describes is reported as not run; the worst exit code counts."""
     del lesson
-    result = call("verify", "--all", folder, *OLD, "--format", "json")
+    result = call("verify", "--plan", "--all", folder, *OLD, "--format", "json")
     reports = {Path(report["subject"]).name: report for report in json.loads(result.stdout)}
     assert {name: report["status"] for name, report in reports.items()} == {"rewarded.py": "not run", "train.py": "fail"}
     assert "generates while it trains" in reports["rewarded.py"]["problem"]
@@ -150,10 +150,10 @@ def test_a_folder_gives_a_report_for_each_run(folder: Path, lesson: dict[str, An
 def test_findings_are_told_where_nothing_can_be_run(folder: Path) -> None:
     """A run that no plan describes: exit 3, the way to run its code, and what check finds all the same."""
     pytest.importorskip("torch")
-    result = call("verify", folder / "rewarded.py", *OLD)
+    result = call("verify", "--plan", folder / "rewarded.py", *OLD)
     assert result.exit_code == 3
     said = "".join(result.stdout.split())  # the terminal's width decides where lines break
-    assert re.search(r"mpslintverify--script\S{0,200}rewarded\.py", said)
+    assert re.search(r"mpslintverify\S{0,200}rewarded\.py", said)
     assert "MPS101" in result.stdout
 
 
@@ -171,7 +171,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path, name: str, text: str, s
     """Exit 3 and the reason, never a traceback."""
     pytest.importorskip("torch")
     (tmp_path / name).write_text(text)
-    result = call("verify", tmp_path / name, "--isolated")
+    result = call("verify", "--plan", tmp_path / name, "--isolated")
     assert result.exit_code == 3, result.output
     assert said in " ".join(result.stdout.split())
 

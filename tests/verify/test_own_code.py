@@ -1,4 +1,4 @@
-"""Files whose run no plan describes are verified by their own code, as written and as rewritten; data that would be downloaded is drawn."""
+"""Files are verified by their own code, as written and as rewritten; data that would be downloaded is drawn."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mpslint.cli import group
+from mpslint.core.finding import UsageError
 from mpslint.engine import check
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
@@ -140,17 +141,17 @@ def test_a_model_of_ones_own_is_run_as_written_and_as_rewritten(tmp_path: Path) 
     assert {(run["name"], run["backend"]) for run in report["runs"]} == {
         ("as written", "emulated"), ("as written", "cpu"), ("as rewritten", "emulated"), ("as rewritten", "cpu"),
     }  # fmt: skip
-    assert any("its own code was run, cut short" in line for line in report["reading"]["assumptions"])
     assert path.read_text() == OWN
 
 
 def test_its_code_is_not_run_where_nobody_allows_it(tmp_path: Path) -> None:
-    """Without --yes and a terminal to ask at: not run, and how to run it."""
+    """Without --yes and a terminal to ask at: one line that says both ways out, before anything is loaded."""
     path = tmp_path / "train.py"
     path.write_text(OWN)
     result = call(path)
-    assert result.exit_code == 3
-    assert "which model is trained cannot be read off the code; let its own code run" in "".join(result.stdout.splitlines())
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).endswith("allow it with --yes, or add --plan, which runs none of it")
+    assert result.stdout == ""
 
 
 def test_words_behind_the_dashes_reach_the_code(tmp_path: Path) -> None:

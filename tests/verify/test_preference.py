@@ -161,7 +161,7 @@ def test_a_grpo_run_that_is_not_known_names_the_way_out(tmp_path: Path, more: st
     with pytest.raises(ReadError, match=said) as raised:
         planned(tmp_path, GRPO.format(more=more), trl)
 
-    assert "mpslint verify --script" in str(raised.value)
+    assert "mpslint verify FILE" in str(raised.value)
 
 
 def test_a_grpo_run_generates_before_it_trains() -> None:

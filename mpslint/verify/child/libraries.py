@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
 from mpslint.verify.child import lightning_patches, transformers_patches
 from mpslint.verify.child.clock import Clock
 from mpslint.verify.child.drawn_data import drawn_sets, untrained_where_missing
+from mpslint.verify.child.drawn_metrics import score_nothing
+from mpslint.verify.child.drawn_rows import draw_missing_sets
 from mpslint.verify.child.drawn_tokenizers import stand_in_for_missing
 from mpslint.verify.child.torch_patches import Report, Shortened
+from mpslint.verify.job import ScriptRun
 
 
 def library_changes(
-    clock: Clock, shortened: Shortened, batches: int, report: Report, *, is_emulated: bool
+    clock: Clock, shortened: Shortened, script: ScriptRun, report: Report, code: Iterable[str]
 ) -> dict[str, Callable[[ModuleType], None]]:
-    """Return what is done to each library, by the name of its module."""
+    """Return what is done to each library, by the name of its module; `code` are the user's texts."""
+    batches, is_emulated = script.evaluation_batches, script.device == "emulated"
 
     def trainer(module: ModuleType) -> None:
         transformers_patches.shorten_trainer(module, clock, shortened, batches)
@@ -31,6 +35,10 @@ def library_changes(
     def lightning(module: ModuleType) -> None:
         lightning_patches.shorten_lightning(module, clock, shortened, batches, is_emulated=is_emulated)
 
+    def datasets(module: ModuleType) -> None:
+        transformed_in_scratch(module, shortened)
+        draw_missing_sets(module, shortened, code, script.lengths)
+
     found: dict[str, Callable[[ModuleType], None]] = {
         "transformers.trainer": trainer,
         "transformers.modeling_utils": models,
@@ -40,7 +48,8 @@ def library_changes(
         "lightning.pytorch.trainer.trainer": lightning,
         "pytorch_lightning.trainer.trainer": lightning,
         "huggingface_hub": no_login,
-        "datasets": lambda module: transformed_in_scratch(module, shortened),
+        "datasets": datasets,
+        "evaluate": lambda module: score_nothing(module, shortened),
         "torchvision.models._api": untrained_where_missing(shortened),
         **drawn_sets(shortened),
     }
@@ -62,6 +71,9 @@ def transformed_in_scratch(module: ModuleType, shortened: Shortened) -> None:
     A confined process has neither the shared memory nor the sockets of a pool of processes.
     """
     module.disable_caching()
+    streams: Any = module.iterable_dataset
+    if hasattr(streams, "_maybe_share_with_torch_persistent_workers"):  # the number of an epoch, in shared memory
+        streams._maybe_share_with_torch_persistent_workers = lambda value: value
     for kind, name in ((kind, name) for kind in ("Dataset", "DatasetDict") for name in ("map", "filter")):
         if hasattr(getattr(module, kind, None), name):
             _in_one_process(getattr(module, kind), name, shortened)

@@ -22,8 +22,11 @@ PATHLIKE = re.compile(r"[^\s'\"]*[\w\])][/.][^\s'\"]*\w")
 OUTSIDE_OF_PACKAGE = re.compile(r"^attempted relative import")
 
 
-def refusal(error: BaseException, line: str, sandbox: str, *, has_trained: bool) -> ReadError | None:
-    """Return why the code could not be run, at a line of it; None where the exception is the code's own."""
+def refusal(error: BaseException, line: str, sandbox: str, guessed: str = "", *, has_trained: bool) -> ReadError | None:
+    """Return why the code could not be run, at a line of it; None where the exception is the code's own.
+
+    `guessed` names a data set that was drawn with columns which are only guessed.
+    """
     at = f" ({line})" if line else ""
     if isinstance(error, Refused):
         return ReadError(str(error))
@@ -40,6 +43,10 @@ def refusal(error: BaseException, line: str, sandbox: str, *, has_trained: bool)
     if type(error).__name__ in OFFLINE or "offline" in str(error).lower():
         said = (str(error).splitlines() or [type(error).__name__])[0][:200]
         return ReadError(f"the code needs something from the network, which verify does not use: {said}")
+    if guessed and not has_trained:
+        said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        stops = f"with drawn rows in place of the data set {guessed!r}, which isn't on this machine, the code stops: {said}{at}"
+        return ReadError(f"{stops}. Run verify once the data set is in the cache of Hugging Face")
     return None
 
 

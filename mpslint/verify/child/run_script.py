@@ -11,7 +11,7 @@ from typing import Protocol
 
 import torch
 
-from mpslint.verify.child.sandbox import guard, keep_signals, no_questions
+from mpslint.verify.child.sandbox import guard, keep_signals, no_questions, set_environment
 from mpslint.verify.child.script import Stage
 from mpslint.verify.child.watchdog import Watchdog
 from mpslint.verify.job import Job
@@ -35,6 +35,7 @@ def run_script(job: Job, parent: Parent) -> RunResult:
     """Return what the job's script showed. Raises ReadError with one line when it could not be run at all."""
     assert job.script is not None
     seconds = float(os.environ.get("MPSLINT_SECONDS", "600"))
+    set_environment(job.script.environment)
     stage = Stage(job, parent.progress, seconds, parent.leave)
     stage.prepare()
     memory = int(os.environ.get("MPSLINT_MEMORY", "0"))

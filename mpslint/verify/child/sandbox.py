@@ -11,10 +11,12 @@ import getpass
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+
+from mpslint.core.knowledge import platform_data
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 REFUSED = (
@@ -136,3 +138,9 @@ def keep_signals() -> None:
 
     module: Any = signal
     module.signal = set_handler
+
+
+def set_environment(variables: Mapping[str, str]) -> None:
+    """Set what a launch script sets: of what is set here only what concerns torch and the like, so that the run stays in its place."""
+    prefixes = tuple(platform_data("confinement")["environment"]["prefixes"])
+    os.environ.update({name: text for name, text in variables.items() if name.startswith(prefixes) or name not in os.environ})

@@ -23,6 +23,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun, steps
 from mpslint.verify.child.conductor import AFTER, FEWEST, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
+from mpslint.verify.child.drawn_metrics import Metrics
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
@@ -32,7 +33,7 @@ from mpslint.verify.child.lstm import lstm_in_one
 from mpslint.verify.child.precision import Precision, note_precision
 from mpslint.verify.child.refusals import refusal
 from mpslint.verify.child.sandbox import AskedUser, note_processes
-from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings
+from mpslint.verify.child.source import ANSWERS, execute, pieces, siblings, texts_of
 from mpslint.verify.child.standin import StandIn, pickle_without_values
 from mpslint.verify.child.torch_patches import (
     Checkpoints,
@@ -139,10 +140,10 @@ class Stage:
             self.script.evaluation_batches,
             lambda loader: check_workers(loader, self.code[0], self.report),
         )
-        AfterImport(
-            library_changes(self.clock, self.shortened, self.script.evaluation_batches, self.report, is_emulated=self.is_emulated),
-            Path(self.script.root or Path(self.script.file).parent),
-        ).install()
+        code = [*(piece.text for piece in self.code), *texts_of(self.lines)]
+        changes = library_changes(self.clock, self.shortened, self.script, self.report, code)
+        AfterImport(changes, Path(self.script.root or Path(self.script.file).parent)).install()
+        sys.meta_path.append(Metrics())
 
     def empty_cache(self) -> None:
         """Do what torch.mps.empty_cache() does on the machine; where that isn't told, write it down."""
@@ -176,14 +177,8 @@ class Stage:
             "rand_like",
             "randn_like",
         ):
-            self.report(
-                "checkpoint-dropout",
-                "error",
-                (
-                    "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers, so "
-                    "the gradients are silently wrong"
-                ),
-            )
+            said = "randomness inside a checkpointed function: on MPS the recomputed forward draws other numbers"
+            self.report("checkpoint-dropout", "error", f"{said}, so the gradients are silently wrong")
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -287,7 +282,8 @@ class Stage:
 
     def failed(self, error: BaseException) -> None:
         """Keep what ended the user's code, and the line of theirs where it happened."""
-        refused = refusal(error, self.line_of(error), self.script.sandbox, has_trained=bool(self.clock.done))
+        guessed = "" if is_raised_on_mps(error) else self.shortened.guessed
+        refused = refusal(error, self.line_of(error), self.script.sandbox, guessed, has_trained=bool(self.clock.done))
         if refused is not None:
             raise refused from None
         message = in_the_words_of_mps(str(error).strip().splitlines()[0][:400]) if str(error).strip() else ""
@@ -362,6 +358,7 @@ class Stage:
             moved=self.clock.moved,
             is_complete=not (self.clock.stopped or self.stopped),
             settings_steps=self.clock.planned,
+            has_assumed_lengths=self.shortened.has_assumed_lengths,
         )
 
     @property

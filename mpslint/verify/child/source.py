@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import contextlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -81,6 +82,13 @@ def unguarded(piece: Piece, line: int) -> bool:
 def siblings(path: Path, root: Path) -> dict[str, str]:
     """Return the other Python files of a script's project, which its imports may run."""
     return {str(other): str(other.relative_to(root)) for other in root.rglob("*.py") if other != path}
+
+
+def texts_of(files: Iterable[str]) -> Iterator[str]:
+    """Yield the texts of the files that can be read, of some."""
+    for file in files:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            yield Path(file).read_text(encoding="utf-8-sig")
 
 
 def execute(code: CodeType, namespace: dict[str, Any]) -> None:

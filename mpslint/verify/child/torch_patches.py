@@ -28,6 +28,12 @@ class Shortened:
     """What was changed to shorten the run, each thing once."""
 
     changes: list[str] = field(default_factory=list)
+    has_assumed_lengths: bool = False
+    """Whether texts were drawn whose lengths nobody knows."""
+    guessed: str = ""
+    """A data set that was drawn with columns that are only guessed."""
+    times: float = 1.0
+    """How many times as large the training set is as what was drawn for it; 0 where that isn't known."""
 
     def note(self, change: str) -> None:
         """Write down a change."""

@@ -45,7 +45,7 @@ def shorten_trainer(module: ModuleType, clock: Clock, shortened: Shortened, eval
         given = bound.arguments
         clock.cuts_epochs = False
         if given.get("args") is not None:
-            clock.planned = planned_steps(given["args"], given.get("train_dataset"))
+            clock.planned = planned_steps(given["args"], given.get("train_dataset"), shortened.times)
             if clock.conductor is not None:
                 clock.conductor.horizon = min(clock.conductor.horizon, clock.planned or clock.conductor.horizon)
             evaluates = cap(given["args"], clock.steps, shortened, is_conducted=clock.conductor is not None)
@@ -107,8 +107,8 @@ def _nothing(shortened: Shortened, said: str) -> Callable[..., None]:
     return nothing
 
 
-def planned_steps(args: Any, dataset: Any) -> int:
-    """Return the optimizer steps that the code means to do; 0 when it is not known."""
+def planned_steps(args: Any, dataset: Any, times: float = 1.0) -> int:
+    """Return the optimizer steps that the code means to do, its data being so many `times` as large; 0 when it is not known."""
     if args.max_steps > 0:
         return int(args.max_steps)
     try:
@@ -116,7 +116,7 @@ def planned_steps(args: Any, dataset: Any) -> int:
     except TypeError:
         return 0
     each = args.per_device_train_batch_size * args.gradient_accumulation_steps
-    return int(-(-size // each) * args.num_train_epochs)
+    return int(-(-size * times // each) * args.num_train_epochs)
 
 
 def cap(args: Any, steps: int, shortened: Shortened, *, is_conducted: bool = False) -> bool:

@@ -79,6 +79,21 @@ def downloads() -> dict[str, Path]:
     return {name: path for name, path in found.items() if path.is_dir()}
 
 
+def data_sets() -> Path:
+    """Return the folder in which the `datasets` library keeps what was downloaded."""
+    home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface"
+    return Path(os.environ.get("HF_DATASETS_CACHE") or Path(home) / "datasets")
+
+
+def lend_data_sets(room: Room) -> None:
+    """Link the data sets of this machine where the command looks for them, each below folders that it may write its locks to."""
+    cache = data_sets()
+    for prepared in cache.glob("*/*/*/*/dataset_info.json"):
+        link = room.temporary / "datasets" / prepared.parent.relative_to(cache)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(prepared.parent, target_is_directory=True)
+
+
 def named_by(arguments: Sequence[str]) -> Iterator[Path]:
     """Yield the files and folders that a script's arguments name by absolute path: whoever typed them grants them."""
     for argument in arguments:

@@ -1,0 +1,95 @@
+"""What `verify FILE` runs: FILE itself, or the script that a launch script, Makefile or notebook starts, with its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpslint.config.makefile import read_makefile
+from mpslint.config.shell import read_shell, read_snippets
+from mpslint.core.finding import ReadError
+from mpslint.core.knowledge import platform_data
+from mpslint.facts.facts import Flag
+from mpslint.facts.values import Known
+from mpslint.project.launch import Launch, launches_in
+from mpslint.project.run import full_path
+from mpslint.source.document import Document, Kind
+from mpslint.verify.reading import TrainingRun
+
+LASTING, INLINE = ("shell", "magic", "dotenv"), "inline"
+"""Styles of writes to the environment: those that reach what is started afterwards, and that which reaches one command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How a run is started."""
+
+    script: Path
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    """What the reader should know of it, one line each."""
+
+
+def start_of(document: Document, path: str, runs: Sequence[TrainingRun], words: Sequence[str]) -> Start:
+    """Return how the run of a file is started; `runs` are the training runs that were read in it, the one that is meant first, and `words`
+    the arguments of a script that is named itself. Raises ReadError for a file that starts nothing.
+    """
+    begun = next((one.evidence.document.started for one in runs), None)
+    script = full_path(begun.document.path) if begun is not None else ""
+    own = document.kind in (Kind.PYTHON, Kind.NOTEBOOK)
+    if own and script in ("", full_path(path)):
+        return Start(Path(path), tuple(words), dict(_set(document)))
+    launches = launches_in(document, full_path(path))
+    launch = next((one for one in launches if one.script == script), launches[0] if launches else None)
+    if launch is None and own:
+        return Start(Path(path), tuple(words), dict(_set(document)))
+    if launch is None:
+        raise ReadError(f"{path}: starts no Python file of its project by itself: name the script, with its arguments after --")
+    arguments, said = _given(launch, path)
+    return Start(Path(launch.script), arguments, {**dict(_set(document, launch)), **dict(_handed_on(launch))}, (said,))
+
+
+def _given(launch: Launch, path: str) -> tuple[tuple[str, ...], str]:
+    """Return the arguments of a launch, and what is said of them. Raises ReadError where a word isn't known."""
+    words = [one.value.value if isinstance(one.value, Known) else None for one in launch.given]
+    if None in words:
+        before = next((str(word) for word in reversed(words[: words.index(None)]) if word is not None), "")
+        where = f" (the word after {before})" if before else ""
+        raise ReadError(
+            f"{path}: an argument of {Path(launch.script).name} isn't known before the shell runs{where}: "
+            f"name the script itself, with its arguments after --"
+        )
+    arguments = tuple(map(str, words))
+    said = f"{Path(path).name} starts {Path(launch.script).name}" + (f" with {' '.join(arguments)}" if arguments else "")
+    return arguments, said
+
+
+def _set(document: Document, launch: Launch | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the variables that a file sets: for all that comes after, before a launch of its own where that is given, or for it alone."""
+    if document.kind is Kind.MAKEFILE:
+        facts = read_makefile(document.text)
+    else:
+        facts = read_shell(document.text) if document.kind is Kind.SHELL else read_snippets(document.snippets)
+    end = (launch.launcher or launch.command).span.start if launch is not None else len(document.text)
+    begin = max((one.span.end for one in facts.commands if one.span.end <= end), default=0)
+    for write in facts.environment:
+        reaches = write.style in LASTING or (write.style == INLINE and launch is not None and write.start >= begin)
+        if reaches and write.start < end and isinstance(write.value, Known):
+            yield write.name, str(write.value.value)
+
+
+def _handed_on(launch: Launch) -> Iterator[tuple[str, str]]:
+    """Yield the variables by which a launcher hands its own options to the script."""
+    command = launch.launcher
+    if command is not None and command.words:
+        for option, variable in platform_data("launchers")["handed_on"].get(command.words[0], {}).items():
+            if option in command.flags and (text := _text(command.flags[option])) is not None:
+                yield variable, text
+
+
+def _text(flag: Flag) -> str | None:
+    """Return the value of an option or variable as the environment holds it."""
+    value = flag.value.value if isinstance(flag.value, Known) else None
+    return None if value is None else str(value).lower() if isinstance(value, bool) else str(value)
