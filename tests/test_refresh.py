@@ -332,6 +332,22 @@ def test_graph_functions_end_and_begin_with_the_symbols(torch_tables: Path) -> N
     ]
 
 
+def test_names_of_torch_are_those_of_the_release(torch_tables: Path) -> None:
+    """A new name of `__all__` and a new variable get a row; a name that the release lacks is told."""
+    names, variables = torch_tables / "platform" / "names.yaml", torch_tables / "platform" / "environment.yaml"
+    names.write_text('torch.mps:\n  old: {since: "2.1"}\n  gone: {since: "2.1"}\ncomplete: []\n')
+    variables.write_text('variables:\n  PYTORCH_MPS_OLD: {since: "2.1"}\nprefixes: []\n')
+    files = {
+        "torch/mps/__init__.py": "def old(): ...\n\n\n__all__ = ['old', 'new']\n",
+        "torch/lib/libtorch_cpu.dylib": b"\0PYTORCH_MPS_OLD\0PYTORCH_MPS_NEW\0",
+    }
+    wheel(torch_tables.parent / "wheels", "torch", "2.2.0", "cp312-cp312-macosx_14_0_arm64", files=files)
+    shown = refreshed(torch_tables, "--step", "torch", "--write").stdout
+    assert "torch.mps.gone: torch 2.2.0 lacks it, against the table" in shown
+    assert yaml.safe_load(names.read_text())["torch.mps"]["new"] == {"since": "2.2"}
+    assert yaml.safe_load(variables.read_text())["variables"]["PYTORCH_MPS_NEW"] == {"since": "2.2"}
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

@@ -2,7 +2,7 @@
 
     python tools/refresh_knowledge.py                    print what would change
     python tools/refresh_knowledge.py --write            write it
-    python tools/refresh_knowledge.py --step sources     one step: releases, arguments, names, operators, graphs, tracebacks or sources
+    python tools/refresh_knowledge.py --step sources     one step (--help names them)
     python tools/refresh_knowledge.py --bounds           read again both sides of every bound, not the newest releases only
 
 It asks pip for the releases of every package in `rules/platform/versions.yaml` and reads their metadata without downloading wheels. The
@@ -30,6 +30,7 @@ from refresh import tables
 from refresh.arguments import Rebuilt, Scope, arguments, removed_names, rules_on
 from refresh.graphs import graphs
 from refresh.index import Index
+from refresh.names import module_names, variables
 from refresh.operators import operators
 from refresh.requirements import collect
 from refresh.sources import check_sources, said_of
@@ -39,7 +40,7 @@ from refresh.wheels import LimitReached, Wheels
 ROOT = Path(__file__).parents[1]
 OLDEST_PIP = Version("26.0")
 """The first pip whose `index versions` heeds --only-binary (read from what 25.3 and 26.0 list of axolotl)."""
-STEPS = ("releases", "arguments", "names", "operators", "graphs", "tracebacks", "sources")
+STEPS = ("releases", "arguments", "names", "operators", "graphs", "tracebacks", "torch", "sources")
 
 
 def main(given: list[str] | None = None) -> int:
@@ -134,6 +135,8 @@ def _rebuilds(rules: Path, wheels: Wheels, scope: Scope) -> Iterator[tuple[str, 
     yield "names", (platform / "removed_names.yaml", lambda path: removed_names(path, wheels, scope))
     yield "operators", (platform / "operators.yaml", lambda path: operators(path, wheels, torch, scope.before.get("torch"), scope.bounds))
     yield "graphs", (platform / "graph_cache.yaml", lambda path: graphs(path, wheels, torch, scope.bounds))
+    yield "torch", (platform / "names.yaml", lambda path: module_names(path, wheels, torch, scope.bounds))
+    yield "torch", (platform / "environment.yaml", lambda path: variables(path, wheels, torch, scope.bounds))
     yield "tracebacks", (platform / "traced_lines.yaml", lambda path: traced_lines(path, wheels, torch, scope.bounds))
 
 

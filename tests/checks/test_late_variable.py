@@ -58,7 +58,7 @@ def test_another_file_that_imports_the_module_changes_nothing(tmp_path: Path) ->
 
 
 def test_a_shell_script_sets_it_for_what_it_starts(tmp_path: Path) -> None:
-    """`export` before `python main.py` is in time; the same line in main.py behind torch then loses nothing."""
-    main = "import torch\nfrom model import Net\n" + SET.format(1)
+    """`export` before `python main.py` is in time for the script; without the line the operator raises."""
     shell = "#!/bin/sh\nexport PYTORCH_ENABLE_MPS_FALLBACK=1\npython main.py\n"
-    assert found(tmp_path, main_py=main + USE, model_py=NET, run_sh=shell) == {("MPS927", "model.py")}
+    assert found(tmp_path, main_py=NET + USE) == {("MPS910", "main.py")}
+    assert found(tmp_path, main_py=NET + USE, run_sh=shell) == {("MPS927", "main.py")}
