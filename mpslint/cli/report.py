@@ -35,7 +35,7 @@ _SOURCES = (".py", ".pyw", ".sh", ".bash", ".zsh", ".yaml", ".yml", ".toml", ".e
 @click.option(
     "--measurement",
     is_flag=True,
-    help="Print the numbers of the last `mpslint run` on this Mac as YAML, beside what mpslint predicts for it, to give back to mpslint.",
+    help="Print the numbers of the last `mpslint run` on this Mac as YAML, beside what mpslint predicts for it.",
 )
 @click.option("--no-torch", is_flag=True, help="Do not import torch (in a child process) to ask it about MPS.")
 def command(file: Path | None, output: Path | None, sources: tuple[str, ...], measurement: bool, no_torch: bool) -> None:

@@ -77,6 +77,13 @@ def compiled_id(path: Path) -> str | None:
     return data["id"] if data is not None else None
 
 
+def yaml_text(data: Any) -> str:
+    """Return plain data as YAML: keys in their order, the innermost lists and mappings on one line."""
+    import yaml
+
+    return str(yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=140))
+
+
 def parse_yaml_file(path: Path) -> Any:
     """Return what a YAML file holds. Raises RuleError naming the file and the line when it is not YAML."""
     try:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mpslint import __version__
+from mpslint.core.knowledge import yaml_text
 from mpslint.core.versions import format_version
 from mpslint.doctor.machine import ThisMachine
 from mpslint.estimate.chips import Chip
@@ -39,8 +40,6 @@ class Predicted:
 
 def measurement(run: MeasuredRun, machine: ThisMachine, chip: Chip | None, cores: int | None, predicted: Predicted) -> str:
     """Return the YAML. `chip` is this Mac's, None where mpslint doesn't know it; `cores` are those of its GPU, as macOS says."""
-    import yaml
-
     where = {
         "chip": chip.name if chip is not None else _plain(machine.chip.removeprefix("Apple ")),
         "cores": chip.cores if chip is not None else cores,
@@ -48,7 +47,7 @@ def measurement(run: MeasuredRun, machine: ThisMachine, chip: Chip | None, cores
         "macos": format_version(machine.macos) if machine.macos is not None else None,
     }
     found = {"reality": [_memory(run, machine, where, predicted)], "step_time_points": [_time(run, where, predicted)]}
-    return HEAD + yaml.safe_dump(found, sort_keys=False, default_flow_style=None, width=140)
+    return HEAD + yaml_text(found)
 
 
 def _memory(run: MeasuredRun, machine: ThisMachine, where: dict[str, Any], predicted: Predicted) -> dict[str, Any]:
