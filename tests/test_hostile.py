@@ -236,7 +236,9 @@ def test_the_server_runs_nothing_of_a_strangers_folder(hostile: Path, strace: st
             editor.actions(uri, EVERYWHERE)
             editor.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": 1, "character": 30}})
             editor.tell("textDocument/didSave", {"textDocument": {"uri": uri}})
-        assert "MPS101" in [one["code"] for one in editor.diagnostics[(hostile / "a.py").as_uri()]]
+        assert "MPS101" in [
+            one["code"] for one in editor.diagnostics[(hostile / "b.py").as_uri()]
+        ]  # run.sh starts a.py beside its transformers
         editor.open_notebook((hostile / "c.ipynb").as_uri(), [(2, "python", f"!touch {hostile.parent}/PWNED\n{BAD}")])
         editor.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": (hostile / "pyproject.toml").as_uri(), "type": 2}]})
     assert_inert(hostile, before, trace.events())

@@ -125,10 +125,17 @@ def _headline(out: Terminal, path: str, finding: ShownFinding, telling: Telling)
 
 def _notes(finding: ShownFinding, telling: Telling) -> Iterator[_Part]:
     """Yield what is told where there is room, the most useful first."""
+    started = [f"started by {_entries(finding.entries)}"] if finding.entries else []
     if finding.related:
-        yield _Part("  from  ", "; ".join(f"{message} ({short_place(place)})" for message, place in finding.related), "dim")
-    if finding.entries:
-        yield _Part("  run   ", f"started by {_entries(finding.entries)}", "dim")
+        called = [f"{message} ({short_place(place)})" for message, place in finding.related]
+        both = _Part("  from  ", "; ".join([*called, *started]), "dim")
+        if both.lines == 1 or not started:
+            yield both
+            started = []
+        else:
+            yield _Part("  from  ", "; ".join(called), "dim")
+    if started:
+        yield _Part("  run   ", started[0], "dim")
     if finding.why and telling.with_why and not telling.is_short:
         yield _Part(_WHY, _SENTENCE.split(finding.why)[0], "dim")
 

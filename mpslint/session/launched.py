@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Finding, Span
 from mpslint.core.knowledge import platform_data
 from mpslint.core.record import record
 from mpslint.project.launch import Entry, is_unwritten
 from mpslint.project.run import Project, Run
-from mpslint.settings.evidence import Evidence
+
+if TYPE_CHECKING:
+    from mpslint.settings.evidence import Evidence
 
 _SENTENCE = re.compile(r'"""[^\n]*?"""|\'{3}[^\n]*?\'{3}')
 """A docstring of one line, which may speak of a Trainer that isn't there; longer ones are no code of a Document."""

@@ -37,11 +37,10 @@ def reported(*options: str) -> str:
 
 
 def test_people_are_told_what_starts_the_run_and_who_calls(project: Path) -> None:
-    """One line each."""
+    """On one line where both fit."""
     lines = reported().splitlines()
 
-    assert "  from  `get_device()` is called here (train.py, line 4)" in lines
-    assert "  run   started by train.py, launch/run.sh:2" in lines
+    assert "  from  `get_device()` is called here (train.py, line 4); started by train.py, launch/run.sh:2" in lines
 
 
 def test_the_script_itself_is_no_news(project: Path) -> None:

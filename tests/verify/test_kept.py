@@ -64,7 +64,7 @@ def test_the_finding_of_that_line_is_joined(tmp_path: Path) -> None:
     options = ["--isolated", "--torch", "2.13", "--memory", "16GB", "--yes", "--backend", "emulated", "--format", "json"]
     report = json.loads(CliRunner().invoke(group, ["verify", *options, str(path)]).stdout)
     check = next(check for check in report["verdicts"][0]["checks"] if check["name"] == "driver memory")
-    assert {"label": "predicted by", "value": "MPS403 evaluation-with-gradients, line 21"} in check["evidence"]
+    assert {"label": "predicted by", "value": "MPS207 kept-graphs, line 21"} in check["evidence"]
     assert check["line"] == "train.py:21"
 
 
