@@ -159,6 +159,8 @@ def _object_of(machine: Walker, function: Function) -> Instance:
             instantiate(machine, cls, CallArguments((), {name: Argument(value, None) for name, value in given.items()}, True), None)
         finally:
             machine.context = Context()
+    if id(cls) not in machine.instances:  # calling the class gives something else: a member of an enumeration, what its `__new__` makes
+        machine.instances[id(cls)] = machine.made(Instance(cls.node.name, cls=cls))
     return machine.instances[id(cls)]
 
 

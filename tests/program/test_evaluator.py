@@ -409,3 +409,16 @@ def test_many_calls_end() -> None:
     code = "def f0():\n  g(1)\n" + "".join(f"def f{i}():\n" + f"  f{i - 1}()\n" * 6 for i in range(1, 11)) + "f10()\nprobe(16)"
 
     assert probed(code) == [16]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import enum\nclass Kind(enum.Enum):\n    A = 1\n    def is_a(self):\n        return self == Kind.A\n",
+        "class Other: pass\nclass Made:\n    def __new__(cls):\n        return Other()\n    def name(self):\n        return 1\n",
+    ],
+    ids=["enumeration", "__new__"],
+)
+def test_methods_of_a_class_whose_call_makes_something_else_are_walked(text: str) -> None:
+    """Nothing calls them, and calling the class gives no object of it: that was a mistake in mpslint on every enumeration with methods."""
+    assert facts_of(text).frames
