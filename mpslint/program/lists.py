@@ -125,7 +125,7 @@ def may_fail(value: Value) -> bool:
     """Return whether going through a value may raise: what isn't known may, and an iterator whose elements aren't all worked out."""
     if not isinstance(value, (Items, Mapping, Known)):
         return True
-    return isinstance(value, Items) and value.kind == "iterator" and any(isinstance(one, Unknown) for one in value.values())
+    return isinstance(value, Items) and value.kind == "iterator" and (value.open or any(isinstance(one, Unknown) for one in value.values()))
 
 
 def iterated(value: Value) -> list[Value] | None:

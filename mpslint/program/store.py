@@ -146,13 +146,14 @@ class Store:
 
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
         """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
+        before = container.slots
         self._change(container, slots, is_open, each)
         if isinstance(container, Mapping) and container.owner is not None:
-            own = container.owner.slots
-            for key in [key for key in own if isinstance(key, str) and key not in slots]:
+            own = container.owner.slots  # which may have changed since the dict was looked at: what differs is written, and no more
+            for key in [key for key in own if isinstance(key, str) and key not in slots and (key in before or not is_open)]:
                 self.write(own, key, MAYBE) if is_open else self.delete(own, key)
             for key, entry in slots.items():
-                if own.get(key) is not entry.value:
+                if before.get(key) is not entry:
                     self.write(own, key, entry.value if entry.is_sure else MAYBE)
 
     def _change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None) -> None:
