@@ -189,6 +189,8 @@ class Frame:
     home: Module | None = None
     """For the frame of a module: the module, unless it is the file that is started."""
     is_comprehension: bool = False
+    is_class: bool = False
+    """Whether it holds the names of a class body, which nothing inside sees."""
     own_names: frozenset[str] = frozenset()
     """The names that a function assigns somewhere."""
 
@@ -235,6 +237,8 @@ class Class:
     decorators: tuple[Value, ...] = ()
     fields: tuple[str, ...] = ()
     """The annotated names of its body, in order: the fields if it is a dataclass."""
+    kinds: dict[str, str] = field(default_factory=dict)
+    """Which of them are given by keyword only, and which are passed on to what runs after the others are filled, and not kept."""
     nested: dict[str, Class] = field(default_factory=dict)
     """The classes that make objects of the dicts which some of the fields are given."""
     aliases: dict[str, str] = field(default_factory=dict)

@@ -28,7 +28,7 @@ from mpslint.facts.values import (
     settled,
     weakened,
 )
-from mpslint.program import dicts, effects, environment, implicit, lists
+from mpslint.program import dicts, effects, environment, fields, implicit, lists
 from mpslint.program.attributes import descriptor_method, get_item, is_property, is_whole_class
 from mpslint.program.exits import Raised, is_certain, may_raise
 from mpslint.program.lists import iterated
@@ -138,7 +138,8 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
     """Write an attribute; where one of several objects is meant, each may have kept what it had."""
     owners = alternatives_of(receiver)
     value = settled(value)
-    if not isinstance(receiver, (Instance, Class, Module)):
+    own = receiver if isinstance(receiver, Class) else receiver.cls if isinstance(receiver, Instance) else None
+    if not isinstance(receiver, Module) and (own is None or own.outside_bases()):
         may_raise(m)
     for owner in owners:
         if len(owners) == 1:
@@ -163,12 +164,24 @@ def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) 
         m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):
         return
-    elif isinstance(owner, (Instance, Class, Module)):
+    elif isinstance(owner, Instance) and owner.cls is not None and fields.is_frozen(m, owner.cls):
+        raise Raised("AttributeError")
+    else:
+        write_plainly(m, owner, name, value)
+
+
+def write_plainly(m: Walker, owner: Value, name: str, value: Value) -> None:
+    """Write an attribute as `object.__setattr__` does, whatever the class says of it."""
+    if isinstance(owner, (Instance, Class, Module)):
         if isinstance(owner, Instance) and owner.cls is not None and owner.cls.lookup("__slots__") is not None:
             may_raise(m)
+        if isinstance(owner, Instance) and name == "__class__":
+            owner.cls = None  # on every path, which is more than need be forgotten
         m.store.write(owner.slots, name, value)
     elif isinstance(owner, Unknown):
         effects.change_attribute(m, name, value)
+    elif isinstance(owner, Function) and name[:2] == "__":
+        m.store.write(m.kept, (owner.born,), UNKNOWN)  # `__defaults__`, `__code__`: what it gives may be another
     elif isinstance(owner, Symbol) and f"{owner.name}.{name}" == COMMAND_WORDS:
         m.store.write(m.module.slots, COMMAND_WORDS, value)
 
@@ -198,7 +211,6 @@ def _write_item(
         return
     if operations.write_item(m, statement, receiver, index, value):
         return
-    is_slice = isinstance(target, ast.Slice)
     if (isinstance(receiver, Symbol) and receiver.name == environment.ENVIRONMENT) or (
         isinstance(receiver, Instance) and receiver.name == environment.ENVIRONMENT
     ):
@@ -218,7 +230,7 @@ def _write_item(
             m.store.write(m.root.slots, name, value if isinstance(index, Known) else weakened(m.root.slots[name]))
     elif isinstance(receiver, Instance):
         may_raise(m)
-        if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function) and not is_slice:
+        if receiver.cls is not None and isinstance(own := receiver.cls.lookup("__setitem__"), Function):
             m.calls.call_function(m, own, [receiver, index, value], {}, False, target)
             return
         key = index.value if isinstance(index, Known) and isinstance(index.value, str) else "item"
@@ -312,7 +324,10 @@ def delete_statement(m: Walker, node: ast.Delete) -> bool:
     """Carry out `del`."""
     for target in node.targets:
         if isinstance(target, ast.Name):
-            m.store.delete(m.home_of(target.id).slots, target.id)
+            slots = m.home_of(target.id).slots
+            if target.id not in slots or (id(slots), target.id) in m.store.unsure:
+                may_raise(m)
+            m.store.delete(slots, target.id)
         elif isinstance(target, ast.Attribute):
             delete_attribute(m, m.value(target.value), target.attr)
         elif isinstance(target, ast.Subscript):

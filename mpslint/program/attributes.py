@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Sequence
 
 from mpslint.core.record import record
@@ -27,7 +28,7 @@ from mpslint.facts.values import (
 from mpslint.program import bags, flags, tracked
 from mpslint.program.effects import not_followed
 from mpslint.program.exits import Raised, may_raise
-from mpslint.program.functions import call_function
+from mpslint.program.functions import call_function, keeps_results
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.operators import is_hashable
 from mpslint.tensors import loaders, methods
@@ -74,9 +75,15 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
                 may_raise(m)
                 return UNKNOWN
             raise Raised("AttributeError")
+        if not hasattr(
+            base.value if isinstance(base, Known) else {} if isinstance(base, Mapping) else getattr(builtins, base.kind, list), name
+        ):
+            may_raise(m)  # a text may stand for a path
         return Bound(base, name)
     if isinstance(base, OneOf):
         return _of_each(m, base.values, lambda one: get_attribute(m, one, name, node))
+    if isinstance(base, Function) and keeps_results(m, base):
+        m.store.write(m.kept, (base.born,), UNKNOWN)  # `cache_clear`: it may run anew
     return Unknown(base.reason) if isinstance(base, Unknown) and base.reason else UNKNOWN
 
 
@@ -140,7 +147,9 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if base.cls is not None and base.proxied is None and isinstance(own := base.cls.lookup("__getattribute__"), Function):
         not_followed(m, [own, base])
         return UNKNOWN
-    if (getter := descriptor_method(base.cls, name, "__get__")) is not None:
+    if (getter := descriptor_method(base.cls, name, "__get__")) is not None and (
+        name not in base.slots or descriptor_method(base.cls, name, "__set__") is not None
+    ):
         return call_function(m, getter.function, [getter.receiver, base, base.cls or UNKNOWN], {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]

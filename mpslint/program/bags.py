@@ -86,7 +86,9 @@ def is_dict(m: Walker, owner: Instance) -> bool:
 
 def call_method(m: Walker, owner: Instance, method: str, arguments: CallArguments, node: ast.Call | None) -> Value | None:
     """Return what a method of an object of settings gives; None where that is not known, or for another object."""
-    if method in CONSTRUCTORS and (is_dict(m, owner)):
+    if method in CONSTRUCTORS and is_dict(m, owner):
+        if owner.cls is not None and "collections.UserDict" in owner.cls.outside_bases() and owner.cls.lookup("__setitem__") is not None:
+            arguments = CallArguments((), {}, True)  # each entry goes through it
         _take(m, owner, arguments)
         return Known(None, node)
     if owner.name not in m.platform.bags:

@@ -29,7 +29,7 @@ from mpslint.facts.values import (
 )
 from mpslint.program import dicts, effects, iterating, lists
 from mpslint.program.arguments import CallArguments
-from mpslint.program.assignments import delete_attribute, write_attribute
+from mpslint.program.assignments import delete_attribute, write_attribute, write_plainly
 from mpslint.program.attributes import is_property, is_whole_class
 from mpslint.program.executed import execute_file
 from mpslint.program.exits import Raised, may_raise
@@ -108,6 +108,9 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _hasattr(m, values[0], values[1], node)
     if name == "callable" and len(values) == 1 and isinstance(values[0], (Known, Items, Mapping, Class, Function, Bound)):
         return Known(isinstance(values[0], (Class, Function, Bound)), node)
+    if name == "object.__setattr__" and len(values) == 3 and isinstance(values[1], Known):
+        write_plainly(m, values[0], str(values[1].value), settled(values[2]))
+        return Known(None, node)
     if name in ("setattr", "object.__setattr__") and len(values) == 3:
         return _setattr(m, values[0], values[1], values[2], node)
     if name == "delattr" and len(values) == 2:
@@ -128,7 +131,7 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
     if name == "type" and len(values) == 1 and (kind := _container_of(values[0])):
         return Symbol(f"builtins.{kind}", node)
     if name == "super":
-        return _super(m)
+        return _super(m, values)
     if name == "object.__new__" and values and isinstance(values[0], Class):
         return m.made(Instance(values[0].node.name, cls=values[0]))
     if name in (
@@ -218,24 +221,21 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
     return Known(None, node)
 
 
-def _super(m: Walker) -> Value:
-    """Return the object of the current method as one of the class that comes next: the same attributes, that class's methods."""
+def _super(m: Walker, given: Sequence[Value]) -> Value:
+    """Return an object as one of the class that comes next: the same attributes, that class's methods.
+
+    It is that of the current method, unless the class and the object are given.
+    """
     function = m.functions.get(id(m.context.functions[-1])) if m.context.functions else None
-    parameters = function.node.args if function is not None else None
-    own = (
-        next((m.frame.slots.get(one.arg) for one in (*parameters.posonlyargs, *parameters.args)), None) if parameters is not None else None
-    )
-    if (
-        isinstance(own, Class)
-        and function is not None
-        and function.cls is not None
-        and not any(isinstance(one, Class) for one in _classes_after(own, function.cls))
-    ):
-        return next(iter(_classes_after(own, function.cls)), Symbol("builtins.object"))
-    if not isinstance(own, Instance) or function is None or function.cls is None:
+    parameters = [*function.node.args.posonlyargs, *function.node.args.args] if function is not None else []
+    own = given[1] if len(given) == 2 else next((m.frame.slots.get(one.arg) for one in parameters), None)
+    before = given[0] if given else function.cls if function is not None else None
+    if isinstance(own, Class) and isinstance(before, Class) and not any(isinstance(one, Class) for one in _classes_after(own, before)):
+        return next(iter(_classes_after(own, before)), Symbol("builtins.object"))
+    if not isinstance(own, Instance) or not isinstance(before, Class):
         m.store.lose(own)
         return UNKNOWN
-    after = list(_classes_after(own.cls, function.cls))
+    after = list(_classes_after(own.cls, before))
     base = after[0] if after else None
     if isinstance(base, Class):
         if base.bases_above() != tuple(after[1:]):  # what comes next for this object is not all above the class itself

@@ -50,10 +50,14 @@ from mpslint.program.functions import call_function
 from mpslint.program.lists import iterated
 from mpslint.program.machine import COMMAND_WORDS, Walker
 from mpslint.program.platform import NO_ANSWER
+from mpslint.program.reach import CHANGING, Reach, extend
 from mpslint.program.store import CONTENT, parts_of
 from mpslint.tensors import domain, libraries, loaders, modules
 from mpslint.tensors.meet import name_device
 from mpslint.tensors.traits import as_one, is_module_class
+
+COPYING = frozenset({"__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__"})
+"""The methods by which an object says how it is copied."""
 
 
 def evaluate_call(m: Walker, node: ast.Call) -> Value:
@@ -147,6 +151,8 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
         elif isinstance(value, Mapping):
             for name, entry in value.slots.items():
                 if isinstance(name, str) and isinstance(entry, DictEntry):
+                    if name in keywords and entry.is_sure:
+                        raise Raised("TypeError")
                     keywords[name] = Argument(entry.value, entry.node, None, unpacked=True)
             is_open = is_open or value.is_open
             unpacked += [value.each] if value.each is not None else []
@@ -156,6 +162,9 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
             is_open = is_open or bool(value.fallback)
             unpacked += [value] if value.fallback else []
         else:
+            if isinstance(value, Known) and not value.source:
+                raise Raised("TypeError")
+            may_raise(m)
             is_open = True
             unpacked.append(value)
     return CallArguments(tuple(positional), keywords, is_open, tuple(unpacked))
@@ -217,7 +226,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
     if name in platform.core_counts:
         return OneOf(tuple(Known(number, node) for number in sorted(platform.cores)))
     if name in platform.copiers and arguments.positional:
-        return copied(arguments.positional[0].value, platform.copiers[name])
+        return _copied(m, arguments.positional[0].value, platform.copiers[name])
     named = [one.value for key, one in arguments.keywords.items() if name in platform.devices and key in platform.device_arguments]
     if name in platform.transparent and (arguments.positional or named):
         value = arguments.positional[0].value if arguments.positional else named[0]
@@ -263,9 +272,22 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
         return given
     if name in platform.validators and isinstance(receiver, Class):
         return fields.validated(m, receiver, arguments, node)
+    if name in platform.field_copiers and (made := fields.replaced(m, arguments, node)) is not None:
+        return made
     if name in platform.field_makers:
         return fields.field_default(m, arguments, node)
     return _call_outside(m, callee, receiver, arguments, node)
+
+
+def _copied(m: Walker, value: Value, is_deep: bool) -> Value:
+    """Return a copy of a value, unless an object in it says itself how it is copied."""
+    found = extend(Reach(), m.store, [value]).seen.values() if not m.methods.isdisjoint(COPYING) else ()
+    own = [method for one in found if isinstance(one, Class) for name in COPYING if isinstance(method := one.lookup(name), Function)]
+    if not own:
+        return copied(value, is_deep)
+    effects.not_followed(m, [*own, value])
+    m.store.lose(value)
+    return UNKNOWN
 
 
 def _of_python(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:
@@ -290,6 +312,9 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
         return _member_of(cls, arguments)
     if (made := _made_otherwise(m, cls, arguments, node)) is not None and not (isinstance(made, Instance) and made.cls is cls):
         return made
+    names = {name for own in cls.lineage() for name in own.slots}
+    if any(isinstance(own := cls.lookup(name), Function) and _is_abstract(m, own) for name in names):
+        may_raise(m)
     instance = made if isinstance(made, Instance) else m.made(Instance(cls.node.name, cls=cls))
     m.instances.setdefault(id(cls), instance)
     if is_module_class(cls):
@@ -319,6 +344,10 @@ def instantiate(m: Walker, cls: Class, arguments: CallArguments, node: ast.Call 
     return instance
 
 
+def _is_abstract(m: Walker, method: Function) -> bool:
+    return any(isinstance(one, Symbol) and one.name in m.platform.abstract_methods for one in method.decorators)
+
+
 def _member_of(cls: Class, arguments: CallArguments) -> Value:
     """Return the object of an enumeration that has a value."""
     value = arguments.first() or UNKNOWN
@@ -345,7 +374,8 @@ def _made_otherwise(m: Walker, cls: Class, arguments: CallArguments, node: ast.C
 
 def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     """Record a call of something outside the program, and return the object it makes."""
-    if isinstance(callee, Symbol) and callee.name in m.platform.changers:
+    changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
+    if changing in m.platform.changers:
         for one in parts_of(arguments.first() or UNKNOWN):
             if isinstance(one, (Items, Mapping)):
                 m.store.forget(one, CONTENT)
@@ -421,6 +451,9 @@ def _follow_callbacks(m: Walker, arguments: CallArguments) -> None:
     """Walk functions that are handed to something outside: it may call them at any time, with arguments that are not known."""
     for argument in (*arguments.positional, *arguments.keywords.values()):
         value = argument.value
+        if isinstance(value, Bound) and value.name in CHANGING:
+            whole = [(one, CONTENT, None) for one in parts_of(value.receiver) if isinstance(one, (Items, Mapping))]
+            effects.never_sure_again(m, {(id(one), key): (one, key, None) for one, key, _ in whole})
         if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
             value = Bound(value, "__call__", own)
         function = value.function if isinstance(value, Bound) else value

@@ -29,6 +29,7 @@ from mpslint.program.exits import Raised, cut, marks
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
+from mpslint.program.store import Writes
 from mpslint.tensors import loaders, modules
 from mpslint.tensors.traits import is_kept, part_of
 
@@ -43,13 +44,7 @@ _Round: TypeAlias = tuple["bool | None", list[Value]]
 
 def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Return what a comprehension makes; what it calls is noted once."""
-    before = m.frame
-    m.store.begin()
-    try:
-        found = _any_element(m, node)
-    finally:
-        own, m.frame = m.frame.slots, before
-        written = {at: one for at, one in m.store.undo().items() if one[0] is not own}
+    found, written = _any_round(m, node)
     if (isinstance(found, (Items, Mapping)) and (found.open if isinstance(found, Items) else found.is_open)) or written:
         exact = _exact(m, node)
         if exact is not None:
@@ -59,16 +54,33 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
+    if not all(is_kept(key, value) for _, key, value in written.values()):  # a round finds what those before it have left
+        is_silent, m.is_silent = m.is_silent, True
+        found, _ = _any_round(m, node)
+        m.is_silent = is_silent
     return found
+
+
+def _any_round(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> tuple[Value, Writes]:
+    """Return what a comprehension makes where each of its rounds may be any, and what a round writes, which is undone."""
+    before = m.frame
+    m.store.begin()
+    try:
+        found = _any_element(m, node)
+    finally:
+        own, m.frame = m.frame.slots, before
+        written = {at: one for at, one in m.store.undo().items() if one[0] is not own}
+    return found, written
 
 
 def _any_element(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
     """Walk a comprehension as any of its rounds."""
+    iterated = m.value(node.generators[0].iter)  # where the comprehension stands: in a class body it sees the names of the class
     m.frame = m.new_frame(m.frame)
     m.frame.is_comprehension = True
     loops = m.context.loops
     for generator in node.generators:
-        iterated = m.value(generator.iter)
+        iterated = iterated if generator is node.generators[0] else m.value(generator.iter)
         loops = (*loops, generator)
         with m.within(loops=loops):
             assign_loop_target(m, generator.target, iterated)
@@ -89,15 +101,17 @@ def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.
     if m.silent_steps > MOST_STEPS_OF_ROUNDS or m.is_in_comprehension:
         return None
     outer, is_silent = m.frame, m.is_silent
-    m.frame, m.is_silent, m.is_in_comprehension = m.new_frame(outer), True, True
-    m.frame.is_comprehension = True
-    own, before, start, begun = m.frame.slots, marks(m), m.steps, count_made()
+    inner = m.new_frame(outer)
+    m.is_silent, m.is_in_comprehension, inner.is_comprehension = True, True, True
+    own, before, start, begun = inner.slots, marks(m), m.steps, count_made()
     m.store.begin()
     made: list[list[Value]] = []
     is_told = True
     parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     try:
-        for _ in _rounds(m, node.generators):
+        iterated = m.value(node.generators[0].iter)
+        m.frame = inner
+        for _ in _rounds(m, node.generators, iterated):
             made.append([settled(m.value(part)) for part in parts])
             if m.is_dead or m.steps - start > MOST_ROUND_STEPS or any(_is_outside(one) and not _is_older(one, begun) for one in made[-1]):
                 raise _Untold
@@ -116,13 +130,10 @@ def _exact(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.
     return None if is_lazy else found
 
 
-def _rounds(m: Walker, generators: Sequence[ast.comprehension]) -> Iterator[None]:
+def _rounds(m: Walker, generators: Sequence[ast.comprehension], iterated: Value) -> Iterator[None]:
     """Bind the variables of a comprehension for each of its rounds. Raises _Untold where these can't be told."""
-    if not generators:
-        yield
-        return
     loop, *inner = generators
-    values = iterated_values(m.value(loop.iter))
+    values = iterated_values(iterated)
     if values is None or len(values) > MOST_ROUNDS or m.is_dead:
         raise _Untold
     for one in values:
@@ -130,8 +141,10 @@ def _rounds(m: Walker, generators: Sequence[ast.comprehension]) -> Iterator[None
         answer = _passes(m, loop.ifs, by_default=False)
         if answer is None or m.is_dead:
             raise _Untold
-        if answer:
-            yield from _rounds(m, inner)
+        if answer and inner:
+            yield from _rounds(m, inner, m.value(inner[0].iter))
+        elif answer:
+            yield
 
 
 def _made_of(node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, made: list[list[Value]]) -> Value | None:

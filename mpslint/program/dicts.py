@@ -89,6 +89,8 @@ def _entry_method(m: Walker, receiver: Mapping, name: str, arguments: CallArgume
 def _update(m: Walker, receiver: Mapping, other: Value) -> None:
     """Carry out `receiver.update(other)`."""
     pairs = other.slots if isinstance(other, Mapping) else pairs_of(other)
+    if pairs is None:
+        may_raise(m)
     for key, entry in list((pairs or {}).items()):
         before = receiver.slots.get(key)
         if isinstance(entry, DictEntry) and not entry.is_sure:

@@ -76,6 +76,12 @@ def is_generator(node: FunctionNode) -> bool:
     return bool(known["yields"])
 
 
+def may_swallow(node: FunctionNode) -> bool:
+    """Return whether a generator may catch an exception that it is given where it yields."""
+    around = [one for one in walk(node) if isinstance(one, (ast.With, ast.AsyncWith)) or vars(one).get("handlers")]
+    return is_generator(node) and any(isinstance(one, (ast.Yield, ast.YieldFrom)) for block in around for one in walk(block))
+
+
 def change_items(m: Walker, given: Iterable[Value] = ()) -> None:
     """Something unknown is changed as a list or dict is: any of those that it may be. It may keep what it is given."""
     m.store.blind += 1
@@ -124,6 +130,9 @@ def change_attribute(m: Walker, name: str, given: Value = UNKNOWN) -> None:
 
 def call_method(m: Walker, name: str, given: list[Value]) -> None:
     """A method of something unknown is called: that of anything which it may be."""
+    if name == "send":  # a generator goes on with what it is given, and may change it whenever it goes on
+        reach = extend(Reach(changes=True, is_vague=True), m.store, list(given))
+        never_sure_again(m, written_by(reach))
     is_changing = name in CHANGING
     if not is_changing and name not in m.methods:
         return

@@ -281,6 +281,8 @@ def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
     for element in node.elts:
         if not isinstance(element, ast.Starred):
             made = with_more(made, [settled(m.value(element))])
+            if kind == "set":
+                _hash(m, made.values()[-1])
             continue
         inner = m.value(element.value)
         implicit.called(m, [inner], implicit.GOING_THROUGH)
@@ -288,17 +290,28 @@ def _sequence(m: Walker, node: ast.List | ast.Tuple | ast.Set) -> Value:
         if more is None:
             may_raise(m)
             is_ordered = isinstance(inner, Items) and inner.kind in ("list", "tuple")
-            made = with_more(made, inner.values() if isinstance(inner, Items) and is_ordered else [])
-            made = Items(kind, made.slots, node, True)
+            parts = inner.slots if isinstance(inner, Items) and is_ordered else {}
+            joined = combine(Items("list", made.slots, node, made.open), ast.Add(), Items("list", parts, node, True), node)
+            made = Items(kind, joined.slots if isinstance(joined, Items) else {}, node, True)
         else:
             made = with_more(made, more)
     return made
+
+
+def _hash(m: Walker, value: Value) -> None:
+    """A value becomes an item of a set, or a key: no list can."""
+    if isinstance(value, Mapping) or (isinstance(value, Items) and value.kind == "list"):
+        raise Raised("TypeError")
+    if not isinstance(value, (Known, Symbol, Function)):
+        may_raise(m)
 
 
 def _dict(m: Walker, node: ast.Dict) -> Value:
     result = Mapping({}, node)
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         key = m.value(key_node) if key_node is not None else None
+        if key is not None:
+            _hash(m, key)
         value = settled(m.value(value_node))
         if key is None:
             before = {name: DictEntry(weakened(entry.value), entry.node, entry.is_sure) for name, entry in result.slots.items()}

@@ -9,6 +9,7 @@ from mpslint.facts.copied import copied
 from mpslint.facts.values import UNKNOWN, Argument, Class, DictEntry, Function, Instance, Items, Known, Mapping, Symbol, Value, weakened
 from mpslint.program import validators
 from mpslint.program.arguments import CallArguments
+from mpslint.program.exits import may_raise
 from mpslint.program.machine import Walker
 
 _WRAPPERS = ("Optional", "Annotated")
@@ -52,8 +53,16 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
             if (default := cls.lookup(name)) is not None:
                 m.store.write(instance.slots, name, weakened(default))
     aliases = cls.all_aliases()
-    given = {**dict(zip(names, arguments.positional, strict=False)), **{aliases.get(k, k): v for k, v in arguments.keywords.items()}}
-    held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items()}
+    kinds = {name: kind for own in reversed(cls.lineage()) for name, kind in own.kinds.items()}
+    is_apart = {name for name in names if _says(cls, name, "init", False) or _says(cls, name, "kw_only", True)}
+    by_position = [name for name in names if name not in is_apart and kinds.get(name) != "by keyword"]
+    given = {**dict(zip(by_position, arguments.positional, strict=False)), **{aliases.get(k, k): v for k, v in arguments.keywords.items()}}
+    is_bare = any(name not in given and cls.lookup(name) is None for name in names) or (
+        bool(arguments.positional) and not has_fields(m, cls)
+    )
+    if not arguments.is_open and (is_bare or len(arguments.positional) > len(by_position) or not given.keys() <= set(names)):
+        may_raise(m)
+    held = {name: _filled(m, cls, name, argument.value) for name, argument in given.items() if kinds.get(name) != "passed on"}
     for name, value in (validators.check_fields(m, cls, held, node) if takes_dicts(m, cls) else held).items():
         m.store.write(instance.slots, name, value)
     for name in names if has_fields(m, cls) else ():
@@ -67,15 +76,60 @@ def fill(m: Walker, instance: Instance, cls: Class, arguments: CallArguments, no
         validators.check_whole(m, instance, cls, node)
 
 
+def _keywords(cls: Class, name: str) -> list[ast.keyword]:
+    """Return the keywords of the calls (`field(default_factory=...)`) that say what a field is."""
+    annotated = (
+        one for own in cls.lineage() for one in own.node.body if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Call)
+    )
+    found = (one.value for one in annotated if isinstance(one.target, ast.Name) and one.target.id == name)
+    return [keyword for call in found if isinstance(call, ast.Call) for keyword in call.keywords]
+
+
 def _is_made(cls: Class, name: str) -> bool:
-    """Return whether each object of a class is given an object of its own for a field, by a call (`field(default_factory=...)`)."""
-    values = [
-        one.value
-        for own in cls.lineage()
-        for one in own.node.body
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name) and one.target.id == name
+    """Return whether each object of a class is given an object of its own for a field, by a call."""
+    return any("factory" in (one.arg or "") for one in _keywords(cls, name))
+
+
+def _says(cls: Class, name: str, keyword: str, answer: bool) -> bool:
+    return any(one.arg == keyword and isinstance(one.value, ast.Constant) and one.value.value is answer for one in _keywords(cls, name))
+
+
+def names_of_fields(m: Walker, body: Sequence[ast.stmt]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the annotated names of a class that may be its fields, and which of them are special (`Class.kinds`)."""
+    found: list[str] = []
+    kinds: dict[str, str] = {}
+    is_by_keyword = False
+    for one in body:
+        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+            kind = one.annotation.value if isinstance(one.annotation, ast.Subscript) else one.annotation
+            name = getattr(m.looked_at(kind), "name", "") if isinstance(kind, (ast.Name, ast.Attribute)) else ""
+            meant = m.platform.annotations.get(name, "by keyword" if is_by_keyword else "")
+            is_by_keyword = is_by_keyword or meant == "begins keywords"
+            if meant not in ("no field", "begins keywords"):
+                found.append(one.target.id)
+                kinds.update({one.target.id: meant} if meant else {})
+    return tuple(found), kinds
+
+
+def is_frozen(m: Walker, cls: Class) -> bool:
+    """Return whether no attribute of an object of a class can be written: `@dataclass(frozen=True)`, `class Point(NamedTuple)`."""
+    if not m.platform.unwritable_classes.isdisjoint(cls.outside_bases()):
+        return True
+    calls = [one.call for own in cls.lineage() for one in own.decorators if isinstance(one, Instance) and one.call is not None]
+    frozen = [
+        one.keywords["frozen"].value for one in calls if "frozen" in one.keywords and not m.platform.field_classes.isdisjoint(one.names)
     ]
-    return any(isinstance(value, ast.Call) and any("factory" in (one.arg or "") for one in value.keywords) for value in values)
+    return any(isinstance(one, Known) and one.value is True for one in frozen)
+
+
+def replaced(m: Walker, arguments: CallArguments, node: ast.Call) -> Value | None:
+    """Return what `replace(point, x=1)` makes of an object of fields: one with the same values, but for those that are given."""
+    old = arguments.first()
+    if not isinstance(old, Instance) or old.cls is None or not has_fields(m, old.cls):
+        return None
+    names = [name for name in old.cls.all_fields() if not _says(old.cls, name, "init", False)]
+    kept = {name: Argument(m.attribute(old, name, None), None, None, unpacked=True) for name in names if name not in arguments.keywords}
+    return m.calls.instantiate(m, old.cls, CallArguments((), {**kept, **arguments.keywords}, arguments.is_open), node)
 
 
 def finish(m: Walker, made: Value, node: ast.Call | None) -> None:

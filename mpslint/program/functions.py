@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
     UNKNOWN,
+    Bound,
+    Class,
     DictEntry,
     Frame,
     Function,
@@ -23,10 +25,12 @@ from mpslint.facts.values import (
     weakened,
 )
 from mpslint.program import commands, config_files, effects
-from mpslint.program.exits import Departure, Exit, cut, marks
+from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
 
+MOST_KEPT = 128
+"""Results that a function keeps which says nothing else: no program calls one for more arguments where that matters."""
 DEEPEST_SETTINGS = 3
 """Objects of settings within one another whose constructor is followed."""
 
@@ -68,12 +72,17 @@ def call_function(
     With `is_open`, parameters that are not given are not known; a default is then only a default. What is decorated so that it runs once
     for the same arguments does so.
     """
-    if not (is_called and function.decorators and any(_name_of(one) in m.platform.keepers for one in function.decorators)):
+    if not (is_called and ((function.born,) in m.kept or keeps_results(m, function))):
         return _walk(m, function, positional, keywords, is_open, node, is_called)
     constants = [one.value if isinstance(one, Known) else None for one in (*positional, *keywords.values())]
     key = (function.born, *constants, *keywords)
     before = m.kept.get(key)
-    if isinstance(before, Unknown) or is_open or not all(isinstance(one, Known) for one in (*positional, *keywords.values())):
+    if (
+        isinstance(before, Unknown)
+        or (function.born,) in m.kept
+        or is_open
+        or not all(isinstance(one, Known) for one in (*positional, *keywords.values()))
+    ):
         m.store.begin()
         result = _walk(m, function, positional, keywords, is_open, node, is_called)
         m.store.merge(m.store.undo(), {})
@@ -85,8 +94,14 @@ def call_function(
     return before
 
 
-def _name_of(decorator: Value) -> str:
-    return decorator.name if isinstance(decorator, (Symbol, Instance)) else ""
+def keeps_results(m: Walker, function: Function) -> bool:
+    """Return whether a function is decorated so that it runs once for the same arguments; one that may forget some is noted as such."""
+    found = [one for one in function.decorators if isinstance(one, (Symbol, Instance)) and one.name in m.platform.keepers]
+    calls = [one.call for one in found if isinstance(one, Instance) and one.call is not None]
+    sizes = [one.value for call in calls for one in (*call.arguments, *call.keywords.values())]
+    if not all(isinstance(one, Known) and (one.value is None or one.value >= MOST_KEPT) for one in sizes):
+        m.kept[function.born,] = UNKNOWN
+    return bool(found)
 
 
 def _walk(
@@ -190,6 +205,13 @@ def _body_result(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Val
     return result
 
 
+def _keeps_parameters(decorator: Value) -> bool:
+    """Return whether a decorator is the program's own, or one of Python's that say what a method gets: no other one calls the function."""
+    if isinstance(decorator, Symbol):
+        return decorator.name.startswith("builtins.")
+    return isinstance(decorator, (Function, Class, Bound)) or (isinstance(decorator, Instance) and decorator.cls is not None)
+
+
 def _bind_parameters(
     m: Walker,
     function: Function,
@@ -205,10 +227,14 @@ def _bind_parameters(
     rest = list(positional[len(names) :])
     extra = {}
     for name, value in keywords.items():
-        if name in names or any(name == parameter.arg for parameter in parameters.kwonlyargs):
+        if name in names[len(parameters.posonlyargs) :] or any(name == parameter.arg for parameter in parameters.kwonlyargs):
             bound[name] = value
         else:
             extra[name] = value
+    is_sure = isinstance(node, ast.Call) and not is_open and all(map(_keeps_parameters, function.decorators))
+    is_given_twice = len(bound) < len(keywords) - len(extra) + min(len(positional), len(names))
+    if is_sure and (is_given_twice or (rest and parameters.vararg is None) or (extra and parameters.kwarg is None)):
+        raise Raised("TypeError")
     defaults = dict(zip(names[len(names) - len(function.defaults) :], function.defaults, strict=False))
     for parameter, default in zip(parameters.kwonlyargs, function.keyword_defaults, strict=False):
         names.append(parameter.arg)
@@ -221,6 +247,8 @@ def _bind_parameters(
         bound[names[0]] = composed
     for name in names:
         if name not in bound:
+            if is_sure and name not in defaults and name not in options:
+                raise Raised("TypeError")
             given = defaults.get(name, options.get(name, UNKNOWN))
             bound[name] = weakened(given) if is_open and name not in options else given
     if parameters.vararg is not None:

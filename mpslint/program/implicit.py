@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from mpslint.facts.values import DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Value
+from mpslint.facts.values import DictEntry, Function, Instance, Items, Mapping, OneOf, Symbol, Unknown, Value
 from mpslint.program.effects import not_followed
 from mpslint.program.machine import Walker
+from mpslint.program.operators import WORDS
 
 TRUTH = frozenset({"__bool__", "__len__"})
 GOING_THROUGH = frozenset({"__iter__", "__next__", "__len__", "__getitem__", "__reversed__", "keys"})
@@ -17,6 +18,9 @@ ANY = TRUTH | GOING_THROUGH | AS_TEXT | COMPARING
 INNER = AS_TEXT | COMPARING | {"__add__", "__radd__"}
 """What is called of the items of a list as well."""
 
+OPERATORS = frozenset(f"__{kind}{word}__" for kind in ("", "r") for word in WORDS.values()) | {"__getattr__", "__contains__"}
+"""What may be called as well of an object that is not known: of one that is known they are followed."""
+
 BY_SYNTAX: dict[type[ast.expr], frozenset[str]] = {
     ast.BinOp: AS_TEXT | COMPARING | {"__index__"},
     ast.UnaryOp: TRUTH | {"__neg__", "__pos__", "__invert__"},
@@ -24,7 +28,9 @@ BY_SYNTAX: dict[type[ast.expr], frozenset[str]] = {
     ast.IfExp: TRUTH,
     ast.Compare: TRUTH | COMPARING | GOING_THROUGH | {"__contains__"},
     ast.Subscript: COMPARING | {"__getitem__", "__missing__", "__index__"},
+    ast.FormattedValue: AS_TEXT,
     ast.JoinedStr: AS_TEXT,
+    ast.Attribute: frozenset(),
     ast.Set: COMPARING,
     ast.Dict: COMPARING,
     ast.ListComp: GOING_THROUGH | TRUTH,
@@ -69,7 +75,7 @@ def inside(value: Value) -> list[Value]:
 
 def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
     """Python calls some methods of values, or of what is in them, where they have them: what these write is not known any more."""
-    if m.methods.isdisjoint(names):
+    if m.methods.isdisjoint(names | OPERATORS):
         return
     waiting, seen, found = [(one, names) for one in values], set[int](), list[Value]()
     while waiting:
@@ -81,6 +87,8 @@ def called(m: Walker, values: Iterable[Value], names: frozenset[str]) -> None:
             waiting += [(inner, asked & INNER) for inner in inside(one)]
         elif isinstance(one, OneOf):
             waiting += [(inner, asked) for inner in one.values]
+        elif isinstance(one, Unknown):  # it may be any object that something unknown may be
+            waiting += [(inner, asked | OPERATORS) for inner in m.store.lost.values() if isinstance(inner, Instance)]
         elif isinstance(one, Instance) and one.cls is not None:
             own = [method for name in asked if isinstance(method := one.cls.lookup(name), Function)]
             found += [*own, one] if own else []

@@ -200,7 +200,7 @@ class Walker:
             if self.methods and node.__class__ in self.calls.by_syntax:
                 self.calls.by_python(self, self.operands[start:], self.calls.by_syntax[node.__class__])
             del self.operands[start:]
-        if value.__class__ in HOLDING:
+        if value.__class__ in HOLDING or value.__class__ is Unknown:
             self.operands.append(value)
             if value.__class__ is DictValue and value.owner is not None:
                 value.slots = {key: DictEntry(one) for key, one in value.owner.slots.items() if isinstance(key, str)}
@@ -339,6 +339,8 @@ class Walker:
 
     def new_frame(self, parent: Frame, own_names: frozenset[str] = frozenset()) -> Frame:
         """Return an empty frame inside another; of its own names it never asks those around it."""
+        while parent.is_class and parent.parent is not None:
+            parent = parent.parent
         frame = Frame(Names(), parent, own_names=own_names)
         self.facts.frames.append(frame)
         return frame

@@ -70,7 +70,7 @@ def note_division(m: Walker, node: ast.BinOp | ast.AugAssign, op: ast.operator, 
 
 def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: Value, right: Value, in_place: bool = False) -> Value | None:
     """Return what an operator that a class of the program defines gives for one of its objects; None where none is defined."""
-    word = _WORDS[type(op)]
+    word = WORDS[type(op)]
     ways = [(left, f"__{word}__", right), (right, f"__r{word}__", left)]
     for one, name, other in ([(left, f"__i{word}__", right)] if in_place else []) + ways:
         own = one.cls.lookup(name) if isinstance(one, Instance) and one.cls is not None else None
@@ -80,7 +80,7 @@ def own_operator(m: Walker, node: ast.expr | ast.stmt, op: ast.operator, left: V
     return None
 
 
-_WORDS = {
+WORDS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod", ast.Pow: "pow",
     ast.MatMult: "matmul", ast.BitOr: "or", ast.BitAnd: "and", ast.BitXor: "xor", ast.LShift: "lshift", ast.RShift: "rshift",
 }  # fmt: skip
@@ -309,7 +309,9 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
     own = (Items, Mapping, Function, Class)
     kinds = [isinstance(one, own) or (isinstance(one, Instance) and one.cls is not None and one.owner is None) for one in (left, right)]
     if all(kinds) and not _is_view(left) and not _is_view(right):
-        return Known((left is right) is positive, node)
+        is_same = left is right
+        is_told = is_same or not any(isinstance(one, Items) and one.kind != "list" for one in (left, right))  # `() is ()`
+        return Known(is_same is positive, node) if is_told else UNKNOWN
     return UNKNOWN
 
 

@@ -8,7 +8,23 @@ from typing import Any
 
 from mpslint.facts.facts import Choice, Import
 from mpslint.facts.joined import truth
-from mpslint.facts.values import UNKNOWN, Argument, Bound, Class, Function, Guard, Instance, Items, Known, Module, Symbol, Value, is_weak
+from mpslint.facts.values import (
+    UNKNOWN,
+    Argument,
+    Bound,
+    Class,
+    Function,
+    Guard,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Module,
+    Symbol,
+    Unknown,
+    Value,
+    is_weak,
+)
 from mpslint.program import effects, fields, validators
 from mpslint.program.arguments import CallArguments
 from mpslint.program.assignments import annotated_assignment, assign_statement, augmented_assignment, delete_statement
@@ -61,6 +77,8 @@ def _function(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     keyword_defaults = tuple(None if default is None else m.value(default) for default in node.args.kw_defaults)
     function = Function(node, m.frame, decorators, defaults, keyword_defaults)
     m.functions[id(node)] = function
+    if decorators and effects.may_swallow(node):
+        m.methods.add("__exit__")  # what a library makes of it may be a manager
     m.bind(node.name, _decorated(m, node, function))
     return False
 
@@ -71,10 +89,24 @@ def _decorated(m: Walker, node: ast.FunctionDef | ast.AsyncFunctionDef, function
     for written, decorator in zip(reversed(node.decorator_list), reversed(function.decorators), strict=True):
         if isinstance(written, ast.Attribute) and isinstance(own := m.looked_at(written.value), Function) and is_property(own):
             setter = function if written.attr == "setter" else own.setter
+            if written.attr == "getter":
+                own, setter = Function(node, function.frame, own.decorators, function.defaults, function.keyword_defaults), own.setter
             return own.with_accessors(setter, function if written.attr == "deleter" else own.deleter)
-        if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
+        if isinstance(decorator, Symbol) and decorator.name in m.platform.dispatchers:
+            m.store.lose(result)
+            result = UNKNOWN  # what is registered with it later is called in its place
+        elif _is_own(decorator):
             result = _call_decorator(m, written, decorator, result)
+        elif isinstance(decorator, Unknown):
+            m.store.lose(result)
     return result
+
+
+def _is_own(decorator: Value) -> bool:
+    """Return whether a decorator is the program's own: what it makes of a function or a class is followed."""
+    if isinstance(decorator, Instance) and decorator.cls is not None:
+        return isinstance(decorator.cls.lookup("__call__"), Function)
+    return isinstance(decorator, (Function, Class)) or (isinstance(decorator, Bound) and decorator.function is not None)
 
 
 def _decorator(m: Walker, node: ast.expr) -> Value:
@@ -87,24 +119,29 @@ def _decorator(m: Walker, node: ast.expr) -> Value:
 
 def _class(m: Walker, node: ast.ClassDef) -> bool:
     bases = tuple(m.value(base) for base in node.bases)
+    if any(isinstance(base, Known) and not base.source for base in bases):
+        raise Raised("TypeError")
     decorators = tuple(m.value(decorator) for decorator in node.decorator_list)
     before = m.frame
     m.frame = m.new_frame(before)
+    m.frame.is_class = True
     try:
         execute(m, node.body)
         slots = m.frame.slots
     finally:
         m.frame = before
-    annotated = [s.target.id for s in node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+    annotated, kinds = fields.names_of_fields(m, node.body)
     keywords = {one.arg or "": m.value(one.value) for one in node.keywords}
     makers = [one for one in keywords.values() if isinstance(one, Class)]
-    cls = Class(node, dict(slots), bases, (*decorators, *makers), tuple(annotated))  # a name that only some paths give it may be its base's
+    cls = Class(node, dict(slots), bases, (*decorators, *makers), annotated, kinds)  # a name that only some paths give it may be its base's
     if [one for one in cls.bases_above() if one in bases] != list(bases):
         raise Raised("TypeError")  # a base that comes before one that derives from it
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
     if outside & m.platform.enumerations and len(outside) == 1:
         cls.slots = {name: _member(cls, name, value) for name, value in slots.items()}
     if annotated:
+        if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
+            may_raise(m)  # a dataclass takes no list as a default
         cls.nested, cls.aliases = fields.nested_in(m, node.body, bases, decorators), fields.aliases_in(m, node.body)
         cls.validators = validators.validators_in(m, node.body) if fields.takes_dicts(m, cls) else {}
     for value in (*slots.values(), *(m.functions.get(id(one)) for one in node.body)):
@@ -113,6 +150,9 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
                 function.cls = cls
                 m.methods.add(function.name)
                 function.frame = before
+    for name, held in list(cls.slots.items()):
+        if isinstance(held, Instance) and held.cls is not None and isinstance(told := held.cls.lookup("__set_name__"), Function):
+            m.calls.call_function(m, told, [held, cls, Known(name)], {}, False, node)
     if isinstance(hook := cls.above("__init_subclass__"), Function):
         m.calls.call_function(m, hook, [cls], {name: value for name, value in keywords.items() if name != "metaclass"}, False, node)
     if makers:
@@ -131,9 +171,8 @@ def _decorated_class(m: Walker, node: ast.ClassDef, cls: Class) -> Value:
     """Return what the decorators make of a class: those of the program are followed, and those of outside leave it what it is."""
     result: Value = cls
     for written, decorator in zip(reversed(node.decorator_list), reversed(cls.decorators[: len(node.decorator_list)]), strict=True):
-        if isinstance(decorator, (Function, Bound)) and not (isinstance(decorator, Bound) and decorator.function is None):
-            made = _call_decorator(m, written, decorator, result)
-            result = made if isinstance(made, (Class, Function)) else result
+        if _is_own(decorator):
+            result = _call_decorator(m, written, decorator, result)
     return result
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.facts.facts import Handler
 from mpslint.facts.joined import truth
 from mpslint.facts.values import UNKNOWN, Class, Function, Instance, Items, Known, OneOf, Symbol, Unknown, Value
-from mpslint.program import effects
+from mpslint.program import effects, implicit
 from mpslint.program.assignments import assign
 from mpslint.program.exits import Departure, Exit, cut, leave, marks, may_raise
 from mpslint.program.flow import ends_program
@@ -19,6 +19,8 @@ from mpslint.program.store import Place, Writes, unknown_for, value_at
 
 IMPORT_ERRORS = frozenset({"", "builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception", "builtins.BaseException"})
 """What catches the error of an import."""
+CLOSING = frozenset({"close", "__enter__", "__exit__"})
+"""The methods that a manager may call of what it was given."""
 LONGEST_READ = 3
 """Statements of a `try` block that reads a configuration file and does little else."""
 
@@ -214,11 +216,15 @@ def _with_items(m: Walker, node: ast.With | ast.AsyncWith, items: Sequence[ast.w
         effects.call_method(m, "__exit__", [])
         return UNKNOWN
 
+    given = [one.value for one in value.call.arguments] if isinstance(value, Instance) and value.call is not None else []
+
     may_be_own = isinstance(value, (OneOf, Unknown)) and "__exit__" in m.methods
     with m.within(managers=(*m.context.managers, value)):
         if isinstance(exit_method, Function) or may_be_own:
             return _left(m, left, lambda: _with_items(m, node, others))
-        return _with_items(m, node, others)
+        leaves = _with_items(m, node, others)
+        implicit.called(m, given, CLOSING)  # `closing(file)`
+        return leaves
 
 
 def _as_try(node: ast.With | ast.AsyncWith, manager: ast.Call, others: Sequence[ast.withitem]) -> ast.Try:

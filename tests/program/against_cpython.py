@@ -144,7 +144,7 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
 
 @functools.lru_cache(maxsize=2)
 def _compiled(code: str) -> CodeType:
-    return compile(code, PROGRAM, "exec")
+    return compile(code, PROGRAM, "exec", dont_inherit=True)  # this module's `annotations` isn't the program's
 
 
 @contextlib.contextmanager

@@ -61,7 +61,7 @@ def test_what_is_noted_holds_on_each_way_out_of_a_block(text: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(BY_HAND)))
 def test_what_is_known_of_a_program_by_hand_is_what_cpython_gives(number: int) -> None:
-    """Each was written to be misjudged; more than a third of them were."""
+    """Each was written to be misjudged; about a third of them were."""
     assert not compare(BY_HAND[number]).false
 
 
