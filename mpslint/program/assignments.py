@@ -303,14 +303,19 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
         lists.extend(m, old, new)
         return old
     if isinstance(old, Items) and old.kind != "tuple":
-        may_raise(m)
-        m.store.change(old, {}, True)
+        united = combine(old, op, new, ast.Pass())
+        if isinstance(united, Items):
+            m.store.change(old, united.slots, united.open)
+        else:
+            may_raise(m)
+            m.store.lose_inside([new])
+            m.store.change(old, {}, True)
         return old
     if isinstance(old, Mapping) and isinstance(op, ast.BitOr):
         if isinstance(new, Mapping):
-            united = combine(old, op, new, ast.Pass())
-            assert isinstance(united, Mapping)
-            m.store.change(old, united.slots, united.is_open)
+            merged = combine(old, op, new, ast.Pass())
+            assert isinstance(merged, Mapping)
+            m.store.change(old, merged.slots, merged.is_open)
         else:
             may_raise(m)
             dicts.forget_entries(m, old)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from mpslint.facts.values import Argument, DictEntry, Function, Instance, Items, Known, Mapping, Value, weakened
 from mpslint.program.arguments import CallArguments
@@ -165,10 +165,10 @@ def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | Non
         known["copies"] = any(map(_writes_by_name, body)) or (any(map(_copies, body)) and not any(map(_does_more, body)))
     if not known["copies"]:
         return None
-    return entries_in_rounds(m, node.iter)
+    return _entries_in_rounds(m, node.iter)
 
 
-def entries_in_rounds(m: Walker, iterated: ast.expr) -> list[Value] | None:
+def _entries_in_rounds(m: Walker, iterated: ast.expr) -> list[Value] | None:
     """Return what is iterated over in each round: the keys of a known dict, its `values()` or its `items()`; None for anything else."""
     call = iterated if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) else None
     way = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
@@ -202,11 +202,6 @@ def _copies(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Name)
     return isinstance(node, ast.Call) and _is_attribute(node.func, "update")
-
-
-def only_looks(nodes: Iterable[ast.AST]) -> bool:
-    """Return whether expressions do nothing but look at values."""
-    return not any(_does_more(inner) for node in nodes for inner in walk(node))
 
 
 def _does_more(node: ast.AST) -> bool:

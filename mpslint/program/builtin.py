@@ -43,32 +43,10 @@ PURE = frozenset(["int", "float", "str", "bool", "abs", "round", "len", "min", "
 PLAIN = frozenset(["int", "float", "str", "bool", "len", "complex", "repr"])
 """They give a number or a text, whatever they are given."""
 STRING_METHODS = frozenset(
-    [
-        "lower",
-        "upper",
-        "strip",
-        "lstrip",
-        "rstrip",
-        "title",
-        "capitalize",
-        "replace",
-        "split",
-        "rsplit",
-        "startswith",
-        "endswith",
-        "format",
-        "join",
-        "partition",
-        "rpartition",
-        "removeprefix",
-        "removesuffix",
-        "find",
-        "count",
-        "isdigit",
-        "isnumeric",
-        "casefold",
-        "zfill",
-    ]
+    (
+        "lower upper strip lstrip rstrip title capitalize replace split rsplit startswith endswith format join partition rpartition "
+        "removeprefix removesuffix find count isdigit isnumeric casefold zfill"
+    ).split()
 )
 ITERATING = frozenset({"enumerate", "iter", "list", "set", "tuple", "zip"})
 """They call `__iter__` of what they are given at once."""
@@ -134,33 +112,15 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return _super(m, values)
     if name == "object.__new__" and values and isinstance(values[0], Class):
         return m.made(Instance(values[0].node.name, cls=values[0]))
-    if name in (
-        "print",
-        "input",
-        "open",
-        "zip",
-        "enumerate",
-        "map",
-        "filter",
-        "range",
-        "next",
-        "iter",
-        "type",
-        "id",
-        "any",
-        "all",
-        "sum",
-    ):
-        if name in ("map", "filter"):
-            return None
-        if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
-            return join(each, values[1]) if len(values) == 2 else each
-        if name not in ("range", "enumerate", "zip", "iter"):
-            return Known(None, node) if name == "print" else UNKNOWN
+    if name == "next" and values and (each := loaders.each_of(values[0])) is not None:
+        return join(each, values[1]) if len(values) == 2 else each
+    if name in ("range", "enumerate", "zip", "iter"):
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         loaders.of_builtin(name, values, made)
         return made
-    return None
+    if name == "print":
+        return Known(None, node)
+    return UNKNOWN if name in ("input", "open", "next", "type", "id", "any", "all", "sum") else None
 
 
 def _container_of(value: Value) -> str:

@@ -36,28 +36,11 @@ DATACLASS_PARSER = "dataclass parser"
 OPTIONS = ("options of", "argparse")
 """The slot of a parser that holds the Mapping of its options."""
 METHODS = frozenset(
-    [
-        "add_argument",
-        "add_option",
-        "add",
-        "add_arg",
-        "add_arguments",
-        "add_class_arguments",
-        "add_argument_group",
-        "add_mutually_exclusive_group",
-        "parse_args",
-        "parse_known_args",
-        "set_defaults",
-        "add_subparsers",
-        "add_parser",
-        "parse_args_into_dataclasses",
-        "parse_args_and_config",
-        "parse_json_file",
-        "parse_yaml_file",
-        "parse_dict",
-        "parse_known_intermixed_args",
-        "parse_typed_args",
-    ]
+    (
+        "add_argument add_option add add_arg add_arguments add_class_arguments add_argument_group add_mutually_exclusive_group parse_args "
+        "parse_known_args set_defaults add_subparsers add_parser parse_args_into_dataclasses parse_args_and_config parse_json_file "
+        "parse_yaml_file parse_dict parse_known_intermixed_args parse_typed_args"
+    ).split()
 )
 FILES = frozenset(["parse_json_file", "parse_yaml_file", "parse_dict"])
 ADDING = frozenset(["add_argument", "add_option", "add", "add_arg"])

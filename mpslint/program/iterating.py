@@ -17,26 +17,7 @@ from mpslint.program.operators import MOST_ITEMS, combine
 LONGEST_RANGE = 64
 MOST_CALLS = 16
 """Calls of a function of the program that `map` and `filter` are followed for."""
-ITERATING = frozenset(
-    [
-        "list",
-        "tuple",
-        "set",
-        "frozenset",
-        "sorted",
-        "reversed",
-        "range",
-        "enumerate",
-        "zip",
-        "map",
-        "filter",
-        "sum",
-        "any",
-        "all",
-        "iter",
-        "next",
-    ]
-)
+ITERATING = frozenset("list tuple set frozenset sorted reversed range enumerate zip map filter sum any all iter next".split())
 
 
 def call_iterating(m: Walker, name: str, arguments: CallArguments, node: ast.Call) -> Value | None:

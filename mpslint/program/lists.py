@@ -183,6 +183,7 @@ def set_items(m: Walker, items: Items, index: Value, target: ast.expr, value: Va
         m.store.change(items, {**items.slots, int(index.value): value}, items.open)
     elif bounds is None or more is None or not _is_known(items):
         may_raise(m)
+        m.store.lose(value)
         _become(m, items, None)
     elif not isinstance(target, ast.Slice) and not -len(values) <= bounds.start < len(values):
         raise Raised("IndexError")

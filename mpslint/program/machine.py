@@ -175,8 +175,6 @@ class Walker:
     """Facts are not recorded: the path is walked for its values only."""
     is_in_comprehension: bool = False
     """The rounds of a comprehension are walked, one by one."""
-    in_rounds: bool = False
-    """The rounds of a comprehension are worked out."""
 
     @property
     def is_exhausted(self) -> bool:

@@ -147,6 +147,9 @@ class Store:
     def change(self, container: Items | Mapping, slots: dict[Any, Any], is_open: bool, each: Value | None = None) -> None:
         """Give a list or dict another content; `slots` must be a dict of its own, `each` what all others have in common."""
         before = container.slots
+        if is_open:  # what it had may still be in it, where nothing shows it
+            kept = set(map(id, slots.values()))
+            self.lose(({key: one for key, one in before.items() if id(one) not in kept}, True))
         self._change(container, slots, is_open, each)
         if isinstance(container, Mapping) and container.owner is not None:
             own = container.owner.slots  # which may have changed since the dict was looked at: what differs is written, and no more
@@ -199,6 +202,7 @@ class Store:
         written: Writes = {}
         for at, (place, key, old) in journal.items():
             written[at] = (place, key, value_at(place, key))
+            old = unknown_for(place, old) if at in self.volatile and old is not MISSING else old
             _put(place, key, old)
             self._share(place, key, old)
         return written

@@ -18,24 +18,7 @@ from mpslint.source.document import NEWLINE, Snippet, SnippetKind
 PLACEHOLDER = "_"
 
 PYTHON_CELLS = frozenset(
-    [
-        "time",
-        "timeit",
-        "capture",
-        "prun",
-        "debug",
-        "python",
-        "python3",
-        "pypy",
-        "ipytest",
-        "memit",
-        "mprun",
-        "lprun",
-        "wandb",
-        "scalene",
-        "pyinstrument",
-        "snakeviz",
-    ]
+    "time timeit capture prun debug python python3 pypy ipytest memit mprun lprun wandb scalene pyinstrument snakeviz".split()
 )
 """Cell magics whose body is Python."""
 SHELL_CELLS = frozenset(["bash", "sh", "shell", "script", "!", "system", "sx"])

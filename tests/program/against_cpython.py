@@ -153,8 +153,9 @@ def _limited() -> Iterator[None]:
         yield
         return
 
-    def stop(*_: object) -> None:
-        raise _TooLong
+    def stop(_: int, frame: FrameType | None) -> None:
+        if _stack(frame):  # not while the exception is on its way out
+            raise _TooLong
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, LONGEST_RUN, 0.1)
