@@ -64,6 +64,9 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
             return call_function(m, getter.function, [getter.receiver, Known(None), base], {}, False, node)
         if isinstance(found, Function) and _is_of_class(found):
             return Bound(base, name, found)
+        if isinstance(found, Function) and is_property(found):
+            m.store.lose(found)
+            return UNKNOWN
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
@@ -71,7 +74,7 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
         return Known(base.value.split(":")[0], base.origin, base.weak, base.source)
     if isinstance(base, (Known, Items, Mapping)):
         if isinstance(base, Known) and not base.source and type(base.value) in NUMBERS and not hasattr(base.value, name):
-            if name in ("name", "value"):  # the number may be of an enumeration
+            if isinstance(base.value, int):  # it may be of an enumeration
                 may_raise(m)
                 return UNKNOWN
             raise Raised("AttributeError")

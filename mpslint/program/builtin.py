@@ -196,7 +196,7 @@ def _super(m: Walker, given: Sequence[Value]) -> Value:
         m.store.lose(own)
         return UNKNOWN
     after = list(_classes_after(own.cls, before))
-    base = after[0] if after else None
+    base = after[0] if after else Symbol("builtins.object")
     if isinstance(base, Class):
         if base.bases_above() != tuple(after[1:]):  # what comes next for this object is not all above the class itself
             base = Class(base.node, base.slots, tuple(after[1:]), base.decorators)

@@ -25,6 +25,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     origin_of,
+    settled,
 )
 from mpslint.program import (
     bags,
@@ -381,6 +382,13 @@ def _call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: C
                 m.store.forget(one, CONTENT)
     method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
     names: tuple[str, ...] = ()
+    if method == "__setattr__" and isinstance(receiver, Instance) and receiver.cls is None and len(arguments.positional) == 2:
+        written, value = _values(arguments)  # `super().__setattr__(name, value)`
+        if isinstance(written, Known):
+            m.store.write(receiver.slots, written.value, settled(value))
+        else:
+            effects.change_any_attribute(m, receiver, value)
+        return Known(None, node)
     if isinstance(callee, Symbol):
         names = (callee.name,)
     elif isinstance(callee, Instance):

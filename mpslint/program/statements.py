@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpslint.facts.facts import Choice, Import
-from mpslint.facts.joined import truth
+from mpslint.facts.joined import same, truth
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -138,7 +138,7 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
         raise Raised("TypeError")  # a base that comes before one that derives from it
     outside = {one.name for one in cls.bases_above() if isinstance(one, Symbol)}
     if outside & m.platform.enumerations and len(outside) == 1:
-        cls.slots = {name: _member(cls, name, value) for name, value in slots.items()}
+        cls.slots = dict(_members(cls))
     if annotated:
         if any(isinstance(slots.get(one), (Items, Mapping)) for one in annotated):
             may_raise(m)  # a dataclass takes no list as a default
@@ -161,10 +161,14 @@ def _class(m: Walker, node: ast.ClassDef) -> bool:
     return False
 
 
-def _member(cls: Class, name: str, value: Value) -> Value:
-    """Return what a name in a class of an enumeration is: an object of the class that has the name and the value."""
-    is_member = name[:1] != "_" and not isinstance(value, (Function, Class))
-    return Instance(cls.node.name, cls=cls, slots={"name": Known(name), "value": value}) if is_member else value
+def _members(cls: Class) -> dict[str, Value]:
+    """Return what the names in a class of an enumeration are: objects of the class that have a name and a value, one for each value."""
+    found: dict[str, Value] = {}
+    for name, value in cls.slots.items():
+        same_value = (one for one in found.values() if isinstance(one, Instance) and one.cls is cls and same(one.slots["value"], value))
+        made = next(same_value, None) or Instance(cls.node.name, cls=cls, slots={"name": Known(name), "value": value})
+        found[name] = made if name[:1] != "_" and not isinstance(value, (Function, Class)) else value
+    return found
 
 
 def _decorated_class(m: Walker, node: ast.ClassDef, cls: Class) -> Value:
