@@ -16,6 +16,21 @@ class CallArguments:
     unpacked: tuple[Value, ...] = ()
     """Objects whose entries are not known, given by `**`."""
 
+    @property
+    def given(self) -> list[Value]:
+        """The values that are given by position."""
+        return [argument.value for argument in self.positional]
+
+    @property
+    def named(self) -> dict[str, Value]:
+        """The values that are given by name."""
+        return {name: argument.value for name, argument in self.keywords.items()}
+
+    @property
+    def all(self) -> list[Value]:
+        """All of these."""
+        return [*self.given, *self.named.values()]
+
     def first(self) -> Value | None:
         """The first positional argument's value, or None."""
         return self.positional[0].value if self.positional else None

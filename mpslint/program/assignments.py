@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Sequence
 
 from mpslint.facts.facts import Accumulation, AttributeWrite
@@ -142,12 +141,8 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
     if not isinstance(receiver, Module) and (own is None or own.outside_bases()):
         may_raise(m)
     for owner in owners:
-        if len(owners) == 1:
+        with m.perhaps(is_sure=len(owners) == 1):
             _write_to(m, owner, name, value, node)
-        else:
-            m.store.begin()
-            _write_to(m, owner, name, value, node)
-            m.store.merge(m.store.undo(), {})
 
 
 def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) -> None:
@@ -203,10 +198,8 @@ def _write_item(
     """Carry out `receiver[index] = value`; where one of several is meant, each may have kept what it had."""
     if isinstance(receiver, OneOf):
         for one in receiver.values:
-            m.store.begin()
-            with contextlib.suppress(Raised):
+            with m.perhaps():
                 _write_item(m, one, index, target, value, value_node, statement)
-            m.store.merge(m.store.undo(), {})
         may_raise(m)
         return
     if operations.write_item(m, statement, receiver, index, value):
@@ -293,10 +286,8 @@ def _in_place(m: Walker, old: Value, op: ast.operator, new: Value) -> Value | No
     if isinstance(old, OneOf) and any(isinstance(one, (Items, Mapping)) for one in old.values):
         made = []
         for one in old.values:
-            m.store.begin()
-            with contextlib.suppress(Raised):
+            with m.perhaps():
                 made.append(_in_place(m, one, op, new) or combine(one, op, new, ast.Pass()))
-            m.store.merge(m.store.undo(), {})
         may_raise(m)
         return join_all(made)
     if isinstance(old, Items) and old.kind == "list" and isinstance(op, ast.Add):
@@ -338,14 +329,8 @@ def delete_statement(m: Walker, node: ast.Delete) -> bool:
         elif isinstance(target, ast.Subscript):
             receiver, index = m.value(target.value), m.value(target.slice)
             for one in alternatives_of(receiver):
-                if one is receiver:
+                with m.perhaps(is_sure=one is receiver):
                     _delete_item(m, one, index, target.slice)
-                else:
-                    m.store.begin()
-                    with contextlib.suppress(Raised):
-                        _delete_item(m, one, index, target.slice)
-                    m.store.merge(m.store.undo(), {})
-                    may_raise(m)
     return False
 
 
@@ -353,10 +338,8 @@ def delete_attribute(m: Walker, receiver: Value, name: str) -> None:
     """Carry out `del receiver.name`."""
     if isinstance(receiver, OneOf):
         for one in receiver.values:
-            m.store.begin()
-            with contextlib.suppress(Raised):
+            with m.perhaps():
                 delete_attribute(m, one, name)
-            m.store.merge(m.store.undo(), {})
     if isinstance(receiver, Instance) and receiver.cls is not None and isinstance(own := receiver.cls.lookup("__delattr__"), Function):
         m.calls.call_function(m, own, [receiver, Known(name)], {}, False, None)
     elif (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from functools import partial
 
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
@@ -64,9 +64,6 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
             return call_function(m, getter.function, [getter.receiver, Known(None), base], {}, False, node)
         if isinstance(found, Function) and _is_of_class(found):
             return Bound(base, name, found)
-        if isinstance(found, Function) and is_property(found):
-            m.store.lose(found)
-            return UNKNOWN
         if found is None and base.outside_bases():
             return Symbol(f"{base.outside_bases()[0]}.{name}", node)
         return UNKNOWN if found is None else found
@@ -84,7 +81,7 @@ def get_attribute(m: Walker, base: Value, name: str, node: ast.expr | None) -> V
             may_raise(m)  # a text may stand for a path
         return Bound(base, name)
     if isinstance(base, OneOf):
-        return _of_each(m, base.values, lambda one: get_attribute(m, one, name, node))
+        return m.one_of([partial(get_attribute, m, one, name, node) for one in base.values])
     if isinstance(base, Function) and keeps_results(m, base):
         m.store.write(m.kept, (base.born,), UNKNOWN)  # `cache_clear`: it may run anew
     return Unknown(base.reason) if isinstance(base, Unknown) and base.reason else UNKNOWN
@@ -219,7 +216,7 @@ def _is_of_class(function: Function) -> bool:
 def get_item(m: Walker, base: Value, index: Value) -> Value:
     """Return `base[index]`."""
     if isinstance(base, OneOf):
-        return _of_each(m, base.values, lambda one: get_item(m, one, index))
+        return m.one_of([partial(get_item, m, one, index) for one in base.values])
     if isinstance(base, Symbol):
         return index if base.name in m.platform.transparent else UNKNOWN
     if isinstance(base, Instance):
@@ -236,7 +233,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             return part
         return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
     if isinstance(index, OneOf) and isinstance(base, (Mapping, Items)):
-        return _of_each(m, index.values, lambda one: get_item(m, base, one))
+        return m.one_of([partial(get_item, m, base, one) for one in index.values])
     if isinstance(base, Mapping) and not isinstance(index, Known):
         entries = [entry.value for entry in base.slots.values()]
         is_one = bool(entries) and not base.is_open and all(entry is entries[0] for entry in entries)
@@ -263,20 +260,3 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         except IndexError:
             raise Raised("IndexError") from None
     return UNKNOWN
-
-
-def _of_each(m: Walker, values: Sequence[Value], look: Callable[[Value], Value]) -> Value:
-    """Return what is found in a value that is one of several: where it raises for one of them, the value is another."""
-    found = []
-    for one in values:
-        m.store.begin()
-        try:
-            found.append((look(one), m.store.since(len(m.store.journals) - 1)))
-        except Raised:
-            may_raise(m)
-        finally:
-            m.store.undo()
-    if not found:
-        raise Raised("")
-    m.store.merge(*(writes for _, writes in found))
-    return join_all([value for value, _ in found])

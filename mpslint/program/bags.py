@@ -9,19 +9,11 @@ from mpslint.facts.values import Argument, DictEntry, Function, Instance, Items,
 from mpslint.program.arguments import CallArguments
 from mpslint.program.config_files import path_of
 from mpslint.program.machine import Walker
-from mpslint.program.walk import walk
 
 OTHER = "another file"
 """Why an entry is not known."""
 DICTS = frozenset({"builtins.dict", "collections.OrderedDict", "collections.UserDict"})
 CONSTRUCTORS = frozenset({"__init__", "update"})
-MOST_ENTRIES = 300
-"""Entries of a dict that a loop copies."""
-LOOKING = frozenset(
-    "isinstance callable type len str int float bool dict list tuple print items values keys get update lower upper replace strip split "
-    "startswith endswith".split()
-)
-"""Functions and methods that a loop may call which does nothing but copy entries."""
 
 
 def made(m: Walker, name: str, arguments: CallArguments) -> Value:
@@ -39,7 +31,7 @@ def _take(m: Walker, bag: Instance, arguments: CallArguments) -> None:
         entries = dict(entries_of(value))
         for key, one in entries.items():
             m.store.write(bag.slots, key, _nested(bag, one))
-        if not is_whole(value):
+        if not isinstance(value, Mapping) or value.is_open:
             _forget(m, bag, entries)
     named = {key: argument.value for key, argument in arguments.keywords.items() if key != "initial_dictionary"}
     for key, value in named.items():
@@ -63,11 +55,6 @@ def entries_of(value: Value) -> Iterator[tuple[str, Value]]:
         yield from ((str(key), entry.value) for key, entry in value.slots.items() if isinstance(entry, DictEntry))
     elif isinstance(value, Instance):
         yield from ((key, one) for key, one in value.written_slots().items() if isinstance(key, str))
-
-
-def is_whole(value: Value) -> bool:
-    """Return whether the entries that are known of a value are all that it has."""
-    return isinstance(value, Mapping) and not value.is_open
 
 
 def _forget(m: Walker, bag: Instance, kept: dict[str, Value]) -> None:
@@ -154,68 +141,6 @@ def kept_parameters(m: Walker, arguments: CallArguments) -> Value:
     named = {one.value.value for one in arguments.positional if isinstance(one.value, Known)}
     given = {name: Argument(value, None) for name, value in m.frame.slots.items() if name != "self" and (not named or name in named)}
     return made(m, "", CallArguments((), given, True))
-
-
-def copied_entries(m: Walker, node: ast.For | ast.AsyncFor) -> list[Value] | None:
-    """Return what the variable of a loop is in each round, if it writes the entries of a dict as attributes, or does nothing but copy
-    them into another dict; None for any other loop."""
-    known = vars(node)  # the runs of a project walk the same nodes
-    if "copies" not in known:
-        body = [inner for statement in node.body for inner in walk(statement)]
-        known["copies"] = any(map(_writes_by_name, body)) or (any(map(_copies, body)) and not any(map(_does_more, body)))
-    if not known["copies"]:
-        return None
-    return _entries_in_rounds(m, node.iter)
-
-
-def _entries_in_rounds(m: Walker, iterated: ast.expr) -> list[Value] | None:
-    """Return what is iterated over in each round: the keys of a known dict, its `values()` or its `items()`; None for anything else."""
-    call = iterated if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) else None
-    way = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
-    is_pairs, is_values = way in ("items", "iteritems"), way == "values"
-    source = call.func.value if (is_pairs or is_values) and call is not None and isinstance(call.func, ast.Attribute) else iterated
-    before, m.is_silent = m.is_silent, True
-    value = m.value(source)
-    m.is_silent = before
-    if not is_whole(value) or (isinstance(value, Mapping) and not all(isinstance(key, str) for key in value.slots)):
-        return None
-    entries = list(entries_of(value))
-    if not 0 < len(entries) <= MOST_ENTRIES:
-        return None
-    if is_values:
-        return [one for _, one in entries]
-    keys = [Known(key, iterated) for key, _ in entries]
-    return [Items("tuple", {0: key, 1: one}) for key, (_, one) in zip(keys, entries, strict=True)] if is_pairs else list(keys)
-
-
-def _writes_by_name(node: ast.AST) -> bool:
-    """Return whether something writes an attribute whose name is a variable: `setattr(x, k, v)`, `self[k] = v`, `x.__dict__[k] = v`."""
-    if isinstance(node, ast.Call):
-        return (isinstance(node.func, ast.Name) and node.func.id == "setattr") or _is_attribute(node.func, "__setattr__")
-    if not (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name)):
-        return False
-    return _is_attribute(node.value, "__dict__") or (isinstance(node.value, ast.Name) and node.value.id == "self")
-
-
-def _copies(node: ast.AST) -> bool:
-    """Return whether something writes an entry of a dict whose key is a variable, or all of those of another: `flat[k] = v`."""
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.ctx, ast.Store) and isinstance(node.slice, ast.Name) and isinstance(node.value, ast.Name)
-    return isinstance(node, ast.Call) and _is_attribute(node.func, "update")
-
-
-def _does_more(node: ast.AST) -> bool:
-    """Return whether something calls what may do more than look at a value, or ends more than a round of its loop."""
-    if isinstance(node, (ast.Return, ast.Break, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.While, ast.NamedExpr)):
-        return True
-    if not isinstance(node, ast.Call):
-        return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
-    return name not in LOOKING
-
-
-def _is_attribute(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == name
 
 
 def from_getter(m: Walker, owner: Instance, getter: str, name: str) -> Value | None:

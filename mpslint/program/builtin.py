@@ -34,7 +34,7 @@ from mpslint.program.attributes import is_property, is_whole_class
 from mpslint.program.executed import execute_file
 from mpslint.program.exits import Raised, may_raise
 from mpslint.program.machine import Walker
-from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, plain_of
+from mpslint.program.operators import NOT_PLAIN, is_one_index, is_short, or_unknown, plain_of
 from mpslint.tensors import loaders
 from mpslint.tensors.traits import NUMBER
 
@@ -172,12 +172,8 @@ def _setattr(m: Walker, owner: Value, name: Value, value: Value, node: ast.Call)
         may_raise(m)
         effects.change_any_attribute(m, owner, value)
     for one in names:
-        if len(names) == 1:
+        with m.perhaps(is_sure=len(names) == 1):
             write_attribute(m, owner, one, value, node)
-        else:
-            m.store.begin()
-            write_attribute(m, owner, one, value, node)
-            m.store.merge(m.store.undo(), {})
     return Known(None, node)
 
 
@@ -228,7 +224,7 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
         values = more if len(more) > 1 else [more[0], more[0]]
     choices = [alternatives_of(value) for value in values]
     if any(isinstance(value, OneOf) for value in values) and math.prod(map(len, choices)) <= MOST_CHOICES:
-        return join_all([_pure_or_unknown(name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
+        return join_all([or_unknown(_pure, name, list(chosen), arguments, node) for chosen in itertools.product(*choices)])
     constants = [plain_of(value) if name in ("str", "repr") else value.value if isinstance(value, Known) else NOT_PLAIN for value in values]
     if arguments.is_open or arguments.keywords or any(constant is NOT_PLAIN for constant in constants):
         is_plain = arguments.keywords or arguments.is_open or not all(isinstance(value, Known) for value in values)
@@ -244,17 +240,10 @@ def _pure(name: str, values: list[Value], arguments: CallArguments, node: ast.Ca
     return Known(result, node, any(isinstance(value, Known) and value.weak for value in values))
 
 
-def _pure_or_unknown(name: str, values: list[Value], arguments: CallArguments, node: ast.Call) -> Value:
-    try:
-        return _pure(name, values, arguments, node)
-    except Raised:
-        return UNKNOWN
-
-
 def _length(value: Value, node: ast.Call) -> Value:
     """Return how much is in a text, a list or a dict."""
     if isinstance(value, OneOf):
-        return join_all([_pure_or_unknown("len", [one], CallArguments((), {}, False), node) for one in value.values])
+        return join_all([or_unknown(_length, one, node) for one in value.values])
     if isinstance(value, Known):
         if isinstance(value.value, (str, bytes)):
             return Known(len(value.value), node, value.weak)

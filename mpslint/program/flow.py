@@ -164,18 +164,13 @@ def _by_default(m: Walker, node: ast.If, answer: bool) -> bool:
         return False
     m.store.redo(default_writes)
     guard = _one_before_exit(node) if not answer and not leaves else None
-    if guard is not None and isinstance(guard.test, ast.BoolOp) and any(_is_undecided(m, test) for test in guard.test.values[1:]):
+    if (
+        guard is not None
+        and isinstance(guard.test, ast.BoolOp)
+        and any(m.truth(m.looked_at(test)) is None for test in guard.test.values[1:])
+    ):
         guard_rest(m, guard)
     return leaves
-
-
-def _is_undecided(m: Walker, test: ast.expr) -> bool:
-    """Return whether nothing decides a test, looked at once more."""
-    before, m.is_silent = m.is_silent, True
-    try:
-        return m.truth(m.value(test)) is None
-    finally:
-        m.is_silent = before
 
 
 def match_statement(m: Walker, node: Any) -> bool:

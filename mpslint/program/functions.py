@@ -74,18 +74,14 @@ def call_function(
     """
     if not (is_called and ((function.born,) in m.kept or keeps_results(m, function))):
         return _walk(m, function, positional, keywords, is_open, node, is_called)
-    constants = [one.value if isinstance(one, Known) else None for one in (*positional, *keywords.values())]
+    constants = [one.value for one in (*positional, *keywords.values()) if isinstance(one, Known)]
     key = (function.born, *constants, *keywords)
     before = m.kept.get(key)
-    if (
-        isinstance(before, Unknown)
-        or (function.born,) in m.kept
-        or is_open
-        or not all(isinstance(one, Known) for one in (*positional, *keywords.values()))
-    ):
-        m.store.begin()
-        result = _walk(m, function, positional, keywords, is_open, node, is_called)
-        m.store.merge(m.store.undo(), {})
+    is_told = not is_open and len(constants) == len(positional) + len(keywords) and (function.born,) not in m.kept
+    if isinstance(before, Unknown) or not is_told:
+        result: Value = UNKNOWN
+        with m.perhaps():
+            result = _walk(m, function, positional, keywords, is_open, node, is_called)
         m.store.lose(result)
         return result if isinstance(result, Symbol) else UNKNOWN
     if before is None:

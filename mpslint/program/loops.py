@@ -25,7 +25,7 @@ from mpslint.facts.values import (
     is_weak,
     settled,
 )
-from mpslint.program import bags, effects, implicit
+from mpslint.program import effects, implicit
 from mpslint.program.attributes import NUMBERS
 from mpslint.program.comprehensions import assign_loop_target, bind_loop_target
 from mpslint.program.exits import RAISING, Exit, Raised, cut, marks, may_raise
@@ -37,7 +37,7 @@ from mpslint.program.walk import assigning, children, walk
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.traits import DTYPE, PLACE, covers, has_traits, is_kept, retyped
 
-MOST_ROUNDS = 64
+MOST_ROUNDS = 128
 """Rounds that are walked one by one."""
 MOST_ROUND_STEPS = 800
 """Steps that the rounds of one loop may take: what takes longer is walked once, as any round."""
@@ -66,11 +66,8 @@ def for_loop(m: Walker, node: ast.For | ast.AsyncFor) -> bool:
         raise Raised("TypeError")
     if isinstance(iterated, Items) and any(content is LATER for _, content in iterated.sources):
         iterated = settled(iterated)
-    rounds = bags.copied_entries(m, node)
     if not m.is_silent:
         m.facts.loops.append((node, iterated, m.context))
-    if rounds is not None and not _is_followable(iterated):
-        return _copy_entries(m, node, rounds)
     runs = isinstance(iterated, Items) and bool(iterated.slots) and not (iterated.open and iterated.kind == "iterator")
     if may_fail(iterated):
         may_raise(m)
@@ -133,20 +130,6 @@ def _element(iterated: Value, number: int, first: Sequence[object]) -> object:
 
 def _content(source: Value) -> object:
     return source.slots if isinstance(source, (Items, Mapping)) else None
-
-
-def _copy_entries(m: Walker, node: ast.For | ast.AsyncFor, rounds: Sequence[Value]) -> bool:
-    """Walk every round of a loop that writes the entries of a dict as attributes; what else it does is noted once."""
-    before = m.is_silent
-    for number, one in enumerate(rounds, 1):
-        m.is_silent = before or number < len(rounds)
-        try:
-            bind_loop_target(m, node.target, one)
-            with m.within(loops=(*m.context.loops, node)):
-                m.execute_block(m, node.body)
-        finally:
-            m.is_silent = before
-    return False
 
 
 def while_loop(m: Walker, node: ast.While) -> bool:

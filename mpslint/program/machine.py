@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from mpslint.core.record import record
 from mpslint.core.versions import Version
 from mpslint.facts.facts import EnvironmentWrite, Facts
-from mpslint.facts.joined import truth
+from mpslint.facts.joined import join_all, truth
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -220,6 +220,44 @@ class Walker:
         """Return whether a value counts as true, None when that is not known; a question that is not called (`is_available`) does."""
         answer = truth(value)
         return True if answer is None and isinstance(value, Symbol) and value.name in self.platform.results else answer
+
+    def one_of(self, ways: Sequence[Callable[[], Value]]) -> Value:
+        """Return what one of several ways gives, of which one is taken: one that raises isn't it. Raises Raised where all do."""
+        results, paths = [], []
+        for way in ways:
+            self.store.begin()
+            try:
+                results.append(way())
+                paths += [] if self.is_dead else [self.store.since(len(self.store.journals) - 1)]
+            except Raised:
+                pass
+            finally:
+                self.store.undo()
+            del results[len(paths) :]
+            self.is_dead = False
+        if len(paths) < len(ways):
+            may_raise(self)
+        if not paths:
+            raise Raised("")
+        self.store.merge(*paths)
+        return join_all(results)
+
+    @contextlib.contextmanager
+    def perhaps(self, is_sure: bool = False) -> Iterator[None]:
+        """Carry out what may not happen, unless it `is_sure`: each place that it writes may have kept what it had, and it may raise."""
+        if is_sure:
+            yield
+            return
+        self.store.begin()
+        try:
+            yield
+        except Raised:
+            self.is_dead = True
+        finally:
+            self.store.merge(self.store.undo(), {})
+        if self.is_dead:
+            self.is_dead = False
+            may_raise(self)
 
     def attribute(self, base: Value, name: str, node: ast.expr | None) -> Value:
         """Return the attribute of a value."""

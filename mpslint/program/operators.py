@@ -101,7 +101,7 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)
-        return join_all([_or_unknown(combine, a, op, b, node) for a in lefts for b in rights])
+        return join_all([or_unknown(combine, a, op, b, node) for a in lefts for b in rights])
     if not (isinstance(left, Known) and isinstance(right, Known)) or not _is_small(op, left.value, right.value):
         return UNKNOWN
     # A product is 0 because of the factor that is.
@@ -114,7 +114,7 @@ def combine(left: Value, op: ast.operator, right: Value, node: ast.AST) -> Value
         return UNKNOWN
 
 
-def _or_unknown(work_out: Callable[..., Value], *given: Any) -> Value:
+def or_unknown(work_out: Callable[..., Value], *given: Any) -> Value:
     """Return what one of several alternatives gives; unknown for one that raises."""
     try:
         return work_out(*given)
@@ -221,7 +221,7 @@ def compare(m: Walker, left: Value, op: ast.cmpop, right: Value, node: ast.expr)
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         lefts = left.values if isinstance(left, OneOf) else (left,)
         rights = right.values if isinstance(right, OneOf) else (right,)
-        return join_all([_or_unknown(compare, m, a, op, b, node) for a in lefts for b in rights])
+        return join_all([or_unknown(compare, m, a, op, b, node) for a in lefts for b in rights])
     if isinstance(op, (ast.Is, ast.IsNot)):
         return _identity(left, right, isinstance(op, ast.Is), node)
     if isinstance(op, (ast.In, ast.NotIn)):

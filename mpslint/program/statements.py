@@ -198,13 +198,8 @@ def _raise(m: Walker, node: ast.Raise) -> bool:
     return True
 
 
-def _break(m: Walker, node: ast.Break) -> bool:
-    leave(m, "break")
-    return True
-
-
-def _continue(m: Walker, node: ast.Continue) -> bool:
-    leave(m, "continue")
+def _jump(m: Walker, node: ast.Break | ast.Continue) -> bool:
+    leave(m, "break" if isinstance(node, ast.Break) else "continue")
     return True
 
 
@@ -278,13 +273,8 @@ def _note_import(m: Walker, name: str, node: ast.stmt) -> None:
         m.facts.imports.append(Import(name, node, m.context))
 
 
-def _global(m: Walker, node: ast.Global) -> bool:
-    m.frame.declared_global.update(node.names)
-    return False
-
-
-def _nonlocal(m: Walker, node: ast.Nonlocal) -> bool:
-    m.frame.declared_nonlocal.update(node.names)
+def _declare(m: Walker, node: ast.Global | ast.Nonlocal) -> bool:
+    (m.frame.declared_global if isinstance(node, ast.Global) else m.frame.declared_nonlocal).update(node.names)
     return False
 
 
@@ -306,13 +296,13 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Walker, Any], bool]] = {
     ast.ClassDef: _class,
     ast.Return: _return,
     ast.Raise: _raise,
-    ast.Break: _break,
-    ast.Continue: _continue,
+    ast.Break: _jump,
+    ast.Continue: _jump,
     ast.Assert: _assert,
     ast.Import: _import,
     ast.ImportFrom: _import_from,
-    ast.Global: _global,
-    ast.Nonlocal: _nonlocal,
+    ast.Global: _declare,
+    ast.Nonlocal: _declare,
     ast.Match: match_statement,
 }
 if hasattr(ast, "TryStar"):

@@ -254,7 +254,7 @@ def allows(value: Value, given: Any, is_whole: bool = True) -> bool:
     if isinstance(value, Class):
         return isinstance(given, type) and given.__name__ == value.node.name
     if isinstance(value, Function):
-        return callable(given)
+        return callable(given) or isinstance(given, property)
     return True
 
 

@@ -112,7 +112,7 @@ KNOWN = {
     "a short loop with a break": ("for n in [1, 2, 3]:\n  b = n\n  if x: break\nprobe(b)", {1, 2, 3}),
     "a short loop that calls something": ("b = 0\nfor n in [1, 2]:\n  b = f(n)\nprobe(b)", "?"),
     "a short loop over what may be otherwise": ("b = 0\nfor n in [1, x]:\n  b = n\nprobe(b)", "?"),
-    "a long loop": ("b = 0\nfor n in [" + "1, " * 65 + "]:\n  b += n\nprobe(b)", "?"),
+    "a long loop": ("b = 0\nfor n in [" + "1, " * 200 + "]:\n  b += n\nprobe(b)", "?"),
     "a comprehension that counts": ("n = 0\ndef f():\n  global n\n  n += 1\n  return n\nprobe([f() for _ in [0, 0]][0])", 1),
     "a comprehension with an assignment": ("n = 0\nprobe([(n := n + 1) for _ in [1, 2, 3]][2])", 3),
     "a comprehension": ("probe([i for i in range(3)][0])", 0),

@@ -1,0 +1,144 @@
+"""Calls of what lies outside the program: each becomes a fact, and may call functions that it is given."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Mapping,
+    Symbol,
+    Value,
+    alternatives_of,
+    settled,
+)
+from mpslint.program import (
+    bags,
+    commandline,
+    commands,
+    config_files,
+    effects,
+    environment,
+    self_parsed,
+    tracked,
+)
+from mpslint.program.arguments import CallArguments
+from mpslint.program.called import record_call
+from mpslint.program.machine import Walker
+from mpslint.program.reach import CHANGING
+from mpslint.program.store import CONTENT, parts_of
+from mpslint.tensors import domain, libraries
+
+
+def call_outside(m: Walker, callee: Value, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
+    """Record a call of something outside the program, and return the object it makes."""
+    changing = callee.name if isinstance(callee, Symbol) else f"{callee.name}.__call__" if isinstance(callee, Instance) else ""
+    if changing in m.platform.changers:
+        for one in parts_of(arguments.first() or UNKNOWN):
+            if isinstance(one, (Items, Mapping)):
+                m.store.forget(one, CONTENT)
+    method = node.func.attr if isinstance(node.func, ast.Attribute) and not m.is_known_module(receiver) else ""
+    names: tuple[str, ...] = ()
+    if method == "__setattr__" and isinstance(receiver, Instance) and receiver.cls is None and len(arguments.positional) == 2:
+        written, value = arguments.given  # `super().__setattr__(name, value)`
+        if isinstance(written, Known):
+            m.store.write(receiver.slots, written.value, settled(value))
+        else:
+            effects.change_any_attribute(m, receiver, value)
+        return Known(None, node)
+    if isinstance(callee, Symbol):
+        names = (callee.name,)
+    elif isinstance(callee, Instance):
+        names = (callee.name if callee.owner is not None else f"{callee.name}.__call__",)
+    if method in m.platform.returns_self and isinstance(receiver, Instance):
+        made = domain.call(m, callee, names[0], method, receiver, arguments, node, Instance(names[0]))
+        record_call(m, names, method, receiver, arguments, node, made if isinstance(made, Instance) and made is not receiver else None)
+        return receiver if made is None else made
+    if names and names[0] in m.platform.returns_arguments and (given := _given_back(m, names[0], arguments)) is not None:
+        libraries.place(m, names[0], receiver, arguments, node)
+        record_call(m, names, method, receiver, arguments, node)
+        return given
+    special = environment.call_outside(m, names, arguments, node)
+    if special is not None:
+        return special
+    if method in m.platform.parameter_keepers and isinstance(receiver, Instance) and receiver.cls is not None:
+        receiver.slots[m.platform.parameter_keepers[method]] = bags.kept_parameters(m, arguments)
+    if method and isinstance(receiver, Instance) and (found := bags.call_method(m, receiver, method, arguments, node)) is not None:
+        return found
+    if isinstance(receiver, Instance) and receiver.name in m.platform.section_readers:
+        return config_files.ask_sections(m, receiver, method, arguments, node)
+    if names and names[0] in m.platform.config_readers and (config := config_files.read(m, names[0], arguments, node)) is not None:
+        return config
+    result = _loaded_object(m, receiver, method, names) or m.made(Instance(names[0] if names else f"?.{method}" if method else ""))
+    if isinstance(receiver, Instance):
+        result.owner = receiver
+    called = callee if receiver is None and isinstance(callee, Instance) and callee.owner is None else receiver
+    call = record_call(m, names, method, called, arguments, node, result)
+    result.call = call
+    if names and names[0] in m.platform.tracked_calls:
+        tracked.note(m, names[0], arguments, result)
+    if names and names[0] in m.platform.searches:
+        tracked.search(m, names[0], arguments)
+    if method in commandline.METHODS and isinstance(receiver, Instance):
+        handled = self_parsed.parse_itself(m, receiver, method, arguments, node) or commandline.call_method(
+            m, receiver, method, arguments, node
+        )
+        if handled is not None:
+            return handled
+    if m.project is not None and isinstance(callee, Instance) and callee.name in m.platform.command_groups:
+        commands.start_group(m, callee)
+    follow_callbacks(m, arguments)
+    name = names[0] if names else ""
+    about = domain.call(m, callee, name, method, receiver, arguments, node, result)
+    return result if about is None else about
+
+
+def _given_back(m: Walker, name: str, arguments: CallArguments) -> Value | None:
+    """Return what a call gives back of its arguments: one by itself, several as a tuple; None where it isn't known which they are."""
+    places = m.platform.returns_arguments[name]
+    given = arguments.given if places == "*" else [(arguments.get(*place) if place else None) or UNKNOWN for place in places]
+    if arguments.is_open or not given:
+        return None
+    return given[0] if len(given) == 1 else Items("tuple", dict(enumerate(given)))
+
+
+def _loaded_object(m: Walker, receiver: Value | None, method: str, names: tuple[str, ...]) -> Instance | None:
+    """Return an object of a class of the program that a method of outside makes (`Net.from_pretrained`), None for another method."""
+    if not isinstance(receiver, Class) or method not in m.platform.object_loaders or not names:
+        return None
+    made = m.calls.instantiate(m, receiver, CallArguments((), {}, True), None)
+    if isinstance(made, Instance):
+        made.name = names[0]
+    return made if isinstance(made, Instance) else None
+
+
+def follow_callbacks(m: Walker, arguments: CallArguments) -> None:
+    """Walk functions that are handed to something outside: it may call them at any time, with arguments that are not known."""
+    for value in [one for given in arguments.all for one in alternatives_of(given)]:
+        if isinstance(value, Bound) and value.name in CHANGING:
+            whole = [one for one in parts_of(value.receiver) if isinstance(one, (Items, Mapping))]
+            effects.never_sure_again(m, {(id(one), CONTENT): (one, CONTENT, None) for one in whole})
+        if isinstance(value, Instance) and value.cls is not None and isinstance(own := value.cls.lookup("__call__"), Function):
+            value = Bound(value, "__call__", own)
+        function = value.function if isinstance(value, Bound) else value
+        given = [value.receiver] if isinstance(value, Bound) else []
+        key = (id(function), *map(id, given))
+        if not isinstance(function, Function):
+            continue
+        is_silent, m.is_silent = m.is_silent, m.is_silent or id(function.node) in m.analysed
+        if m.is_silent and key in m.handed:
+            m.is_silent = is_silent
+            continue
+        m.handed[key] = (function, *given)
+        m.store.begin()
+        try:
+            m.calls.call_function(m, function, given, {}, True, None)
+        finally:
+            m.is_silent = is_silent
+            effects.never_sure_again(m, m.store.undo())
