@@ -190,6 +190,7 @@ def _one_of(possible: list[Value]) -> Value:
 
 
 def _compare(m: Walker, node: ast.Compare) -> Value:
+    start = len(m.operands)
     left = m.value(node.left)
     results: list[Value] = []
     is_sure = True
@@ -205,6 +206,8 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
             break
         is_sure = is_sure and answer is True
         left = right
+    if all(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops):
+        del m.operands[start:]  # `is` asks no object anything
     if len(results) == 1:
         return results[0]
     answers = [truth(result) for result in results]
