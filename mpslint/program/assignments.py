@@ -148,13 +148,15 @@ def write_attribute(m: Walker, receiver: Value, name: str, value: Value, node: a
 def _write_to(m: Walker, owner: Value, name: str, value: Value, node: ast.expr) -> None:
     if name == "__dict__" and isinstance(owner, Instance):
         _become(m, owner, value)
-    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
-        if own.setter is not None:
-            m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
-        else:
-            raise Raised("AttributeError")
+    elif isinstance(owner, Class) and any(isinstance(one, Class) and one.lookup("__setattr__") for one in owner.decorators):
+        m.store.lose(value)
+        m.store.write(owner.slots, name, UNKNOWN)  # as its metaclass does
     elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup("__setattr__"), Function):
         m.calls.call_function(m, own, [owner, Known(name), value], {}, False, node)
+    elif isinstance(owner, Instance) and owner.cls is not None and isinstance(own := owner.cls.lookup(name), Function) and is_property(own):
+        if own.setter is None:
+            raise Raised("AttributeError")
+        m.calls.call_function(m, own.setter, [owner, value], {}, False, node)
     elif isinstance(owner, Instance) and (setter := descriptor_method(owner.cls, name, "__set__")) is not None:
         m.calls.call_function(m, setter.function, [setter.receiver, owner, value], {}, False, node)
     elif isinstance(owner, Instance) and modules.write_data(m, owner, name, value):

@@ -9,6 +9,7 @@ from functools import partial
 from mpslint.core.record import record
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import (
+    MAYBE,
     UNKNOWN,
     Bound,
     Class,
@@ -24,6 +25,7 @@ from mpslint.facts.values import (
     Unknown,
     Value,
     settled,
+    weakened,
 )
 from mpslint.program import bags, flags, tracked
 from mpslint.program.effects import not_followed
@@ -150,6 +152,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if (getter := descriptor_method(base.cls, name, "__get__")) is not None and (
         name not in base.slots or descriptor_method(base.cls, name, "__set__") is not None
     ):
+        if base.fallback:
+            return UNKNOWN
         return call_function(m, getter.function, [getter.receiver, base, base.cls or UNKNOWN], {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]
@@ -164,7 +168,7 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
                 return base.slots[name]
             return Bound((own_object.cls or UNKNOWN) if _is_of_class(found) else own_object, name, found)
         if found is not None:
-            return found
+            return (weakened(found) if isinstance(found, Known) else UNKNOWN) if base.fallback == MAYBE.reason else found
         if (given := bags.from_getter(m, base, "__getattr__", name)) is not None:
             return given
     if base.call is not None and name in base.call.keywords:

@@ -122,6 +122,8 @@ def evaluate_arguments(m: Walker, node: ast.Call) -> CallArguments:
         if keyword.arg is not None:
             keywords[keyword.arg] = Argument(value, keyword.value, keyword)
         elif isinstance(value, Mapping):
+            if value.is_open or not all(entry.is_sure for entry in value.slots.values()):
+                may_raise(m)
             for name, entry in value.slots.items():
                 if entry.is_sure and (name in keywords or not isinstance(name, str)):
                     raise Raised("TypeError")

@@ -20,9 +20,8 @@ from mpslint.facts.values import (
     count_made,
     settled,
 )
-from mpslint.program.assignments import assign
-from mpslint.program.attributes import get_item
-from mpslint.program.exits import Raised, cut, marks
+from mpslint.program.assignments import assign, unpacked
+from mpslint.program.exits import Raised, cut, marks, raises
 from mpslint.program.lists import iterated as iterated_values
 from mpslint.program.machine import Walker
 from mpslint.program.operators import is_hashable
@@ -202,9 +201,13 @@ def bind_loop_target(m: Walker, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name):
         m.bind(target.id, value)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        for index, element in enumerate(target.elts):
+        try:
+            parts = unpacked(m, target.elts, value)
+        except Raised as error:
+            raises(m, str(error))
+            parts = [UNKNOWN] * len(target.elts)
+        for index, (element, part) in enumerate(zip(target.elts, parts, strict=True)):
             inner = element.value if isinstance(element, ast.Starred) else element
-            part = loaders.split(value, index) or (get_item(m, value, Known(index)) if isinstance(value, (Items, Instance)) else UNKNOWN)
-            bind_loop_target(m, inner, UNKNOWN if isinstance(element, ast.Starred) else part)
+            bind_loop_target(m, inner, loaders.split(value, index) or part)
     elif isinstance(target, (ast.Attribute, ast.Subscript)):
         assign(m, target, value, target, ast.copy_location(ast.Pass(), target))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.joined import join
-from mpslint.facts.values import UNKNOWN, DictEntry, Items, Known, Mapping, Value, settled, weakened
+from mpslint.facts.values import MAYBE, UNKNOWN, DictEntry, Items, Known, Mapping, Value, settled, weakened
 from mpslint.program import iterating, lists
 from mpslint.program.arguments import CallArguments
 from mpslint.program.exits import Raised, may_raise
@@ -127,6 +127,8 @@ def forget_entries(m: Walker, mapping: Mapping) -> None:
     """An entry of a dict was written under a key that is not known: each may be another, and there may be more."""
     unknown = {key: DictEntry(UNKNOWN, entry.node, entry.is_sure) for key, entry in mapping.slots.items()}
     m.store.change(mapping, unknown, True)
+    if mapping.owner is not None:
+        mapping.owner.fallback = mapping.owner.fallback or MAYBE.reason
 
 
 def remove_entry(m: Walker, mapping: Mapping, key: Value) -> None:

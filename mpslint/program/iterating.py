@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from mpslint.facts.joined import truth
-from mpslint.facts.values import LATER, UNKNOWN, Argument, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
+from mpslint.facts.values import LATER, UNKNOWN, Bound, Class, Function, Items, Known, Mapping, Symbol, Value, is_weak
 from mpslint.program.arguments import CallArguments
 from mpslint.program.effects import never_sure_again
 from mpslint.program.exits import Raised, cut, marks
@@ -146,7 +146,7 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     try:
         for row in rows:
             try:
-                result = row[0] if isinstance(function, Known) else m.calls.call_value(m, function, None, _given(row), node)
+                result = row[0] if isinstance(function, Known) else m.calls.call_with(m, function, row, node)
             except Raised:
                 m.is_dead = True
             answer = None if m.is_dead else truth(result) if name == "filter" else True
@@ -165,10 +165,6 @@ def _mapped(m: Walker, name: str, values: Sequence[Value], node: ast.Call) -> Va
     made = _iterator(rows_made, given, node)
     made.sources = (*made.sources, (function, LATER))
     return made
-
-
-def _given(row: Sequence[Value]) -> CallArguments:
-    return CallArguments(tuple(Argument(one, None) for one in row), {}, False)
 
 
 def as_pairs(m: Walker, mapping: Mapping, name: str, node: ast.AST) -> Items | None:

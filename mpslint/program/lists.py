@@ -240,8 +240,5 @@ def set_words(m: Walker, target: ast.expr, index: Value, value: Value) -> None:
     """Carry out `sys.argv[1:] = words`, where nothing is known of the words before; after any other subscript nothing is known either."""
     bounds = bounds_of(index) if isinstance(target, ast.Slice) else None
     is_all = bounds == slice(1, None, None) and isinstance(value, Items)
-    m.store.write(m.module.slots, COMMAND_WORDS, _with_name(value) if is_all and isinstance(value, Items) else UNKNOWN)
-
-
-def _with_name(words: Items) -> Items:
-    return Items("list", dict(enumerate([UNKNOWN, *words.values()])), words.origin, words.open)
+    words = Items("list", dict(enumerate([UNKNOWN, *value.values()])), value.origin, value.open) if isinstance(value, Items) else UNKNOWN
+    m.store.write(m.module.slots, COMMAND_WORDS, words if is_all else UNKNOWN)

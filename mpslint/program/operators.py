@@ -308,16 +308,11 @@ def _identity(left: Value, right: Value, positive: bool, node: ast.expr) -> Valu
             return Known(not positive, node)
     own = (Items, Mapping, Function, Class)
     kinds = [isinstance(one, own) or (isinstance(one, Instance) and one.cls is not None and one.owner is None) for one in (left, right)]
-    if all(kinds) and not _is_view(left) and not _is_view(right):
+    if all(kinds) and not any(isinstance(one, Mapping) and one.owner is not None for one in (left, right)):  # a view is made anew each time
         is_same = left is right
         is_told = is_same or not any(isinstance(one, Items) and one.kind != "list" for one in (left, right))  # `() is ()`
         return Known(is_same is positive, node) if is_told else UNKNOWN
     return UNKNOWN
-
-
-def _is_view(value: Value) -> bool:
-    """Return whether a value is a view of an object that is made anew whenever it's asked for."""
-    return isinstance(value, Mapping) and value.owner is not None
 
 
 def _is_constructed(value: Instance) -> bool:

@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import BEHIND, Class, Function, Instance, Items, Known, Mapping, OneOf, Symbol, Value, is_weak
@@ -28,6 +28,7 @@ from mpslint.program.parse import parse_program
 from mpslint.source.reader import read
 from mpslint.target.target import default_target
 
+_T = TypeVar("_T")
 PROGRAM = "<program>"
 LONGEST_RUN = 2.0
 """Seconds of a program under CPython: one that was cut down may have lost what ends its loop."""
@@ -107,6 +108,21 @@ def _spot(node: object) -> Spot:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0), getattr(node, "end_col_offset", 0)
 
 
+def _quietly(execute: Callable[..., _T]) -> Callable[..., _T]:
+    """Say nothing of what a generator raises that the program left open, where its end closes it."""
+
+    @functools.wraps(execute)
+    def quiet(*given: Any) -> _T:
+        before, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        try:
+            return execute(*given)
+        finally:
+            sys.unraisablehook = before
+
+    return quiet
+
+
+@_quietly
 def run(code: str, seed: int) -> dict[Place, list[Any]]:
     """Return what each probe of a program is given under CPython, by its place; the program may end in any exception."""
     seen: dict[Place, list[Any]] = defaultdict(list)
@@ -115,6 +131,7 @@ def run(code: str, seed: int) -> dict[Place, list[Any]]:
     return seen
 
 
+@_quietly
 def raising_line(code: str, seed: int) -> int | None:
     """Return the line of the program's own code at which an exception leaves it; None where none does."""
     try:
@@ -138,8 +155,11 @@ def _execute(code: str, seed: int, seen: dict[Place, list[Any]]) -> None:
 
     own = {**vars(builtins), "__import__": imported, "print": lambda *_: None}
     names = {"__builtins__": own, "__name__": "__main__", "probe": probe, "unknown": lambda: answers.choice(ANSWERS)}
-    with _limited():
-        exec(_compiled(code), names)
+    try:
+        with _limited():
+            exec(_compiled(code), names)
+    finally:
+        names.clear()  # what is still open is closed here
 
 
 @functools.lru_cache(maxsize=2)
@@ -189,6 +209,7 @@ def walked(code: str) -> dict[Place, list[Value]]:
     return said
 
 
+@_quietly
 def compare(code: str, seed: int = 0) -> Comparison:
     """Return how the interpreter and CPython agree on a program."""
     result = Comparison()
