@@ -48,7 +48,8 @@ def comprehension(m: Walker, node: ast.ListComp | ast.SetComp | ast.GeneratorExp
             m.store.put(place, key, value)
         else:
             m.store.forget(place, key)
-    if not all(is_kept(key, value) for _, key, value in written.values()):  # a round finds what those before it have left
+    # A round finds what those before it have left: what they make may be another, but an object is what it is.
+    if not isinstance(getattr(found, "each", None), Instance) and not all(is_kept(key, value) for _, key, value in written.values()):
         is_silent, m.is_silent = m.is_silent, True
         found, _ = _any_round(m, node)
         m.is_silent = is_silent

@@ -29,8 +29,7 @@ from mpslint.program.exits import Departure, Exit, Raised, cut, marks
 from mpslint.program.machine import DEEPEST_CALL, Walker
 from mpslint.program.walk import assigning
 
-MOST_KEPT = 128
-"""Results that a function keeps which says nothing else: no program calls one for more arguments where that matters."""
+MOST_KEPT = 128  # results that a function keeps which says nothing else
 DEEPEST_SETTINGS = 3
 """Objects of settings within one another whose constructor is followed."""
 

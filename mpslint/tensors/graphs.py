@@ -185,7 +185,7 @@ def _kept(m: Machine, kept: Accumulation, passes: dict[PassKey, Pass], is_blind:
     if any(map(is_true, graphs)):
         return "graph" if _is_run(kept.context, own, passes) else None
     is_on_gpu = device_text(joined_trait(kept.value, PLACE)) == load_kinds().gpu
-    is_left = isinstance(graphs[0], Known) and is_on_gpu and not is_true(joined_trait(kept.value, ZERO))
+    is_left = bool(graphs) and isinstance(graphs[0], Known) and is_on_gpu and not is_true(joined_trait(kept.value, ZERO))
     return "device" if is_left and not _is_wanted_there(m, kept.container) else None
 
 
