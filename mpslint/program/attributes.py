@@ -152,9 +152,8 @@ def _attribute_of_instance(m: Walker, base: Instance, name: str, node: ast.expr 
     if (getter := descriptor_method(base.cls, name, "__get__")) is not None and (
         name not in base.slots or descriptor_method(base.cls, name, "__set__") is not None
     ):
-        if base.fallback:
-            return UNKNOWN
-        return call_function(m, getter.function, [getter.receiver, base, base.cls or UNKNOWN], {}, False, node)
+        asked = [getter.receiver, base, base.cls or UNKNOWN]
+        return UNKNOWN if base.fallback else call_function(m, getter.function, asked, {}, False, node)
     if name in base.slots and base.proxied is None:
         return base.slots[name]
     if (base.kind or PLACE in base.slots or PARTS in base.slots) and (told := methods.attribute(m, base, name, node)) is not None:
@@ -230,8 +229,7 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
         if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
         if isinstance(index, Known) and isinstance(index.value, str):
-            given = bags.from_getter(m, base, "__getitem__", index.value)
-            if given is not None:
+            if (given := bags.from_getter(m, base, "__getitem__", index.value)) is not None:
                 return given
         if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
             return part

@@ -118,9 +118,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         made = Instance(f"builtins.{name}", owner=next((value for value in values if isinstance(value, Instance)), None))
         loaders.of_builtin(name, values, made)
         return made
-    if name == "print":
-        return Known(None, node)
-    return UNKNOWN if name in ("input", "open", "next", "type", "id", "any", "all", "sum") else None
+    is_unknown = name in ("input", "open", "next", "type", "id", "any", "all", "sum")
+    return Known(None, node) if name == "print" else UNKNOWN if is_unknown else None
 
 
 def _container_of(value: Value) -> str:

@@ -240,7 +240,10 @@ class Walker:
         if not paths:
             raise Raised("")
         self.store.merge(*paths)
-        return join_all(results)
+        result = join_all(results)
+        if isinstance(result, Unknown):
+            self.store.lose_inside(results, is_whole=True)
+        return result
 
     @contextlib.contextmanager
     def perhaps(self, is_sure: bool = False) -> Iterator[None]:
