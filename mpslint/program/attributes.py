@@ -228,9 +228,9 @@ def get_item(m: Walker, base: Value, index: Value) -> Value:
             return base.slots[index.value]
         if isinstance(index, Known) and (answer := _answer(m, base, index.value)) is not None:
             return Known(answer, source="torch.device")  # `platform.uname()[0]`
-        if isinstance(index, Known) and isinstance(index.value, str):
-            if (given := bags.from_getter(m, base, "__getitem__", index.value)) is not None:
-                return given
+        is_text = isinstance(index, Known) and isinstance(index.value, str)
+        if is_text and (given := bags.from_getter(m, base, "__getitem__", index.value)) is not None:  # type: ignore[union-attr]
+            return given
         if isinstance(index, Known) and isinstance(index.value, int) and (part := loaders.split(base, index.value)) is not None:
             return part
         return base.slots.get(key) or (m.made(part_of(base, f"{base.name}[]")) if base.name or PLACE in base.slots else UNKNOWN)
