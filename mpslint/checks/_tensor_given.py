@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Argument, Call, Instance, Items, Known, Value, alternatives_of
 from mpslint.rule.comparisons import compare_all
-from mpslint.tensors.traits import dtype_of, is_tensor, joined_dtype
+from mpslint.tensors.traits import dtype_of, is_tensor, joined_dtype, layout_of
 
-SWAPS = ("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "adjoint")
-"""Methods that give another view of the same memory, with its dimensions in another order."""
-SWAPPED = ("T", "mT", "H", "mH")
-"""Attributes that do."""
 Asked = Mapping[str, Mapping[Any, tuple[tuple[str, Any], ...]]]
 """By argument, comparisons by what is compared: a dimension by its number, `rank`, `dtype`, `strided` or `part`."""
 
@@ -34,22 +29,11 @@ def is_method(call: Call) -> bool:
     return call.receiver is not None and is_tensor(call.receiver)
 
 
-def is_swapped(argument: Argument) -> bool:
-    """Return whether an argument is certainly the result of a swap of dimensions, which wasn't copied."""
-    values = alternatives_of(argument.value)
-    if all(isinstance(value, Instance) for value in values) and all(getattr(value, "call", None) is not None for value in values):
-        return all(isinstance(value, Instance) and value.call is not None and value.call.method in SWAPS for value in values)
-    node = argument.node
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr in SWAPS
-    return isinstance(node, ast.Attribute) and node.attr in SWAPPED and is_tensor(argument.value)
-
-
 def _found(argument: Argument, what: Any) -> Iterator[Any]:
     """Yield what an argument is in one respect, for each of its alternatives; nothing where one of them isn't known."""
     values = alternatives_of(argument.value)
     if what == "strided":
-        yield is_swapped(argument) or _is_column(argument)
+        yield bool(layout_of(argument.value))
     elif what == "part":
         yield all(isinstance(value, Instance) and is_tensor(value) and value.name.endswith("[]") for value in values)
     elif what == "dtype":
@@ -60,14 +44,6 @@ def _found(argument: Argument, what: Any) -> Iterator[Any]:
             yield from map(len, sizes)
         elif what != "rank" and all(-len(one) <= what < len(one) for one in sizes):
             yield from (one[what] for one in sizes)
-
-
-def _is_column(argument: Argument) -> bool:
-    """Return whether an argument is written as a part that leaves out numbers between those that it keeps, such as `x[:, 0]`."""
-    node = argument.node
-    index = node.slice if isinstance(node, ast.Subscript) and is_tensor(argument.value) else None
-    first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
-    return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
 
 
 def _dimensions(tensor: Value) -> list[Any]:

@@ -11,16 +11,17 @@ from typing import Any
 from mpslint.checks._choice_rewrites import IS_OF_SEVERAL, asks_in_vain, constants_of, is_question, rewrite
 from mpslint.checks._composed_choices import composed_choices
 from mpslint.checks._idle_choices import is_idle
-from mpslint.checks._moved_to_cpu import moved_to_cpu
 from mpslint.checks._named_devices import is_cpu, is_cuda, is_named_device, names_device
 from mpslint.checks._questions import is_plain_switch
 from mpslint.facts.facts import Choice
-from mpslint.facts.values import Context, Known, alternatives_of, origin_of
+from mpslint.facts.values import Context, Instance, Known, alternatives_of, origin_of
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match, match_of
 from mpslint.settings.dialects import load_dialects
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import device_text, is_tensor
 
 IS_DEVICE = re.compile(r"(^|[._])device$")
 """A name that means a device, whatever it was before."""
@@ -47,7 +48,7 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
             continue
         cpu = _of_expression(choice.node, choice) if isinstance(choice.node, ast.IfExp) else _of_statement(choice.node, choice, evidence)
         if cpu is None and isinstance(choice.node, ast.If):
-            cpu = moved_to_cpu(choice.node, choice, evidence)
+            cpu = _moved_in_place(choice.node, choice, evidence)
         chosen = cpu if isinstance(choice.node, ast.If) else choice.node
         if cpu is not None and chosen is not None and not is_idle(chosen, evidence):
             shown = choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test
@@ -168,6 +169,19 @@ def _of_statement(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt 
     if not found and choice.answer and asks_in_vain(node.test):
         found = [s for s in node.body if isinstance(s, (ast.Assign, ast.Return)) and s.value is not None and names_device(s.value, "cpu")]
     return found[-1] if found else None
+
+
+def _moved_in_place(node: ast.If, choice: Choice, evidence: Evidence) -> ast.stmt | None:
+    """Return the statement that moves a module to the CPU, where the other branch moves it to CUDA or there is none: a Trainer or an
+    Accelerator would move it afterwards."""
+    taken, other = (node.body, node.orelse) if choice.answer else (node.orelse, node.body)
+    for call in evidence.calls_of_method.get("to", ()) if not evidence.has_device_chooser else ():
+        asked = [device_text(one.value) for one in (*call.arguments, *call.keywords.values())]
+        statement = next((one for one in taken if isinstance(one, ast.Expr) and one.value is call.node), None)
+        is_moved = isinstance(call.receiver, Instance) and not is_tensor(call.receiver) and asked == [load_kinds().default_place]
+        if is_moved and statement is not None and (not other or any(one.moved is call.receiver for one in choice.passed_over)):
+            return statement
+    return None
 
 
 def _before(node: ast.stmt, evidence: Evidence) -> Sequence[ast.stmt]:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._mapped import mapped_function
 from mpslint.facts.values import Call, Known
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.roles import load_roles
+from mpslint.settings.sliced import mapped_function
 
 FEW = 256
 """Groups of fewer rows have too many lengths."""

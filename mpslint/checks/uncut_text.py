@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._mapped import mapped_function
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
 from mpslint.settings.derived import VARYING
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
+from mpslint.settings.sliced import mapped_function
 
 BOUNDS = frozenset({"truncation", "max_length", "text_target", "stride", "return_overflowing_tokens"})
 """Arguments that cut a text, or say that it is no input."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from mpslint.core.finding import Span
@@ -125,6 +124,16 @@ class Division:
 
 
 @record(frozen=True, slots=True, eq=False)
+class Move:
+    """A move of something to a device."""
+
+    call: ast.Call
+    moved: Value
+    place: Value
+    """The device that is asked for."""
+
+
+@record(frozen=True, slots=True, eq=False)
 class Choice:
     """A conditional whose test the Target decides by the answer to a platform question."""
 
@@ -136,8 +145,8 @@ class Choice:
     value: Value | None
     """What a conditional expression came out as."""
     context: Context
-    passed_over: Mapping[int, Value] = MappingProxyType({})
-    """The objects of which the statements of the branch that isn't taken call methods, by the ids of the calls."""
+    passed_over: tuple[Move, ...] = ()
+    """The moves in the branch that isn't taken."""
 
 
 @record(frozen=True, slots=True, eq=False)

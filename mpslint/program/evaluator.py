@@ -26,6 +26,7 @@ from mpslint.program.statements import execute, execute_one
 from mpslint.source.document import Document
 from mpslint.tensors import libraries
 from mpslint.tensors.graphs import judge, note_gradients
+from mpslint.tensors.passed_over import note_left
 
 RECURSION_LIMIT = 4000
 """Frames of Python that a walk may take: nested expressions cost a few each, and so do followed calls."""
@@ -86,6 +87,7 @@ def evaluate_program(
         elif not ends:  # a file that ends on the Mac while it is executed can't be imported either: nothing calls its functions
             _walk_all_uncalled(machine)
     judge(machine)
+    note_left(machine)
     machine.facts.is_exhausted = machine.facts.is_exhausted or machine.is_exhausted
     machine.facts.steps = machine.steps
     return machine.facts

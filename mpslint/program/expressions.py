@@ -35,6 +35,7 @@ from mpslint.program.lists import bounds_of, iterated
 from mpslint.program.machine import Walker
 from mpslint.program.operators import combine, compare, is_hashable, is_one_index, is_short, note_division, own_operator, united, with_more
 from mpslint.tensors import operations
+from mpslint.tensors.passed_over import moves_in
 
 _LOOKING = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons that no tensor takes element by element."""
@@ -237,7 +238,8 @@ def _conditional(m: Walker, node: ast.IfExp) -> Value:
             return weakened(m.value(taken))
     value = m.value(taken)
     if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        m.facts.choices.append(Choice(node, test.source, answer, value, m.context))
+        left = moves_in(m, [node.orelse if answer else node.body])
+        m.facts.choices.append(Choice(node, test.source, answer, value, m.context, left))
     if isinstance(test, (Known, Unknown)) and isinstance(value, Known) and isinstance(value.value, bool):
         return Known(value.value, value.origin, value.weak, value.source or test.source)  # the question's own answer
     return value

@@ -14,6 +14,7 @@ from mpslint.program.machine import Walker
 from mpslint.program.store import Writes
 from mpslint.program.walk import walk
 from mpslint.source.unreached import takes
+from mpslint.tensors.passed_over import moves_in
 
 ENDS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 """Calls after which nothing runs."""
@@ -42,14 +43,8 @@ def _after_test(m: Walker, node: ast.If, test: Value) -> bool:
     if is_weak(test):
         return _by_default(m, node, answer)
     if isinstance(test, (Known, Unknown)) and test.source and not m.is_silent:
-        m.facts.choices.append(Choice(node, test.source, answer, None, m.context, _passed_over(m, node.orelse if answer else node.body)))
+        m.facts.choices.append(Choice(node, test.source, answer, None, m.context, moves_in(m, node.orelse if answer else node.body)))
     return m.execute_block(m, node.body if answer else node.orelse)
-
-
-def _passed_over(m: Walker, block: Sequence[ast.stmt]) -> dict[int, Value]:
-    """Return the objects of which the statements of a block call methods, by the ids of the calls."""
-    calls = (one.value for one in block if isinstance(one, (ast.Expr, ast.Assign)) and isinstance(one.value, ast.Call))
-    return {id(call): m.looked_at(call.func.value) for call in calls if isinstance(call.func, ast.Attribute)}
 
 
 def ends_program(body: Sequence[ast.stmt]) -> bool:

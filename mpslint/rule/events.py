@@ -11,6 +11,7 @@ from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.values import Call, Instance
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
+from mpslint.tensors.traits import GRAPH, is_true, joined_trait
 
 LONGEST_OPERATION = 60
 Place = tuple[Span, Mapping[str, Any], TensorEvent, tuple[Related, ...], ast.AST]
@@ -22,11 +23,15 @@ def events_for(condition: Condition, evidence: Evidence) -> Iterator[Place]:
     options = condition.options
     certainties = {Certainty(one) for one in options.get("certainty", [Certainty.SURE.value])}
     for event in evidence.facts.events:
-        if event.kind not in condition.names or event.certainty not in certainties:
-            continue
-        if "of" in options and event.of not in options["of"]:
-            continue
-        yield _placed(event, evidence)
+        if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options):
+            yield _placed(event, evidence)
+
+
+def _is_asked(event: TensorEvent, options: Mapping[str, Any]) -> bool:
+    """Return whether an event is `of` what is asked for, and its last operand has the `dtype`, or carries the `graph`."""
+    changed = event.operands[-1]
+    is_of = event.of in options.get("of", [event.of]) and changed.dtype in options.get("dtype", [changed.dtype])
+    return is_of and (not options.get("graph") or is_true(joined_trait(changed.value, GRAPH)))
 
 
 def _placed(event: TensorEvent, evidence: Evidence) -> Place:

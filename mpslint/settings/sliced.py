@@ -23,7 +23,7 @@ def cut_by_hand(calls: Iterable[Call]) -> tuple[Call, int] | None:
 
 
 def _lengths(call: Call) -> Iterator[int]:
-    function = _mapped(call)
+    function = mapped_function(call)
     if function is None:
         return
     nodes = list(walk(function.node))
@@ -39,7 +39,7 @@ def _lengths(call: Call) -> Iterator[int]:
                 yield length
 
 
-def _mapped(call: Call) -> Function | None:
+def mapped_function(call: Call) -> Function | None:
     """Return the function of the program that a call of `map` applies, or None."""
     argument = call.arguments[0] if call.arguments else call.keywords.get("function")
     value = argument.value if argument is not None else None

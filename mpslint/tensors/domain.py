@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 
+from mpslint.facts.events import Certainty, Operand, TensorEvent
 from mpslint.facts.joined import join_all
 from mpslint.facts.values import UNKNOWN, Argument, Class, Instance, Items, Known, Value, weakened
 from mpslint.tensors import loaders
@@ -12,7 +13,7 @@ from mpslint.tensors.arguments import Arguments
 from mpslint.tensors.graphs import differentiate
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.libraries import for_device, place
-from mpslint.tensors.meet import meet, met, name_device, note_unfollowed, note_use, wide
+from mpslint.tensors.meet import meet, met, name_device, note, note_unfollowed, note_use, wide
 from mpslint.tensors.methods import asked, moved
 from mpslint.tensors.modules import call_module, make_module, register, set_all, weights_of
 from mpslint.tensors.signatures import load_signatures
@@ -22,8 +23,10 @@ from mpslint.tensors.traits import (
     EACH,
     GRAPH,
     HOOKED,
+    LAYOUT,
     PARTS,
     PLACE,
+    SWAPPED,
     TRAINING,
     Machine,
     device_text,
@@ -31,7 +34,9 @@ from mpslint.tensors.traits import (
     is_array,
     is_element,
     is_module,
+    is_tensor,
     kind_of,
+    layout_of,
     retyped,
     trait,
     typed,
@@ -55,6 +60,7 @@ def call(
     positional, keywords = arguments.positional, arguments.keywords
     if isinstance(callee, Instance) and not callee.kind and callee.cls is None and PLACE in callee.slots:
         callee.kind = kinds.module  # what was moved and is called
+    note_swapped(m, node, callee, name, receiver, arguments)
     stars = [one.value for one in node.keywords if one.arg is None]
     unpacked = dict(zip((f"**{number}" for number in range(len(stars))), map(Argument, arguments.unpacked, stars), strict=False))
     everything = {**keywords, **unpacked}
@@ -75,6 +81,8 @@ def call(
         if is_module(receiver) and kinds.leaves_inputs(method, m.versions):
             inputs = [one for argument in (*positional, *everything.values()) for one in met(argument.value, argument.node)]
             meet(m, node, [weights_of(receiver, node.func), *inputs], "outside module", name, scalars=False)
+        if not receiver.kind and (signature := load_signatures().get(f"{kinds.tensor}.{method}")) is not None and signature.swaps:
+            result.slots[LAYOUT] = SWAPPED
         if receiver.kind:
             return _method(m, receiver, method, arguments, node, result)
         each = trait(receiver, EACH)
@@ -91,6 +99,15 @@ def call(
         hand_over(m, node, name, [*positional, *keywords.values()])
         for_device(m, name, receiver, positional, keywords, result)
     return None
+
+
+def note_swapped(m: Machine, node: ast.Call, callee: Value, name: str, receiver: Value | None, arguments: Arguments) -> None:
+    """Note that a layer or a function is given a tensor whose dimensions are swapped, and weren't copied."""
+    own = [Argument(receiver, getattr(node.func, "value", None))] if receiver is not None and is_tensor(receiver) else []
+    first = next(iter((*own, *arguments.positional)), None)
+    if first is not None and not m.is_silent and layout_of(first.value) == SWAPPED.value:
+        of = callee.name if isinstance(callee, Instance) and is_module(callee) else name
+        note(m, TensorEvent("swapped", node, (Operand(first.value, "", "", first.node),), Certainty.SURE, m.context, of))
 
 
 def _function(m: Machine, name: str, arguments: Arguments, node: ast.Call, result: Instance) -> Value | None:

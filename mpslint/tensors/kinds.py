@@ -77,6 +77,7 @@ class Kinds:
     own_moves: frozenset[str]
     views: frozenset[str]
     views_without_graph: frozenset[str]
+    views_swapped: frozenset[str]
 
     @functools.cached_property
     def tensors(self) -> frozenset[str]:

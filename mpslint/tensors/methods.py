@@ -15,9 +15,11 @@ from mpslint.tensors.traits import (
     DTYPE,
     EACH,
     GRAPH,
+    LAYOUT,
     NUMBER,
     PARTS,
     PLACE,
+    SWAPPED,
     ZERO,
     Machine,
     device_text,
@@ -138,7 +140,10 @@ def attribute(m: Machine, base: Instance, name: str, node: ast.AST | None) -> Va
     if name == "shape":
         return shape_of(base)
     if name in kinds.views:
-        return like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
+        view = like(base, graph=without(trait(base, GRAPH)) if name in kinds.views_without_graph else None)
+        if name in kinds.views_swapped:
+            view.slots[LAYOUT] = SWAPPED
+        return view
     if name == "requires_grad":
         graph = trait(base, GRAPH)
         return Known(bool(graph.value), graph.origin, graph.weak) if isinstance(graph, Known) else UNKNOWN

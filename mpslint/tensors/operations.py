@@ -12,8 +12,10 @@ from mpslint.tensors.loaders import held_at
 from mpslint.tensors.meet import Met, meet, met, note_use, on_cpu, shared_place, wide
 from mpslint.tensors.state import default_dtype, is_without_graph
 from mpslint.tensors.traits import (
+    APART,
     DTYPE,
     EACH,
+    LAYOUT,
     NUMBER,
     PLACE,
     ZERO,
@@ -110,7 +112,16 @@ def item(m: Machine, node: ast.Subscript, base: Value, index: Value) -> Value | 
     keeps = (
         isinstance(node.slice, ast.Slice) or is_tensor(index) or any(isinstance(one, ast.Slice) for one in getattr(node.slice, "elts", []))
     )
-    return like(base, Known(False) if keeps else UNKNOWN)
+    part = like(base, Known(False) if keeps else UNKNOWN)
+    if is_tensor(part) and _leaves_out(node.slice):
+        part.slots[LAYOUT] = APART
+    return part
+
+
+def _leaves_out(index: ast.expr) -> bool:
+    """Return whether an index keeps rows, of which it leaves out something: `x[:, 0]`."""
+    first, *others = index.elts if isinstance(index, ast.Tuple) and index.elts else [index]
+    return isinstance(first, ast.Slice) and any(not (isinstance(one, ast.Slice) and one.lower is one.upper is None) for one in others)
 
 
 def write_item(m: Machine, node: ast.stmt, base: Value, index: Value, value: Value) -> bool:

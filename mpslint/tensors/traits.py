@@ -47,9 +47,12 @@ PARTS = (TRAIT, "parts")
 """The device of what an unknown object gives: it was made for one, or moved (a batch that is an object moves itself)."""
 EACH = (TRAIT, "each")
 """What going through it gives."""
+LAYOUT = (TRAIT, "layout")
+"""How a view of another tensor lies in memory: `swapped`, with its dimensions in another order, or `apart`, with gaps between numbers."""
 WEIGHTS = (TRAIT, "weights")
 """Whether a module has parameters or buffers of its own."""
 
+SWAPPED, APART = Known("swapped"), Known("apart")
 NUMBER = Unknown("number")
 """A plain number that isn't known: it has no device."""
 NOWHERE = frozenset({""})
@@ -74,6 +77,9 @@ class Machine(Protocol):
     @property
     def calls(self) -> Any:
         """What follows calls of the program's functions."""
+
+    def looked_at(self, node: ast.expr) -> Value:
+        """Return what an expression is, without noting anything."""
 
 
 def trait(value: Value, key: tuple[str, str]) -> Value:
@@ -119,6 +125,12 @@ def joined_dtype(value: Value) -> Value:
     return OF_ARRAY if found is UNKNOWN and is_array(value) else found
 
 
+def layout_of(value: Value) -> str:
+    """Return how a tensor certainly lies in memory, where that isn't in one piece: `swapped` or `apart`; else ''."""
+    found = joined_trait(value, LAYOUT)
+    return str(found.value) if isinstance(found, Known) else ""
+
+
 def typed(
     made: Instance, kind: str, *, place: Value = UNKNOWN, dtype: Value = UNKNOWN, graph: Value = UNKNOWN, zero: Value = UNKNOWN
 ) -> Instance:
@@ -134,6 +146,8 @@ def retyped(old: Instance, **changed: Value) -> Instance:
     """Return another value with the traits of one, but for those that are given: what a move or a cast makes of it."""
     made = Instance(old.name, old.call, dict(old.slots), owner=old, kind=old.kind)
     keys = {"place": PLACE, "dtype": DTYPE, "graph": GRAPH, "zero": ZERO}
+    if made.slots.get(LAYOUT, APART) is APART:
+        made.slots.pop(LAYOUT, None)  # a copy has no others between its numbers
     for name, value in changed.items():
         made.slots[keys[name]] = value
     return made

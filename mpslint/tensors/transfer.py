@@ -18,9 +18,11 @@ from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
     EACH,
     GRAPH,
+    LAYOUT,
     NUMBER,
     OF_ARRAY,
     PLACE,
+    SWAPPED,
     ZERO,
     Machine,
     dtype_of,
@@ -122,6 +124,8 @@ def apply(m: Machine, signature: Signature, given: GivenByName, node: ast.Call, 
     named = _named_dtype(signature, given)
     dtype = _dtype(m, signature, signature.dtype, given, node) if named is None else named
     typed(made, kind, place=place, dtype=dtype, graph=_of_dtype(graph, dtype), zero=zero)
+    if signature.swaps:
+        made.slots[LAYOUT] = SWAPPED
     if kind == kinds.tensor:
         wide(m, node, made, dtype, place, "make" if signature.makes else "cast", signature.name)
     if signature.each:
@@ -213,7 +217,8 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
     is_of_arrays = signature.gives in kinds.arrays
     if word in ("data", "array"):
         default = Known("float64", node) if is_of_arrays else default_dtype(m, node)
-        found = dtype_of_data(given.first.value, default) if given.first is not None else UNKNOWN
+        data = given.values.get(signature.keeps_place, given.first)
+        found = dtype_of_data(data.value, default) if data is not None else UNKNOWN
         return OF_ARRAY if word == "array" and found is UNKNOWN else found
     names = signature.operands[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]

@@ -37,6 +37,7 @@ PROGRAMS = {
     "cat": "x = torch.cat([torch.zeros(3, 1, device=dev), torch.zeros(3, 1)], 1)\n",
     "cat of moved": "x = torch.cat([torch.zeros(3, 1, device=dev), torch.zeros(3, 1).to(dev)], 1)\n",
     "stack in a loop": "rows = []\nfor i in range(3):\n    rows.append(torch.zeros(4))\nx = torch.stack(rows) + torch.zeros(3, 4, device=dev)\n",
+    "sparse of float64 values": "a = torch.sparse_coo_tensor(torch.zeros(2, 1).long(), torch.ones(1, dtype=torch.float64), (2, 2), check_invariants=False)\nb = a.to(dev)\n",
     "loss weights": "loss = nn.CrossEntropyLoss(weight=torch.ones(2))\nloss(torch.zeros(3, 2, device=dev), torch.zeros(3, dtype=torch.long, device=dev))\n",
     "loss weights moved": "loss = nn.CrossEntropyLoss(weight=torch.ones(2)).to(dev)\nloss(torch.zeros(3, 2, device=dev), torch.zeros(3, dtype=torch.long, device=dev))\n",
     "labels left": "loss = nn.CrossEntropyLoss()\nloss(torch.zeros(3, 2, device=dev), torch.zeros(3, dtype=torch.long))\n",

@@ -7,9 +7,10 @@ from typing import Any
 
 FIELDS = (
     "forms parameters rest called_with operands anywhere on_cpu alike scalars gives parts places each dtype dtype_argument "
-    "place_argument makes keeps_place place graph zero in_place attribute weights takes does registered inside with_arguments with_tensors"
+    "place_argument makes keeps_place place graph zero in_place swaps attribute weights takes does registered "
+    "inside with_arguments with_tensors"
 ).split()
-LEFT_TO_THE_FIRST = ("gives", "parts", "dtype", "zero", "graph", "each", "dtype_argument", "place_argument", "in_place")
+LEFT_TO_THE_FIRST = ("gives", "parts", "dtype", "zero", "graph", "each", "dtype_argument", "place_argument", "in_place", "swaps")
 """What a form that changes its first argument doesn't say: it gives that argument."""
 FORMS = {
     "torch": {"name": "torch.{}"},
