@@ -7,13 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.core.finding import Related, Span
+from mpslint.core.record import record
 from mpslint.facts.events import Certainty, Operand, TensorEvent
-from mpslint.facts.values import Call, Instance
+from mpslint.facts.values import UNKNOWN, Call, Instance, origin_of
 from mpslint.rule.rule import Condition
 from mpslint.settings.evidence import Evidence
-from mpslint.tensors.traits import GRAPH, is_true, joined_trait
+from mpslint.tensors.kinds import load_kinds
+from mpslint.tensors.traits import GRAPH, PLACE, is_true, joined_trait
 
 LONGEST_OPERATION = 60
+FOLLOWED = ("mismatch", "absent")
+"""What happens where a device follows a tensor for CUDA only."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Place = tuple[Span, Mapping[str, Any], TensorEvent, tuple[Related, ...], ast.AST]
 """Where a finding is, what its message may speak of, the event, the other places that it names, and the expression to change."""
 
@@ -24,7 +29,45 @@ def events_for(condition: Condition, evidence: Evidence) -> Iterator[Place]:
     certainties = {Certainty(one) for one in options.get("certainty", [Certainty.SURE.value])}
     for event in evidence.facts.events:
         if event.kind in condition.names and event.certainty in certainties and _is_asked(event, options):
-            yield _placed(event, evidence)
+            followed = _followed(event, evidence) if event.kind in FOLLOWED else None
+            if followed is None and "follows" not in options:
+                yield _placed(event, evidence)
+            elif followed is not None and "follows" in options:  # one place, where the device was chosen
+                values = {"tensor": ast.unparse(followed.tensor), "value": event.kind}
+                values["effect"] = options["follows"][event.kind].format(**values)
+                yield evidence.span_of(followed.shown), values, event, (), followed.choice
+
+
+@record(frozen=True, slots=True)
+class Followed:
+    """A choice of a device by that of a tensor."""
+
+    tensor: ast.expr
+    choice: ast.AST
+    shown: ast.AST
+
+
+def _followed(event: TensorEvent, evidence: Evidence) -> Followed | None:
+    """Return the choice by which the last operand lies where it does, or has the device that it asks for; None for another event."""
+    origin, kinds = event.operands[-1].origin, load_kinds()
+    if origin is None:
+        return None
+    if event.kind == "absent":  # a text that is put together, maybe of a number that was given a name
+        is_made = isinstance(origin, (ast.BinOp, ast.JoinedStr, ast.Call))
+        wholes = (origin, evidence.parents.get(origin), evidence.above(origin, FUNCTIONS) if is_made else None)
+        numbers = {id(call.node) for call in evidence.facts.calls if call.method in kinds.place_numbers}
+        inner = (one for whole in wholes if whole is not None for one in ast.walk(whole) if id(one) in numbers)
+        number: Any = next(inner, None)
+        return Followed(number.func.value, origin, origin) if number is not None else None
+    for choice in evidence.facts.choices:
+        package, _, asked = choice.source.rpartition(".")
+        if package == kinds.tensor and kinds.place_questions.get(asked) != kinds.gpu and not isinstance(choice.node, ast.Assert):
+            kept = [choice.value or UNKNOWN, *(move.moved for move in choice.passed_over)]
+            origins = [*ast.walk(choice.node), *(origin_of(joined_trait(one, PLACE)) for one in kept)]
+            tensor = next((one.value for one in ast.walk(choice.node.test) if isinstance(one, ast.Attribute) and one.attr == asked), None)
+            if tensor is not None and any(one is origin for one in origins):
+                return Followed(tensor, choice.node, choice.node if isinstance(choice.node, ast.IfExp) else choice.node.test)
+    return None
 
 
 def _is_asked(event: TensorEvent, options: Mapping[str, Any]) -> bool:

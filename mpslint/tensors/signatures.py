@@ -73,6 +73,8 @@ class Signature:
     isn't known."""
     in_place: bool = False
     """Whether it changes its first argument and gives that, with the dtype, device and dimensions that it has."""
+    data: str = ""
+    """The parameter whose numbers give the dtype `data`, where it isn't the first; "*" for those of all parameters together."""
     swaps: bool = False
     """Whether it gives a view of its first argument with the dimensions in another order."""
     attribute: bool = False

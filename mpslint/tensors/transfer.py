@@ -217,8 +217,10 @@ def _dtype(m: Machine, signature: Signature, word: str, given: GivenByName, node
     is_of_arrays = signature.gives in kinds.arrays
     if word in ("data", "array"):
         default = Known("float64", node) if is_of_arrays else default_dtype(m, node)
-        data = given.values.get(signature.keeps_place, given.first)
-        found = dtype_of_data(data.value, default) if data is not None else UNKNOWN
+        named = given.all(signature.parameters) if signature.data == "*" else given.all([signature.data] if signature.data else [])
+        data = [one.value for one in named] if signature.data else [given.first.value] if given.first is not None else []
+        whole = data[0] if len(data) == 1 else Items("list", dict(enumerate(data)), open=not data)
+        found = dtype_of_data(whole, default)
         return OF_ARRAY if word == "array" and found is UNKNOWN else found
     names = signature.operands[:1] if word == "first" else signature.operands
     values = [one for argument in given.all(names) for one in elements_of(argument.value)]
@@ -286,10 +288,11 @@ def zero_of(operands: Sequence[Met]) -> Value:
 def _zero_of_made(signature: Signature, given: GivenByName) -> Value:
     """Return whether a new tensor has no dimensions: one of a number has none, one of a list or of a size does."""
     value = given.first.value if given.first is not None else UNKNOWN
+    is_of_data = signature.dtype == "data" and not signature.data
     if isinstance(value, Items):
-        return Known(signature.dtype != "data" and not value.slots and not value.open)
+        return Known(not is_of_data and not value.slots and not value.open)
     if isinstance(value, Known):
-        return Known(signature.dtype == "data" and not isinstance(value.value, str))
-    if signature.dtype == "data":
+        return Known(is_of_data and not isinstance(value.value, str))
+    if is_of_data:
         return Known(True) if is_number(value) else joined_trait(value, ZERO)
     return Known(False) if value is NUMBER or is_weak(value) else UNKNOWN
