@@ -27,7 +27,7 @@ from mpslint.settings.evidence import Evidence
 from mpslint.target.packages import newest_versions
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.signatures import load_signatures
-from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait
+from mpslint.tensors.traits import PLACE, devices_of, is_tensor, joined_trait, trait
 
 _LEAVES = frozenset({"item", "tolist", "numpy", "float", "int", "len", "size", "shape", "bool", "str", "cpu", "device"})
 _ON_CPU = re.compile(r"\.cpu\(\)|['\"]cpu['\"]")
@@ -87,7 +87,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield the calls of a table that the program makes.
 
     Options: `table`, the file and its key (`cuda.calls`), `kind`, and `placed`, the modules whose functions compute on
-    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that has to be in force.
+    the device of their arguments: what is known to be computed on the CPU is left out; `with`, a variable that has to be in force;
+    `on_gpu`, only calls that make what lies on the Mac's GPU in the end, moved by itself or with the module that holds it.
     """
     if "with" in options and not is_in_force(evidence, options["with"]):
         return
@@ -99,6 +100,8 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
         for match in (*calls(entry.condition, evidence), *_as_methods(entry, evidence)):
             if match.call is None or not _is_meant(entry, match.call, evidence):
                 continue
+            if options.get("on_gpu") and not _lies_on_gpu(match.call):
+                continue
             if "placed" in options and _stays_on_cpu(match.call, options["placed"], evidence):
                 continue
             if entry.trains and (not _has_backward(match.call) or is_only_run(match.call, evidence)):
@@ -107,6 +110,11 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
                 continue
             values = {**match.values, "who": entry.who or match.values["written"], "what": entry.what, "advice": entry.advice}
             yield replace(match, values=values, span=evidence.span_of(match.call.node.func))
+
+
+def _lies_on_gpu(call: Call) -> bool:
+    """Return whether what a call makes lies on the Mac's GPU in the end."""
+    return call.result is not None and devices_of(trait(call.result, PLACE)) == {load_kinds().gpu}
 
 
 def _is_meant(entry: KnownCall, call: Call, evidence: Evidence) -> bool:

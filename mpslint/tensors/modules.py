@@ -24,7 +24,7 @@ from mpslint.facts.values import Mapping as DictValue
 from mpslint.tensors.graphs import computed, note_pass
 from mpslint.tensors.kinds import load_kinds
 from mpslint.tensors.meet import Met, meet, met, note_use
-from mpslint.tensors.signatures import Signature, load_signatures
+from mpslint.tensors.signatures import Signature, load_signatures, with_arguments
 from mpslint.tensors.state import default_dtype, default_place, is_without_graph
 from mpslint.tensors.traits import (
     DTYPE,
@@ -81,7 +81,7 @@ def make_module(
     note_use(m, trait(made, PLACE))
     if signature is None:
         return
-    made.slots[WEIGHTS] = Known(signature.weights)
+    made.slots[WEIGHTS] = Known(with_arguments(signature, {name for name, one in given.items() if not is_none(one.value)}, ()).weights)
     for name in signature.registered:
         if name in given:
             made.slots[name] = made.slots[(CHILD, name)] = given[name].value

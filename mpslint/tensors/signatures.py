@@ -101,7 +101,8 @@ class Signature:
     @property
     def is_module(self) -> bool:
         """Whether it is a class of modules."""
-        return bool(self.called_with or self.inside or self.registered or self.weights)
+        may_have = any(said.get("weights") for said in self.with_arguments.values())
+        return bool(self.called_with or self.inside or self.registered or self.weights or may_have)
 
 
 _FIELDS = frozenset(Signature.__annotations__) - {"name"}
