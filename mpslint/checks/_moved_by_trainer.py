@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.checks._device_uses import uses_of
+from mpslint.checks._uses import uses_of
 from mpslint.checks._written import plain_text
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._device_uses import uses_of
+from mpslint.checks._uses import uses_of
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Instance
 from mpslint.program.platform import load_platform

@@ -9,8 +9,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mpslint.checks._idle_choices import is_set_elsewhere
-from mpslint.checks._never_default import is_never_default, is_unused
+from mpslint.checks._uses import is_never_taken
 from mpslint.program.platform import load_platform
 from mpslint.program.walk import walk
 from mpslint.rule.judge import Match
@@ -20,15 +19,8 @@ from mpslint.settings.evidence import Evidence
 
 def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice in whose place the run takes a device from elsewhere."""
-    for choice in evidence.facts.choices:
-        if (
-            choice.source in load_platform().cuda_questions
-            and isinstance(choice.node, ast.IfExp)
-            and is_set_elsewhere(choice.node, evidence)
-        ):
-            yield Match(evidence.span_of(choice.node), {"written": ast.unparse(choice.node)}, context=choice.context, node=choice.node)
     for node in _asking(evidence):
-        if is_never_default(node, evidence) or is_unused(node, evidence):
+        if is_never_taken(node, evidence):
             shown = node.test if isinstance(node, ast.If) else node
             yield Match(evidence.span_of(shown), {"written": ast.unparse(shown)}, node=node)
 

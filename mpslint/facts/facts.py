@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.core.finding import Span
 from mpslint.core.record import record
 from mpslint.facts.events import TensorEvent
+from mpslint.facts.uses import Uses
 from mpslint.facts.values import Call, Context, Frame, Instance, Loop, PassKey, Value
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class Choice:
     context: Context
     passed_over: tuple[Move, ...] = ()
     """The moves in the branch that isn't taken."""
+    frame: Frame | None = None
+    """For a statement: the names of the module, class body or function call that it is in."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -155,6 +158,10 @@ class NameRead:
 
     node: ast.Name
     context: Context
+    home: Frame
+    """Where Python looks for it: the names of the function call that it is local to, or of the module."""
+    choices: int
+    """How many choices the walk had come to."""
 
 
 @record(frozen=True, slots=True, eq=False)
@@ -256,6 +263,7 @@ class Facts:
     """What `yield from` or a builtin such as `iter` goes through, beside the loops."""
     windows: list[Window] = field(default_factory=list)
     events: list[TensorEvent] = field(default_factory=list)
+    uses: Uses = field(default_factory=Uses)
     uses_gpu: bool = False
     """Whether a model is seen to move to the Mac's GPU, or something to be computed there."""
     commands: list[Command] = field(default_factory=list)

@@ -100,6 +100,8 @@ def call_builtin(m: Walker, name: str, arguments: CallArguments, node: ast.Call)
         return Known(None, node)
     if name == "vars" and len(values) == 1:
         return m.attribute(values[0], "__dict__", node)
+    if name in ("getattr", "vars"):  # by a name that isn't known, or of all names here
+        m.facts.uses.is_vague = True
     if name == "exec":
         return execute_file(m, node)
     if name == "isinstance" and len(values) == 2:

@@ -10,6 +10,7 @@ from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import parse_version
 from mpslint.facts.copied import copied
 from mpslint.facts.joined import same, with_attribute
+from mpslint.facts.uses import BY_NAME
 from mpslint.facts.values import (
     UNKNOWN,
     Argument,
@@ -65,9 +66,17 @@ def evaluate_call(m: Walker, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Attribute):
         receiver = as_one(with_attribute(m.value(node.func.value), node.func.attr))
         callee = _method_of(m, receiver, node.func)
+        m.facts.uses.read(node.func, callee)
     else:
         callee = with_attribute(m.value(node.func), "__call__")
     arguments = evaluate_arguments(m, node)
+    value = _called(m, node, callee, receiver, arguments)
+    m.facts.uses.read(node, value)
+    return value
+
+
+def _called(m: Walker, node: ast.Call, callee: Value, receiver: Value | None, arguments: CallArguments) -> Value:
+    """Return what calling one of several gives, or the one that it is."""
     if (
         isinstance(receiver, OneOf)
         and isinstance(node.func, ast.Attribute)
@@ -186,6 +195,7 @@ def call_with(m: Walker, callee: Value, values: Sequence[Value], node: ast.Call,
 
 def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: CallArguments, node: ast.Call) -> Value:
     name, platform = callee.name, m.platform
+    m.facts.uses.is_vague = m.facts.uses.is_vague or name in BY_NAME
     if (answer := platform.answer(name, m.versions)) is not NO_ANSWER:
         if name in platform.raising_questions:
             record_call(m, (name,), "", None, arguments, node)

@@ -49,15 +49,20 @@ def _constant(m: Walker, node: ast.Constant) -> Value:
 
 def _name(m: Walker, node: ast.Name) -> Value:
     value = m.lookup(node.id)
+    m.facts.uses.read(node, value)
+    if value.__class__ is Unknown and (frame := m.frame_with(node.id)) is not None:
+        m.facts.uses.unknown.add((id(frame.slots), node.id))
     if m.exits and (isinstance(value, Unknown) or m.store.unsure) and not m.is_surely_bound(node.id, value):
         may_raise(m)
-    if value is UNKNOWN and m.facts.choices and not m.is_silent and not m.is_bound(node.id):
-        m.facts.unbound.append(NameRead(node, m.context))
+    if value is UNKNOWN and m.facts.choices and not m.is_silent and not m.stars and not m.is_bound(node.id):
+        m.facts.unbound.append(NameRead(node, m.context, m.owner_of(node.id), len(m.facts.choices)))
     return value
 
 
 def _attribute(m: Walker, node: ast.Attribute) -> Value:
-    return get_attribute(m, m.value(node.value), node.attr, node)
+    value = get_attribute(m, m.value(node.value), node.attr, node)
+    m.facts.uses.read(node, value)
+    return value
 
 
 def _subscript(m: Walker, node: ast.Subscript) -> Value:
@@ -218,6 +223,7 @@ def _compare(m: Walker, node: ast.Compare) -> Value:
 
 
 def _conditional(m: Walker, node: ast.IfExp) -> Value:
+    m.facts.uses.reached.add(node)
     test = m.value(node.test)
     answer = m.truth(test)
     if answer is None:

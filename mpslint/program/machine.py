@@ -294,17 +294,25 @@ class Walker:
 
     def is_bound(self, name: str) -> bool:
         """Return whether a statement gave a name a value that holds in the current frame."""
-        return self._frame_with(name) is not None
+        return self.frame_with(name) is not None
 
-    def _frame_with(self, name: str) -> Frame | None:
+    def frame_with(self, name: str) -> Frame | None:
+        """Return the frame in which a name has a value; None where none has."""
         frame: Frame | None = self.frame
         while frame is not None and name not in frame.slots:
             frame = frame.parent
         return frame
 
+    def owner_of(self, name: str) -> Frame:
+        """Return the frame that Python looks in for a name without a value: that of the function which assigns it, or of the module."""
+        frame = self.frame
+        while name not in frame.own_names and frame.parent is not None:
+            frame = frame.parent
+        return frame
+
     def is_surely_bound(self, name: str, value: Value) -> bool:
         """Return whether a name that was read as a value has one on every path, as far as that is known."""
-        frame = self._frame_with(name)
+        frame = self.frame_with(name)
         return not isinstance(value, Unknown) if frame is None else (id(frame.slots), name) not in self.store.unsure
 
     def bind(self, name: str, value: Value) -> None:

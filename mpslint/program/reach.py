@@ -135,7 +135,7 @@ def _below(store: Store, one: Value, reach: Reach) -> list[Value]:
         return [*methods, *(value for value in one.slots.values() if not isinstance(value, Function)), *one.bases]
     if not isinstance(one, Function):
         return []
-    found = names_in(store, one.frame, _text_of(one.node), reach)
+    found = names_in(store, one.frame, text_of(one.node), reach)
     return [
         *found,
         *one.defaults,
@@ -166,7 +166,8 @@ def _home(frame: Frame | None, name: str) -> Frame | None:
     return frame
 
 
-def _text_of(node: FunctionNode) -> Text:
+def text_of(node: FunctionNode) -> Text:
+    """Return what the text of a function says of its effects."""
     known = vars(node)  # the runs of a project walk the same nodes
     if "effects" not in known:
         parameters = [*node.args.posonlyargs, *node.args.args]

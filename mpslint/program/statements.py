@@ -50,6 +50,7 @@ def execute_one(m: Walker, statement: ast.stmt) -> bool:
     if m.is_dead:
         return True
     m.steps += 1
+    m.facts.uses.reached.add(statement)
     handler = _HANDLERS.get(type(statement))
     operands = len(m.operands)
     try:

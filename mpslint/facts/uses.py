@@ -1,0 +1,56 @@
+"""Who reads what a program decides: noted while the program is walked, for values by what decided them.
+
+A value that goes from name to name, into an argument and out of it again, is followed by the walk anyway; each expression by which it is
+read is noted. What is never noted was read on no path that the walk took.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import field
+
+from mpslint.core.record import record
+from mpslint.facts.values import Bound, Class, Function, Known, OneOf, Unknown, Value
+
+BY_NAME = frozenset({*(f"builtins.{name}" for name in ("globals", "locals", "eval", "exec", "__import__")), "importlib.import_module"})
+"""What may read any name without writing it out."""
+_DECIDED = frozenset({Known, Function, Class, Bound, OneOf})
+"""The kinds of values that may be known by what decided them."""
+
+
+@record(slots=True)
+class Uses:
+    """What was read, and what the walk came to. What is walked anew adds to it, so that it may be too much, and never too little."""
+
+    reads: dict[ast.AST, dict[ast.expr, None]] = field(default_factory=dict)
+    """The expressions by which a value is read, by what decided it: an expression, a function, a class."""
+    unknown: set[str | ast.expr | tuple[int, str]] = field(default_factory=set)
+    """What was read without being known: attributes by their name, names with the id of the slots that they are in, and calls."""
+    reached: set[ast.AST] = field(default_factory=set)
+    """The statements and conditional expressions that the walk came to."""
+    is_vague: bool = False
+    """Whether something may read any name."""
+
+    def read(self, node: ast.expr, value: Value) -> None:
+        """Note that an expression reads a value: a name, an attribute, or a call that may look something up."""
+        kind = value.__class__
+        if kind is Unknown:
+            if node.__class__ is not ast.Name:
+                self.unknown.add(node.attr if isinstance(node, ast.Attribute) else node)
+        elif kind in _DECIDED:
+            decided: ast.AST | None = None
+            if isinstance(value, Known):
+                decided = value.origin
+            elif isinstance(value, (Function, Class)):
+                decided = value.node
+            elif isinstance(value, Bound):
+                decided = value.function.node if value.function is not None else None
+            elif isinstance(value, OneOf):
+                for one in value.values:
+                    self.read(node, one)
+            if decided is not None:
+                self.reads.setdefault(decided, {})[node] = None
+
+    def of(self, *decided: ast.AST) -> list[ast.expr]:
+        """Return the expressions by which values are read that some nodes decided."""
+        return list({read: None for one in decided for read in self.reads.get(one, ())})
