@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from mpslint.core.knowledge import platform_data
+from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import own_names
-from mpslint.program.reach import text_of
+from mpslint.program.reach import text_of, text_of_nodes
 from mpslint.program.walk import walk
+from mpslint.rule.guards import is_off
 from mpslint.rule.loops import called_name
 from mpslint.settings.evidence import Evidence
 
@@ -70,7 +72,14 @@ def uses_of(node: ast.AST, evidence: Evidence, are_all: bool = True) -> Sequence
         return None
     if _is_lost(target.id, function if is_own else None, whole) or (not is_own and target.id in _read_unseen(whole)):
         return None
-    return [one for one in _reads_of(made, whole) if not _is_shown(one, whole)]
+    found = [one for one in _reads_of(made, whole) if not _is_shown(one, whole)]
+    return found if found or not _is_for_other_options(node, whole) else None
+
+
+def _is_for_other_options(node: ast.AST, evidence: Evidence) -> bool:
+    """Return whether the defaults of the options lead past a choice: what it gives is read by nothing that the walk keeps."""
+    own = (node, evidence.parents.get(node))
+    return any(one.node in own and any(map(is_off, one.context.guards)) for one in evidence.facts.choices)
 
 
 def _reads_of(made: ast.AST, evidence: Evidence) -> list[ast.expr]:
@@ -140,12 +149,14 @@ def _is_known(function: ast.FunctionDef | ast.AsyncFunctionDef, evidence: Eviden
 
 
 def _read_unseen(evidence: Evidence) -> frozenset[str]:
-    """Return the names and attributes that functions read which the walk didn't follow though something may call them."""
+    """Return the names and attributes read by what the walk didn't follow though something may run it: functions, and the main block of a
+    file that is also started by itself."""
     if "read unseen" not in evidence.memo:
         uses = evidence.facts.uses
-        nodes = (node for parsed in evidence.parsed.files or (evidence.parsed,) for statement in parsed.body for node in walk(statement))
-        waiting = [node for node in nodes if isinstance(node, FUNCTIONS) and node.body[0] not in uses.reached]
-        found: set[str] = set()
+        statements = [statement for parsed in evidence.parsed.files or (evidence.parsed,) for statement in parsed.body]
+        waiting = [node for node in walk(*statements) if isinstance(node, FUNCTIONS) and node.body[0] not in uses.reached]
+        started = [one for one in statements if isinstance(one, ast.If) and asks_for_main(one) and one.body[0] not in uses.reached]
+        found = set(text_of_nodes(list(walk(*started))).names)
         is_new = True
         while is_new:
             called = [one for one in waiting if one.name in found or _may_be_called(one, evidence)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mpslint.checks._uses import uses_of
+from mpslint.checks._written import plain_text
 from mpslint.core.knowledge import platform_data
 from mpslint.facts.values import Instance
 from mpslint.program.platform import load_platform
@@ -21,13 +22,23 @@ def find(evidence: Evidence, options: Mapping[str, Any]) -> Iterator[Match]:
     """Yield each choice between CUDA and the CPU whose every use is an argument of a call of such a library."""
     whole = evidence.whole or evidence
     names = {id(call.node): call.name for call in whole.facts.calls if not isinstance(call.receiver, Instance)}
-    for choice in whole.facts.choices:
-        if choice.source not in load_platform().cuda_questions or not isinstance(choice.node, ast.IfExp):
-            continue
+    questions = load_platform().cuda_questions
+    choices = [one for one in whole.facts.choices if one.source in questions and isinstance(one.node, ast.IfExp)]
+    given: dict[str, list[str]] = {}
+    for choice in choices:  # a notebook chooses anew in each part, by the same name
         uses = uses_of(choice.node, whole)
-        given = [names.get(id(_call_above(use, whole)), "") for use in uses or ()]
-        if given and all(_is_unknown(name, whole) for name in given):
-            yield Match(whole.span_of(choice.node), {"written": given[0]}, context=choice.context, node=choice.node)
+        given.setdefault(_name_of(choice.node, whole), []).extend(names.get(id(_call_above(use, whole)), "") for use in uses or ())
+    for choice in choices:
+        called = given[_name_of(choice.node, whole)]
+        if called and all(_is_unknown(name, whole) for name in called):
+            yield Match(whole.span_of(choice.node), {"written": called[0]}, context=choice.context, node=choice.node)
+
+
+def _name_of(choice: ast.AST, evidence: Evidence) -> str:
+    """Return the name that a choice is given; its place where it has none."""
+    statement = evidence.above(choice, (ast.stmt,))
+    target = plain_text(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    return target or str(evidence.span_of(choice))
 
 
 def _call_above(use: ast.AST, evidence: Evidence) -> ast.AST | None:

@@ -46,7 +46,7 @@ def with_attribute(value: Value, name: str) -> Value:
 def join(a: Value, b: Value) -> Value:
     """Return what is known when a value is either `a` or `b`."""
     if same(a, b):
-        return a if not (isinstance(b, Known) and b.weak) else b
+        return _decided_by_both(a, b) if isinstance(a, Known) and isinstance(b, Known) else a
     if (graph := _graph_of(a, b)) is not None:
         return graph
     if a is RAISED or b is RAISED:
@@ -61,6 +61,14 @@ def join(a: Value, b: Value) -> Value:
         at = next((n for n, other in enumerate(alternatives) if _graph_of(other, value) is not None), len(alternatives))
         alternatives[at:] = [join(alternatives[at], value), *alternatives[at + 1 :]] if at < len(alternatives) else [value]
     return OneOf(tuple(alternatives)) if len(alternatives) <= MOST_ALTERNATIVES else _common(alternatives)
+
+
+def _decided_by_both(a: Known, b: Known) -> Known:
+    """Return one of two equal values, with the expressions that decided either."""
+    kept, other = (b, a) if b.weak else (a, b)
+    known = (kept.origin, *kept.others)
+    new = tuple(one for one in (other.origin, *other.others) if one is not None and one not in known)
+    return Known(kept.value, kept.origin, kept.weak, kept.source, (*kept.others, *new)) if new else kept
 
 
 def _common(values: list[Value], is_part: bool = False) -> Value:

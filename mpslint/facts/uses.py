@@ -41,13 +41,15 @@ class Uses:
             decided: ast.AST | None = None
             if isinstance(value, Known):
                 decided = value.origin
+                for one in value.others:
+                    self.reads.setdefault(one, {})[node] = None
             elif isinstance(value, (Function, Class)):
                 decided = value.node
             elif isinstance(value, Bound):
                 decided = value.function.node if value.function is not None else None
             elif isinstance(value, OneOf):
-                for one in value.values:
-                    self.read(node, one)
+                for alternative in value.values:
+                    self.read(node, alternative)
             if decided is not None:
                 self.reads.setdefault(decided, {})[node] = None
 

@@ -45,6 +45,8 @@ class Known:
     """It is a default that the command line, or a caller elsewhere, may change."""
     source: str = ""
     """The platform question it answers, such as the qualified name of a function that was asked."""
+    others: tuple[ast.AST, ...] = ()
+    """The expressions that decided the same on other paths."""
 
 
 @record(frozen=True, slots=True)
@@ -343,7 +345,7 @@ def is_weak(value: Value) -> bool:
 def weakened(value: Value) -> Value:
     """Return the value, marked as a default that may be changed from outside."""
     if isinstance(value, Known) and not value.weak:
-        return Known(value.value, value.origin, True, value.source)
+        return Known(value.value, value.origin, True, value.source, value.others)
     if isinstance(value, OneOf):
         return OneOf(tuple(weakened(alternative) for alternative in value.values))
     return value

@@ -211,7 +211,7 @@ def _call_symbol(m: Walker, callee: Symbol, receiver: Value | None, arguments: C
             record_call(m, (name,), "", None, arguments, node)
             name_device(m, node, value, is_used=False)
             if isinstance(value, Known):
-                return Known(value.value, value.origin, value.weak, name)
+                return Known(value.value, value.origin, value.weak, name, value.others)
         return value
     if name in platform.version_parsers and isinstance(arguments.first(), Known):
         parsed = parse_version(str(getattr(arguments.first(), "value", "")))

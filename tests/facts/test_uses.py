@@ -41,6 +41,8 @@ def readers(text: str) -> list[str]:
         ("d = {'k': 1}\na = d.get('k', 'here')\nf(a)\n", []),
         ("d = {}\na = d.get('k', 'here')\nf(a)\n", ["a", "d.get('k', 'here')"]),
         ("a = 'here' if f() else 'there'\ng(a)\n", ["a"]),
+        ("if f():\n    a = 'here'\nelse:\n    a = ''.join(['here'])\ng(a)\n", ["a"]),
+        ("if f():\n    a = g()\nelse:\n    a = h()\nif f():\n    b = 'x'\n    b = 'here'\nelse:\n    b = 'here'\ng(b)\n", ["b"]),
         ("for i in range(3):\n    a = 'here'\n    f(a)\n", ["a"]),
         ("a = 'here'\n[f(a) for i in g()]\n", ["a"]),
     ],

@@ -161,6 +161,31 @@ def test_a_default_that_every_call_overrides_is_no_finding(loader: str, call: st
     assert any(Path(result.path).name == "loader.py" and result.findings for result in results) == is_used
 
 
+def test_a_function_that_the_main_block_of_its_own_file_calls_has_a_use(tmp_path: Path) -> None:
+    """A run that only imports the file says nothing about the run of the file itself."""
+    main = f"import torch\n\n\ndef main():\n    {CHOICE}    torch.nn.Linear(2, 2).to(device)(torch.ones(2).to(device)).sum().backward()\n"
+    (tmp_path / "model.py").write_text(f'{main}\n\nif __name__ == "__main__":\n    main()\n')
+    (tmp_path / "other.py").write_text("import torch\nimport model\n\ntorch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()\n")
+
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",)))
+
+    assert any(Path(result.path).name == "model.py" and result.findings for result in results)
+
+
+def test_a_choice_that_other_options_lead_to_is_not_called_unused(tmp_path: Path) -> None:
+    """What the walk puts back after a path that no default leads to is not read, which says nothing about its use."""
+    (tmp_path / "train.py").write_text(
+        "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--n', type=int, default=0)\n"
+        "args = parser.parse_args()\nif args.n:\n    device = 'cuda:1' if torch.cuda.is_available() else 'cpu'\nelse:\n"
+        "    device = 'cuda' if torch.cuda.is_available() else 'cpu'\nmodel = torch.nn.Linear(2, 2).to(device)\n"
+        "model(torch.ones(2).to(device)).sum().backward()\n"
+    )
+
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",)))
+
+    assert len([one for result in results for one in result.findings]) == 2
+
+
 @pytest.mark.parametrize("call", ["loader.load", 'getattr(loader, "load")'])
 def test_a_function_that_ignores_its_device_keeps_the_run_on_the_cpu(call: str, tmp_path: Path) -> None:
     """The model would stay on the CPU, also where nothing shows which function is called."""
