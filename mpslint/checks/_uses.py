@@ -13,7 +13,7 @@ from typing import TypeGuard
 from mpslint.core.knowledge import platform_data
 from mpslint.program.flow import asks_for_main
 from mpslint.program.functions import own_names
-from mpslint.program.reach import text_of, text_of_nodes
+from mpslint.program.reach import text_of
 from mpslint.program.walk import walk
 from mpslint.rule.guards import is_off
 from mpslint.rule.loops import called_name
@@ -73,7 +73,8 @@ def uses_of(node: ast.AST, evidence: Evidence, are_all: bool = True) -> Sequence
     if _is_lost(target.id, function if is_own else None, whole) or (not is_own and target.id in _read_unseen(whole)):
         return None
     found = [one for one in _reads_of(made, whole) if not _is_shown(one, whole)]
-    return found if found or not _is_for_other_options(node, whole) else None
+    is_cut = whole.facts.is_exhausted or _is_for_other_options(node, whole)
+    return None if is_cut and not found else found
 
 
 def _is_for_other_options(node: ast.AST, evidence: Evidence) -> bool:
@@ -154,9 +155,10 @@ def _read_unseen(evidence: Evidence) -> frozenset[str]:
     if "read unseen" not in evidence.memo:
         uses = evidence.facts.uses
         statements = [statement for parsed in evidence.parsed.files or (evidence.parsed,) for statement in parsed.body]
-        waiting = [node for node in walk(*statements) if isinstance(node, FUNCTIONS) and node.body[0] not in uses.reached]
+        waiting = [one for one in walk(*statements) if isinstance(one, FUNCTIONS) and one.body[0] not in uses.reached]
         started = [one for one in statements if isinstance(one, ast.If) and asks_for_main(one) and one.body[0] not in uses.reached]
-        found = set(text_of_nodes(list(walk(*started))).names)
+        unseen = [*walk(*started), *walk(*uses.not_followed)]
+        found = {one.id if isinstance(one, ast.Name) else one.attr for one in unseen if isinstance(one, (ast.Name, ast.Attribute))}
         is_new = True
         while is_new:
             called = [one for one in waiting if one.name in found or _may_be_called(one, evidence)]

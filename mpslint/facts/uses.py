@@ -28,6 +28,8 @@ class Uses:
     """What was read without being known: attributes by their name, names with the id of the slots that they are in, and calls."""
     reached: set[ast.AST] = field(default_factory=set)
     """The statements and conditional expressions that the walk came to."""
+    not_followed: set[ast.AST] = field(default_factory=set)
+    """The functions of which some call wasn't followed: within themselves, or too deep."""
     is_vague: bool = False
     """Whether something may read any name."""
 

@@ -116,6 +116,7 @@ def _walk(
         or (m.is_exhausted and id(function.node) in m.analysed)
     ):
         effects.not_followed(m, given)
+        m.facts.uses.not_followed.add(function.node)
         return UNKNOWN
     if not m.is_silent:
         m.analysed.add(id(function.node))

@@ -172,6 +172,19 @@ def test_a_function_that_the_main_block_of_its_own_file_calls_has_a_use(tmp_path
     assert any(Path(result.path).name == "model.py" and result.findings for result in results)
 
 
+@pytest.mark.parametrize("n", ["3", "unknown"])
+def test_a_device_that_only_a_call_within_itself_reads_has_a_use(n: str, tmp_path: Path) -> None:
+    """The walk follows no function within itself."""
+    (tmp_path / "train.py").write_text(
+        f"import torch\n\n{CHOICE}\n\ndef f(n):\n    return f(n - 1) if n else torch.ones(2).to(device)\n\n\n"
+        f"torch.nn.Linear(2, 2)(f({n})).sum().backward()\n"
+    )
+
+    results = check_paths([str(tmp_path)], Options(isolated=True, select=("MPS503",)))
+
+    assert any(result.findings for result in results)
+
+
 def test_a_choice_that_other_options_lead_to_is_not_called_unused(tmp_path: Path) -> None:
     """What the walk puts back after a path that no default leads to is not read, which says nothing about its use."""
     (tmp_path / "train.py").write_text(
