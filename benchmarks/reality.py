@@ -15,20 +15,18 @@ from typing import Any
 import yaml
 
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.job import Job
 from mpslint.verify.outcome import RunResult, StepRecord
 from mpslint.verify.platform import limits_of
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
 from mpslint.verify.script import ScriptOptions, verify_script
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.work import do_job
+from mpslint.verify.verify import VerifyOptions, run_spec
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "reality"
 MIB = 2**20
 NEAR = 0.2
-SPEC_STEPS = 200
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ def emulated(report: Mapping[str, Any]) -> RunResult:
     """Return the emulated run of a report."""
     machine = machine_of(report)
     if "spec" in report:
-        answer = do_job(Job("emulate", machine, (from_data(RunSpec, report["spec"]),), SPEC_STEPS), ChildLimits(seconds=900))
-        if answer.problem:
-            raise SystemExit(f"{report['name']}: {answer.problem}")
-        return from_data(RunResult, answer.data)
+        return run_spec(from_data(RunSpec, report["spec"]), VerifyOptions(machine, limits=ChildLimits(seconds=900)))[0]
     options = ScriptOptions(machine, "emulated", report["step"] + 2, tuple(report.get("arguments", ())), ChildLimits(seconds=900))
     result = verify_script(FOLDER / report["script"], options)
     if not result.runs:

@@ -59,9 +59,7 @@ def count(made: Program) -> StepWork:
     for is_counted in (False, True):
         watch.meter = meter if is_counted else None
         with watch:
-            meter.phase = "forward"
             made.forward_and_backward()
-            meter.phase = "optimizer"
             made.optimizer.step()
         made.optimizer.zero_grad()
     return StepWork(meter.operators(), made.samples, waits=meter.waits + made.waits)

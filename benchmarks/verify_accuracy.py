@@ -25,16 +25,17 @@ from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.profiler import ProfilerActivity, profile
 
-from mpslint.verify.child.batches import make_batch
-from mpslint.verify.child.models import make_config, make_model
-from mpslint.verify.child.rig import HALF, Rig, make_optimizer
+from mpslint.core.checkpoints import configuration_of
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
+from mpslint.verify.generate import script_of
+from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.verify import VerifyOptions, result_of
 
 ROOT = Path(__file__).parents[1]
 ALLOWED = 0.01
+STEPS = 5
 CONVOLUTIONS = {"aten::convolution", "aten::convolution_backward", "aten::conv1d", "aten::conv2d"}
 
 Module = torch.nn.Module
@@ -57,7 +58,8 @@ def of(model: str, task: str, shape: tuple[int, ...], small: bool = False, **set
     accumulation = settings.get("accumulation", 1)
     said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "config")
     limit = shape[1] if len(shape) > 1 else 1
-    spec = RunSpec(model=model, task=task, source=Lengths(limit), train_batch=shape[0], **settings)  # type: ignore[arg-type]
+    known = {"config": configuration_of(model), "precision_by": "autocast", **settings}
+    spec = RunSpec(model=model, task=task, source=Lengths(limit), train_batch=shape[0], **known)  # type: ignore[arg-type]
     size = " x ".join(map(str, shape)) + (f" x {accumulation} micro-batches" if accumulation > 1 else "")
     return Point(f"{model} {task}, {size}" + (f", {said}" if said else ""), spec, shape, is_small=small)
 
@@ -172,13 +174,8 @@ def predicted(point: Point) -> int:
     """Return the emulated peak of a training step, in bytes."""
     if point.spec is None:
         return predicted_module(point)
-    rig = Rig(point.spec, VerifiedMac(), casts_as="cpu")
-    for _ in range(2):
-        rig.discard()
-        for _ in range(point.spec.accumulation):
-            rig.micro_batch(point.shape)
-        rig.optimizer_step()
-    return rig.memory.peak
+    steps = [[point.shape] * point.spec.accumulation] * STEPS
+    return result_of(point.spec, steps, VerifyOptions(use_cache=False)).steps[STEPS - 1].peak
 
 
 def predicted_module(point: Point) -> int:
@@ -189,10 +186,11 @@ def predicted_module(point: Point) -> int:
     watch.device = "cpu"
     with FakeTensorMode(allow_non_fake_inputs=True), torch.backends.mkldnn.flags(enabled=point.module is Net):
         model = point.module()
-        memory.see_all([*model.parameters(), *model.buffers()], "weight")
+        for tensor in (*model.parameters(), *model.buffers()):
+            memory.see(tensor, "weight")
         step = module_step(model, point.inputs, "cpu", lambda tensor: memory.see(tensor, "batch"))
         for _ in range(2):
-            memory.cut()
+            memory.peak = memory.live
             with watch:
                 step()
     return memory.peak
@@ -229,26 +227,10 @@ def measured(point: Point) -> int:
         model = point.module()
         step = module_step(model, point.inputs, "cpu", lambda tensor: None)
         return profiled(model, step)
-    spec, config = point.spec, make_config(point.spec)
-    model = make_model(spec, config, "cpu")
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = make_optimizer(spec, trained)
-    autocast = torch.autocast("cpu", dtype=HALF.get(spec.precision, torch.bfloat16), enabled=spec.precision != "no")
-
-    def step() -> None:
-        for _ in range(spec.accumulation):
-            batch = make_batch(spec, config, point.shape, "cpu")
-            if "attention_mask" in batch:
-                batch["attention_mask"][:, -1] = 0
-            with autocast:
-                loss = model(**batch).loss
-            (loss / spec.accumulation if spec.accumulation > 1 else loss).backward()
-            del batch, loss
-        torch.nn.utils.clip_grad_norm_(trained, spec.max_grad_norm)
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return profiled(model, step)
+    text = script_of(point.spec, [[point.shape] * point.spec.accumulation]).replace('"mps"', '"cpu"')
+    made: dict[str, Any] = {}
+    exec(text.rpartition("for _ in range")[0].replace(".from_pretrained('run', config=config", ".from_config(config"), made)
+    return profiled(made["model"], made["train"])
 
 
 def profiled(model: Module, step: Callable[[], None]) -> int:

@@ -29,7 +29,6 @@ _NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--spec", "specs", type=_FILE, multiple=True, help="A run written as JSON.")
 @click.option("--backend", type=click.Choice(["auto", "emulated", "cpu", "mps", "cuda"]), default="auto", show_default=True)
 @click.option("--steps", type=click.IntRange(1, 100_000), help="Optimizer steps: 20 of own code, 200 of a plan.")
-@click.option("--matrix", is_flag=True, help="With --plan: the ladder of experiments that finds the cause of growth.")
 @click.option("--format", "shape", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True, help="How to report.")
 @click.option("--html", type=_NEW_FILE, help="Also write a page with the curves.")
 @click.option("--csv", "table", type=_NEW_FILE, help="Also write the steps as CSV.")
@@ -76,7 +75,7 @@ def command(**values: Any) -> None:
     from mpslint.verify.command import Request, carry_out
 
     session = options_of({**values, "paths": named or (str(values["specs"][0]),)})
-    asked = AskedFiles(named, dataclasses.replace(session, started=words), values["run"], values["unsafe"], values["matrix"])
+    asked = AskedFiles(named, dataclasses.replace(session, started=words), values["run"], values["unsafe"])
     names = ("specs", "is_planned", "backend", "steps", "shape", "html", "table", "strict", "no_cache", "timeout", "memory_limit")
     request = Request(asked, **{name: values[name] for name in (*names, "allow_read", "pass_env")})
     sys.exit(carry_out(request, console()))
@@ -86,9 +85,8 @@ def _refuse(named: Sequence[str], values: dict[str, Any]) -> None:
     """Raise UsageError, before anything is loaded, for what own code can't be asked, and where nobody can be asked whether it may run."""
     if STANDARD_INPUT in named:
         raise UsageError("the code of standard input can't be run: name a file")
-    for option in ("run", "matrix"):
-        if values[option]:
-            raise UsageError(f"--{option} is about the plan of a file: add --plan")
+    if values["run"]:
+        raise UsageError("--run is about the plan of a file: add --plan")
     if not values["yes"] and not sys.stdin.isatty():
         them = named[0] if len(named) == 1 else f"{len(named)} files"
         raise UsageError(f"verify runs a copy of {them}, confined and cut short: allow it with --yes, or add --plan, which runs none of it")

@@ -24,7 +24,6 @@ class AskedFiles:
     session: Session = field(default_factory=Session)
     plan: int | None = None
     unsafe: bool = False
-    matrix: bool = False
 
 
 def files(asked: AskedFiles) -> list[FoundFile]:

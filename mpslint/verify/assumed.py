@@ -23,7 +23,7 @@ Judge = Callable[[Sequence[RunSpec]], Sequence[tuple[RunResult, Sequence[Check]]
 def without_invented_failures(spec: RunSpec, result: RunResult, checks: Sequence[Check], judge: Judge) -> list[Check]:
     """Return the checks of a run, those that fail by shapes which nobody knows as inconclusive; `judge` runs it with other lengths."""
     failing = {check.name for check in checks if check.status == "fail" and _is_by_shapes(check, result)}
-    if not failing or spec.shapes == "known" or (spec.shapes == "drawn" and result.has_own_lengths):
+    if not failing or spec.shapes == "known":
         return list(checks)
     if spec.shapes == "assumed":
         why = "the shapes of the batches are assumed"

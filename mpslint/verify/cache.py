@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +18,10 @@ from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import rules_folder
 from mpslint.core.outside import parse_json, read_text
 from mpslint.core.own_folder import OwnFolder, user_caches
-from mpslint.verify.from_data import cached_commit, cached_data
 from mpslint.verify.job import Job
 from mpslint.verify.record import to_json
-from mpslint.verify.spec import DataSource
 
 KEPT = 200
-MOST_FILES = 1000
 
 
 _KEPT_FILE = re.compile(r"[0-9a-f]{32}\.json")
@@ -101,23 +99,15 @@ def _knowledge() -> str:
 
 
 def _local(job: Job) -> list[str]:
-    """Return the content of the configurations that the job's specs name, and the state of their data, where they are on this machine."""
-    paths = [Path(spec.model) / "config.json" for spec in job.specs if spec.config is None]
-    named = [name for spec in job.specs for name in (spec.model, spec.data.tokenizer if spec.data is not None else "") if name]
-    commits = [cached_commit(name) for name in named if not Path(name).is_absolute()]
-    read = [read_text(path) for path in (*paths, *commits) if path.is_file()]
-    return [*read, *(line for spec in job.specs if spec.data is not None for line in _state(spec.data))]
+    """Return the content of the configuration that the job's run names, where it is on this machine."""
+    spec = job.spec
+    if spec is None or spec.config is not None:
+        return []
+    paths = [Path(spec.model) / "config.json", *([] if Path(spec.model).is_absolute() else [cached_commit(spec.model)])]
+    return [read_text(path) for path in paths if path.is_file()]
 
 
-def _state(data: DataSource) -> list[str]:
-    """Return name, size and time of change of each file of a data set and of its tokenizer; nothing for what is elsewhere."""
-    found = []
-    places = [Path(named) for named in (data.path, data.tokenizer) if named]
-    if data.kind == "cache":
-        places.append(cached_data(data.path))
-    for place in places:
-        for path in sorted(place.rglob("*"))[:MOST_FILES] if place.is_dir() else [place]:
-            if path.is_file():
-                about = path.stat()
-                found.append(f"{path} {about.st_size} {about.st_mtime_ns}")
-    return found
+def cached_commit(name: str) -> Path:
+    """Return the file of the Hugging Face cache that names the commit of a checkpoint, if it lies there."""
+    own = Path(os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
+    return Path(os.environ.get("HF_HUB_CACHE") or own / "hub") / f"models--{name.replace('/', '--')}" / "refs" / "main"

@@ -23,7 +23,6 @@ from mpslint.verify.export import as_csv, as_json
 from mpslint.verify.files import known_forecast, verify_file
 from mpslint.verify.job import Backend
 from mpslint.verify.last import keep
-from mpslint.verify.matrix import run_matrix
 from mpslint.verify.own_code import verify_code
 from mpslint.verify.page import as_page
 from mpslint.verify.process import ChildLimits
@@ -150,8 +149,4 @@ def _times(request: Request, reports: list[VerifyReport]) -> dict[str, Forecast]
 
 def _spec_report(pair: Pair, path: Path, request: Request, live: Live) -> VerifyReport:
     options = request.options(request.machine(pair.machine))
-    if request.asked.matrix:
-        report = run_matrix(pair.before, options, live.progress)
-    else:
-        report = verify_specs(pair.before, pair.after, options, live.progress)
-    return dataclasses.replace(report, subject=str(path))
+    return dataclasses.replace(verify_specs(pair.before, pair.after, options, live.progress), subject=str(path))

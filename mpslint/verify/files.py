@@ -18,16 +18,14 @@ from mpslint.session.view import ShownFinding
 from mpslint.source.files import FoundFile as FoundFile
 from mpslint.verify.asked import REWRITTEN, WRITTEN, AskedFiles, read_file_within
 from mpslint.verify.calibrations import here_of
-from mpslint.verify.estimate import estimate_spec, largest_batch
+from mpslint.verify.estimate import estimate_spec, largest_batch, work_of
 from mpslint.verify.from_plan import PlannedRun
-from mpslint.verify.matrix import run_matrix
 from mpslint.verify.outcome import Estimate, Verdict
 from mpslint.verify.own_waits import own_waits
 from mpslint.verify.platform import machine_of
 from mpslint.verify.reading import FileReading, TrainingRun, choose, reading_of, runs_of, spec_of, with_findings
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
-from mpslint.verify.step_work import work_of
 from mpslint.verify.verdict import decide
 from mpslint.verify.verify import VerifyOptions, verify_specs
 from mpslint.verify.work import Progress
@@ -70,12 +68,10 @@ def verify_file(found: FoundFile, asked: AskedFiles, options: VerifyOptions, pro
     reading = reading_of(fixed, runs, index, assumptions)
     if isinstance(before, Unplanned) and not isinstance(after, PlannedRun):
         return _unread(found.path, machine, reading, before.why, time.monotonic() - start)
-    report = _run(before, after, options, progress, matrix=asked.matrix)
-    if any(run.has_own_lengths for run in report.runs):
-        unread = {line for one in (before, after) if isinstance(one, PlannedRun) for line in one.unread}
-        reading = replace(reading, assumptions=tuple(line for line in reading.assumptions if line not in unread))
+    specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
+    report = verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
     report = replace(report, subject=found.path, reading=reading, is_planned=True, seconds=time.monotonic() - start)
-    return report if asked.matrix else _explained(report, before, after)
+    return _explained(report, before, after)
 
 
 def estimate_file(found: FoundFile, asked: AskedFiles, *, macs: Sequence[ChipAndMemory] = (), only_kept: bool = False) -> Estimated:
@@ -147,15 +143,6 @@ def _rewritten(fixed: Fixed, index: int, path: str) -> PlannedRun | Unplanned | 
         return None
     runs = runs_of(fixed.after)
     return _read(runs[index], REWRITTEN, path) if index < len(runs) else Unplanned("the rewritten file has no such run")
-
-
-def _run(
-    before: PlannedRun | Unplanned, after: PlannedRun | Unplanned | None, options: VerifyOptions, progress: Progress | None, *, matrix: bool
-) -> VerifyReport:
-    specs = [one.spec for one in (before, after) if isinstance(one, PlannedRun)]
-    if matrix:
-        return run_matrix(specs[0], options, progress)
-    return verify_specs(specs[0], specs[1] if len(specs) > 1 else None, options, progress)
 
 
 def _unread(path: str, machine: VerifiedMac, reading: FileReading, why: str, seconds: float) -> VerifyReport:

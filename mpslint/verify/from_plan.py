@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.core.versions import VersionRange
-from mpslint.facts.values import Call, Items, Known
+from mpslint.facts.values import Items, Known, alternatives_of
 from mpslint.settings.evidence import Evidence
 from mpslint.settings.plan import TrainingPlan
 from mpslint.settings.stacked import stacking_call
-from mpslint.verify.answers import completed, with_answers
-from mpslint.verify.from_data import as_written, beside, data_of
-from mpslint.verify.frozen import Unclear, frozen_parts
 from mpslint.verify.plan_source import NeedsCodeError, PlanSource
-from mpslint.verify.spec import AskedBy, Evaluation, Frozen, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType
+from mpslint.verify.spec import AskedBy, Evaluation, Lengths, Padding, Precision, RunSpec, Shapes, Task, WeightsType
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +25,6 @@ class PlannedRun:
 
     spec: RunSpec
     assumptions: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
-    """Those of them that hold only where the run's own data can't be read."""
 
 
 def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
@@ -41,20 +36,14 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
     task = _task(source)
     padding, multiple = _padding(source)
     lengths, target = _lengths(source, task)
-    data, said = data_of(plan, evidence, model, _own_columns(source, task))
-    if said:
-        source.assume(said)
     precision, asked_by = _precision(source)
     rate = source.known("optimizer.learning_rate", (int, float))
-    count = data.count if data is not None else 0
-    steps, epochs = _duration(source, int(assumptions["steps"]), is_counted=count > 0)
     spec = RunSpec(
         model=model,
         task=task,
         source=lengths,
         config=config,
         target=target,
-        data=data,
         shapes=_shapes(source, task, padding),
         train_batch=source.count("batch.train", int(assumptions["batch"])),
         accumulation=source.count("batch.accumulation", 1),
@@ -62,7 +51,6 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         pad_to_multiple_of=multiple,
         group_by_length=source.known("batch.sampling") == "group_by_length",
         drop_last=source.known("batch.drop_last") is True,
-        averages=_averages(source),
         precision=precision,
         precision_by=asked_by,
         weights_dtype=_weights(source),
@@ -73,11 +61,9 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         dropout=_dropout(source),
         lora_rank=_lora_rank(source, int(assumptions["lora_rank"])),
         lora_targets=_lora_targets(source),
-        frozen=_frozen(source),
         evaluation=_evaluation(source, target, assumptions),
         empty_cache_steps=source.known("memory.empty_cache_steps", int),
-        steps=steps,
-        epochs=epochs,
+        steps=_steps(source, int(assumptions["steps"])),
         high_watermark=source.known("environment.high_watermark", (int, float)),
         has_fallback=str(source.known("environment.fallback")) == "1",
         attention="eager" if source.known("model.attention") == "eager" else "sdpa",
@@ -87,21 +73,16 @@ def planned(plan: TrainingPlan, evidence: Evidence) -> PlannedRun:
         raise ReadError("the model is put on the CPU, on a Mac too, so nothing of the run is on MPS")
     if source.plan.kind == "loop" and not source.evidence.devices:
         source.assume("no device is read in the code: the model is taken to be on MPS")
-    spec = with_answers(source, spec)
-    if count:
-        spec = replace(spec, train_samples=count, steps=spec.steps_over(count))
-    return PlannedRun(spec, tuple(source.assumed), tuple(source.unread))
+    return PlannedRun(spec, tuple(source.assumed))
 
 
-def _duration(source: PlanSource, assumed: int, *, is_counted: bool) -> tuple[int, float]:
-    """Return how many optimizer steps the run takes, and its epochs where these decide."""
+def _steps(source: PlanSource, assumed: int) -> int:
+    """Return how many optimizer steps the run takes."""
     steps = source.known("training.steps", int)
     if steps and steps > 0:
-        return int(steps), 0.0
-    epochs = float(source.known("training.epochs", (int, float)) or 0)
-    if not (is_counted and epochs):
-        source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}", unless_read=epochs > 0)
-    return assumed, epochs
+        return int(steps)
+    source.assume(f"how many optimizer steps the run takes is not known before its data is: {assumed}")
+    return assumed
 
 
 def _refuse(source: PlanSource) -> None:
@@ -109,23 +90,20 @@ def _refuse(source: PlanSource) -> None:
     for call in source.calls("trainer", "lightning_trainer", "model"):
         for entry in platform_data("unplanned"):
             name = next((name for name in call.names for glob in entry["names"] if fnmatch.fnmatchcase(name, glob)), None)
-            if name is not None and _is_refused(source, call, entry):
+            read = VersionRange.parse(entry["versions"]) if "versions" in entry else None
+            if name is not None and not (read is not None and read.matches(source.evidence.target.versions)):
                 made = next((part for part in name.split(".") if part[:1].isupper()), name)
                 raise NeedsCodeError(f"{made} {entry['why']}, which is not read off a plan")
+    facts = source.evidence.facts
+    names = [*(write.name for write in facts.attributes), *(call.method for call in facts.calls)]
+    frozen = next((name for name in names for glob in platform_data("generated")["freezes"] if fnmatch.fnmatchcase(name, glob)), None)
+    if frozen is not None and not source.calls("lora"):
+        raise NeedsCodeError(f"the code chooses which weights are trained ({frozen}), which is not read off a plan")
     bits = source.known("model.bits", int)
     if bits in (4, 8):
         raise ReadError(f"the weights are quantised to {bits} bits by bitsandbytes, which trains nothing on MPS")
     if source.known("device.cpu_only") is True:
         raise ReadError("the run asks for the CPU, so nothing of it is on MPS")
-
-
-def _is_refused(source: PlanSource, call: Call, entry: Mapping[str, Any]) -> bool:
-    """Return whether what an entry says of a class holds for this call of it."""
-    if set(call.names) & set(entry.get("but", ())):
-        return False
-    if "versions" in entry and VersionRange.parse(entry["versions"]).matches(source.evidence.target.versions):
-        return False
-    return "setting" not in entry or source.known(entry["setting"]) is True
 
 
 def _model(source: PlanSource) -> tuple[str, Mapping[str, Any] | None]:
@@ -154,14 +132,6 @@ def _given_name(source: PlanSource) -> str:
         if given is not None and isinstance(given.value, Known) and isinstance(given.value.value, str):
             return given.value.value
     return ""
-
-
-def _own_columns(source: PlanSource, task: Task) -> Sequence[str]:
-    """Return the columns that the run's trainer tokenises by itself."""
-    entry = platform_data("models/tasks")[task]
-    names = [name for call in source.calls("trainer") for name in call.names]
-    is_own = any(fnmatch.fnmatchcase(name, glob) for name in names for glob in entry.get("made_by", ()))
-    return entry.get("columns", ()) if is_own else ()
 
 
 def _task(source: PlanSource) -> Task:
@@ -195,8 +165,7 @@ def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
     assumptions = platform_data("assumptions")
     entry = platform_data("models/tasks")[task]
     has_targets = any("T" in dims for dims in entry["batch"].values())
-    target = completed(source) if entry.get("completes") else None
-    target = target or _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
+    target = _drawn(source, "target", source.known("length.target", int), assumptions["target"]) if has_targets else None
     fixed = assumptions["fixed"].get(task)
     if fixed is not None:
         return Lengths(int(fixed)), target
@@ -204,12 +173,12 @@ def _lengths(source: PlanSource, task: Task) -> tuple[Lengths, Lengths | None]:
     if limit is None and (limit := source.known("length.limit", int)) is not None:
         source.assume(f"no length is written: the {limit} tokens that the model takes")
     if source.known("padding.packing") not in (None, "no"):
-        return Lengths(int(limit or assumptions["source"]["limit"]), origin="packed"), target
+        return Lengths(int(limit or assumptions["source"]["limit"])), target
     if stacking_call(source.plan) is None:
         return _drawn(source, "input", limit, assumptions["source"]), target
     found = int(limit or assumptions["source"]["limit"])
     if limit is None:
-        source.assume(f"the length of the samples, which are stacked, is not known: {found} tokens", unless_read=True)
+        source.assume(f"the length of the samples, which are stacked, is not known: {found} tokens")
     return Lengths(found), replace(target, median=0.0) if target is not None else None
 
 
@@ -219,7 +188,7 @@ def _shapes(source: PlanSource, task: Task, padding: Padding) -> Shapes:
         return "known"
     if padding == "max_length":
         return "known" if source.known("length.bound", int) is not None else "assumed"
-    pads = "collator" in source.plan.calls or source.known("padding.tokenizer") is True or bool(_own_columns(source, task))
+    pads = "collator" in source.plan.calls or source.known("padding.tokenizer") is True
     return "drawn" if pads else "assumed"
 
 
@@ -231,7 +200,7 @@ def _drawn(source: PlanSource, what: str, limit: int | None, assumption: Mapping
     median = max(1.0, round(assumption["share"] * found))
     sigma = assumption["sigma"]
     drawn = f"lengths of the {what} are drawn: log-normal, median {median:.0f}, sigma {sigma}, cut at {found} tokens"
-    source.assume(drawn, unless_read=True)
+    source.assume(drawn)
     return Lengths(found, median, sigma)
 
 
@@ -299,19 +268,6 @@ def _lora_rank(source: PlanSource, default: int) -> int:
     return default
 
 
-def _frozen(source: PlanSource) -> tuple[Frozen, ...]:
-    """Return which parts of the model that a trainer gets the code freezes before; adapters choose their weights themselves."""
-    call = next(iter(source.calls("trainer")), None)
-    if call is None or source.calls("lora"):
-        return ()
-    node = next((word.value for word in call.node.keywords if word.arg == "model"), call.node.args[0] if call.node.args else None)
-    found = frozen_parts(source.evidence, call, node.id) if isinstance(node, ast.Name) else []
-    for one in found:
-        if isinstance(one, Unclear):
-            source.assume(f"which weights line {one.line} freezes is not known: they are all trained")
-    return tuple(one for one in found if isinstance(one, Frozen))
-
-
 def _lora_targets(source: PlanSource) -> tuple[str, ...]:
     """Return the modules that adapters are put on, as the code names them."""
     calls = source.calls("lora")
@@ -323,14 +279,6 @@ def _lora_targets(source: PlanSource) -> tuple[str, ...]:
     if not names:
         source.assume("which modules get adapters is not known: peft's default ones")
     return tuple(names)
-
-
-def _averages(source: PlanSource) -> bool:
-    """Return whether the code tells Trainer to average the losses of the micro-batches."""
-    return any(
-        write.name == "accepts_loss_kwargs" and isinstance(write.value, Known) and write.value.value is False
-        for write in source.evidence.facts.attributes
-    )
 
 
 def _evaluation(source: PlanSource, target: Lengths | None, assumptions: Mapping[str, Any]) -> Evaluation | None:
@@ -356,3 +304,19 @@ def _evaluation(source: PlanSource, target: Lengths | None, assumptions: Mapping
         generation_limit=int(limit or 0),
         beams=int(source.known("evaluation.beams", int) or 1),
     )
+
+
+def as_written(name: str, evidence: Evidence) -> str:
+    """Return a name as the code has it: settings hold names in lower case, folders and the Hugging Face cache don't."""
+    for call in evidence.facts.calls:
+        for argument in (*call.arguments, *call.keywords.values()):
+            for one in alternatives_of(argument.value):
+                if isinstance(one, Known) and isinstance(one.value, str) and one.value.lower() == name:
+                    return one.value
+    return name
+
+
+def beside(path: str, evidence: Evidence) -> str:
+    """Return a path of this machine in full, from here or from beside the file that names it; any other text as it is."""
+    places = (Path(path), Path(evidence.document.path).parent / path) if path else ()
+    return next((str(place.resolve()) for place in places if place.exists()), path)

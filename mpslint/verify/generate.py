@@ -1,64 +1,88 @@
 """A training run as a script: what a plan says, written out as a loop that the same runner executes as it executes a file's own code.
 
-Nothing of the user's is in it but numbers and names. Trainers of TRL have no such script: their losses are their own.
+Nothing of the user's is in it but numbers and names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mpslint.core.finding import ReadError
 from mpslint.core.knowledge import platform_data
-from mpslint.verify.spec import Lengths, RunSpec
+from mpslint.verify.platform import precision_outcome
+from mpslint.verify.shapes import Shape, samples, shape_of
+from mpslint.verify.spec import Evaluation, RunSpec, VerifiedMac
 
 HALF = {"fp16": "torch.float16", "bf16": "torch.bfloat16"}
 REAL = ("pixel_values", "input_features", "input_values")
-DRAWN = """
-def draw(limit, median, sigma, draw=random.Random({seed})):
-    return limit if median <= 0 else max(1, min(limit, round(median * draw.lognormvariate(0.0, sigma))))
+MOST_EVALUATED = 400
+"""Batches of an evaluation."""
+DATA = """
+def batch(shape):
+    B, S, T = (*shape, 1, 1)[:3]
+    return {{{tensors}}}
 
 
-def padded(lengths):
-    return -(-max(lengths) // {multiple}) * {multiple}
+def batches(shapes):
+    return torch.utils.data.DataLoader(shapes, batch_size=None, collate_fn=batch)
 
 
-def collate(rows):
-    B, S, T = len(rows), padded([row[0] for row in rows]), max(row[1] for row in rows)
-    return {{{batch}}}
+def on_mps(batch):
+    return {{name: tensor.to("mps") for name, tensor in batch.items()}}
 
 
-rows = [(draw({source}), draw({target})) for _ in range({count})]
-loader = torch.utils.data.DataLoader(rows, batch_size={size}, shuffle=True, drop_last={drop_last}, collate_fn=collate)
+loader = batches({shapes})
 """
 LOOP = """
 def train():
-    for number, batch in enumerate(itertools.chain.from_iterable(itertools.repeat(loader)), start=1):
-        batch = {{name: tensor.to("mps") for name, tensor in batch.items()}}
+    for number, batch in enumerate(loader, start=1):
+        batch = on_mps(batch)
         with {autocast}:
             loss = model(**batch).loss{divided}
-        loss.backward()
+        {backward}
         del loss, batch
         if number % {accumulation} == 0:
 {step}
-        if number == {batches}:
-            return
 
-
-train()
 """
-STEPS = 200
-ROWS = 4000
+EVALUATION = """
+evaluation = batches({shapes})
 
 
-def script_of(spec: RunSpec) -> str:
-    """Return the script of a run. Raises ReadError for one that no such loop describes."""
+def evaluate():
+    model.eval()
+    kept = []
+    with torch.no_grad():
+        for number, batch in enumerate(evaluation, start=1):
+            batch = on_mps(batch)
+            {forward}
+    model.train()
+
+"""
+PASSES = 4
+
+
+def in_force(spec: RunSpec, machine: VerifiedMac) -> RunSpec:
+    """Return a run in the precision that it has on a machine: float32 where what the code asks for raises there, or is ignored."""
+    asked = [(spec.precision_by, spec.precision), *([("grad_scaler", "any")] if spec.precision == "fp16" else [])]
+    works = spec.precision == "no" or all(precision_outcome(by, what, machine).does == "works" for by, what in asked)
+    return spec if works else replace(spec, precision="no")
+
+
+def script_of(spec: RunSpec, steps: Iterable[Sequence[Shape]]) -> str:
+    """Return the script of a run whose steps have batches of some shapes. Raises ReadError for an optimizer that isn't known."""
     entry: Mapping[str, Any] = platform_data("models/tasks")[spec.task]
-    if any("P" in dims for dims in entry["batch"].values()) or entry.get("completes"):
-        raise ReadError(f"a run of {spec.task} has a loss of its own, which no generated script has")
-    lines = ["import contextlib", "import itertools", "import random", "", "import torch", "import transformers", ""]
+    lines = ["import contextlib", "", "import accelerate", "import torch", "import transformers", ""]
     lines += [*_model(spec, entry["class"]), f"optimizer = {_optimizer(spec)}"]
-    return "\n".join(lines) + "\n" + _data(spec, entry["batch"]) + _loop(spec)
+    lines += ['scaler = torch.amp.GradScaler("mps")'] if spec.precision == "fp16" else []
+    shapes = [shape for step in steps for shape in step]
+    text = "\n".join(lines) + "\n" + DATA.format(tensors=", ".join(_tensors(entry["batch"])), shapes=shapes) + _loop(spec)
+    evaluates = ["    evaluate()"] if spec.evaluation is not None else []
+    if spec.evaluation is not None:
+        text += _evaluation(spec, spec.evaluation)
+    return "\n".join([text, f"for _ in range({PASSES}):", "    train()", *evaluates, ""])
 
 
 def _model(spec: RunSpec, cls: str) -> Iterator[str]:
@@ -70,15 +94,15 @@ def _model(spec: RunSpec, cls: str) -> Iterator[str]:
         yield f"config = transformers.{config.pop('config_class')}(**{config!r})"
     else:
         yield f"config = transformers.AutoConfig.for_model({config.pop('model_type')!r}, **{config!r})"
-    yield "config.use_cache = False"
     if spec.dropout is not None:
         yield "for name, value in list(vars(config).items()):"
         yield '    if isinstance(value, float) and ("dropout" in name or name.endswith("_pdrop") or name == "layerdrop"):'
         yield f"        setattr(config, name, {spec.dropout!r})"
-    dtype = "" if spec.weights_dtype in ("auto", "float32") else f", dtype=torch.{spec.weights_dtype}"
-    yield f"model = transformers.{cls}.from_pretrained({spec.model!r}, config=config, attn_implementation={spec.attention!r}{dtype})"
-    for part in spec.frozen:
-        yield from _frozen(f"model.{part.part}" if part.part else "model", part)
+    options = ', attn_implementation="eager"' if spec.attention == "eager" else ""
+    if spec.weights_dtype != "float32":
+        options += ", dtype=config.dtype or torch.float32" if spec.weights_dtype == "auto" else f", dtype=torch.{spec.weights_dtype}"
+    name = spec.model if spec.config is None else "run"
+    yield f"model = transformers.{cls}.from_pretrained({name!r}, config=config{options})"
     if spec.lora_rank:
         targets = repr(list(spec.lora_targets)) if spec.lora_targets and spec.lora_targets != ("all-linear",) else None
         chosen = targets or (repr("all-linear") if spec.lora_targets else None)
@@ -90,19 +114,9 @@ def _model(spec: RunSpec, cls: str) -> Iterator[str]:
         if spec.lora_rank:
             yield "model.enable_input_require_grads()"
     yield 'model = model.train().to("mps")'
+    if spec.precision in HALF and spec.precision_by == "trainer":
+        yield "model.forward = accelerate.utils.convert_outputs_to_fp32(model.forward)"
     yield "trained = [parameter for parameter in model.parameters() if parameter.requires_grad]"
-
-
-def _frozen(part: str, frozen: Any) -> Iterator[str]:
-    """Yield the lines that freeze a part of the model, or train it."""
-    if frozen.method:
-        yield f"{part}.{frozen.method}()"
-        return
-    test = "name.startswith" if frozen.begins else "name.__contains__"
-    picked = f"any(map({test}, {list(frozen.names)!r}))" if frozen.names else "True"
-    yield f"for name, parameter in {part}.named_parameters():"
-    yield f"    if {picked} is not {frozen.others}:"
-    yield f"        parameter.requires_grad_({frozen.is_trained})"
 
 
 def _optimizer(spec: RunSpec) -> str:
@@ -117,45 +131,53 @@ def _optimizer(spec: RunSpec) -> str:
     return f"{kind.format(', '.join(['trained', rate, *more]))}"
 
 
-def _data(spec: RunSpec, layout: Mapping[str, list[str]]) -> str:
-    """Return the lines that draw the samples and gather them into batches."""
-
-    def drawn(lengths: Lengths) -> str:
-        return f"{lengths.limit}, {0 if lengths.is_fixed else lengths.median}, {lengths.sigma}"
-
+def _tensors(layout: Mapping[str, list[str]]) -> Iterator[str]:
+    """Yield the tensors of a batch, by name."""
     sizes = {
         "I": 'getattr(config, "image_size", 224)',
         "C": 'getattr(config, "num_channels", 3)',
         "M": 'getattr(config, "num_mel_bins", 80)',
     }
-    tensors = (
-        f'"{name}": torch.ones({", ".join(sizes.get(dim, dim) for dim in dims)}' + ("" if name in REAL else ", dtype=torch.long") + ")"
-        for name, dims in layout.items()
-    )
-    source = Lengths(spec.source.limit) if spec.padding == "max_length" else spec.source
-    return DRAWN.format(
-        seed=spec.seed,
-        multiple=spec.pad_to_multiple_of or 1,
-        batch=", ".join(tensors),
-        source=drawn(source),
-        target=drawn(spec.target or Lengths(1)),
-        count=max(ROWS, spec.effective_batch),
-        size=spec.train_batch,
-        drop_last=spec.drop_last,
-    )
+    for name, dims in layout.items():
+        kind = "" if name in REAL else ", dtype=torch.long"
+        yield f'"{name}": torch.ones({", ".join(sizes.get(dim, dim) for dim in dims)}{kind})'
+
+
+def _autocast(spec: RunSpec) -> str:
+    half = HALF.get(spec.precision)
+    return f'torch.autocast("mps", dtype={half})' if half else "contextlib.nullcontext()"
 
 
 def _loop(spec: RunSpec) -> str:
     """Return the lines that train."""
+    is_scaled = spec.precision == "fp16"
     clip = [f"torch.nn.utils.clip_grad_norm_(trained, {spec.max_grad_norm!r})"] if spec.max_grad_norm else []
+    clip = ["scaler.unscale_(optimizer)", *clip] if is_scaled and clip else clip
+    does = ["scaler.step(optimizer)", "scaler.update()"] if is_scaled else ["optimizer.step()"]
     every = spec.empty_cache_steps
     empty = [f"if number // {spec.accumulation} % {every} == 0:", "    torch.mps.empty_cache()"] if every else []
-    step = "\n".join(" " * 12 + line for line in [*clip, "optimizer.step()", "optimizer.zero_grad()", *empty])
-    half = HALF.get(spec.precision)
     return LOOP.format(
-        autocast=f'torch.autocast("mps", dtype={half})' if half else "contextlib.nullcontext()",
+        autocast=_autocast(spec),
         divided=f" / {spec.accumulation}" if spec.accumulation > 1 else "",
+        backward="scaler.scale(loss).backward()" if is_scaled else "loss.backward()",
         accumulation=spec.accumulation,
-        step=step,
-        batches=STEPS * spec.accumulation,
+        step="\n".join(" " * 12 + line for line in [*clip, *does, "optimizer.zero_grad()", *empty]),
     )
+
+
+def _evaluation(spec: RunSpec, evaluation: Evaluation) -> str:
+    """Return the lines that evaluate; what a Trainer keeps of each batch for its metrics is kept."""
+    size = evaluation.batch
+    drawn = samples(spec, min(evaluation.samples, MOST_EVALUATED * size), spec.seed + 1000)
+    groups = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+    if evaluation.generates:
+        inputs = "{name: tensor for name, tensor in batch.items() if name != 'labels'}"
+        forward = [f"model.generate(**{inputs}, max_new_tokens={max(1, evaluation.generation_limit)}, num_beams={evaluation.beams})"]
+    else:
+        forward = [f"with {_autocast(spec)}:", "    outputs = model(**batch)"]
+    if evaluation.keeps_logits and not evaluation.generates:
+        named = 'name not in ("loss", "past_key_values")'
+        forward += [f"kept += [tensor for name, tensor in outputs.items() if torch.is_tensor(tensor) and {named}]"]
+        if evaluation.accumulation_steps:
+            forward += [f"if number % {evaluation.accumulation_steps} == 0:", "    kept = [tensor.cpu() for tensor in kept]"]
+    return EVALUATION.format(shapes=[shape_of(spec, group) for group in groups], forward=("\n" + " " * 12).join(forward))

@@ -11,7 +11,15 @@ from mpslint.verify.spec import RunSpec, VerifiedMac
 
 Device = Literal["emulated", "cpu", "real"]
 Backend = Literal["emulated", "cpu", "mps", "cuda"]
-Kind = Literal["emulate", "values", "estimate", "work", "calibrate", "script", "device"]
+Kind = Literal["calibrate", "script"]
+Aim = Literal["run", "fit", "work"]
+"""What a script is run for: how its training goes, which micro-batches fit, or the work of a step."""
+
+
+STANDING = 4
+"""Steps whose work is counted where that is asked for; one comes before them."""
+HORIZON = 200
+"""Steps up to which a run is played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +50,11 @@ class ScriptRun:
     arguments: tuple[str, ...] = ()
     device: Device = "emulated"
     steps: int = 20
+    horizon: int = HORIZON
+    """Steps up to which an emulated run is played."""
     plays: bool = True
     """Whether steps of an emulated run that follow from others are played instead of run."""
+    aim: Aim = "run"
     evaluation_batches: int = 2
     sandbox: str = ""
     """The only folder that may be written to."""
@@ -69,8 +80,11 @@ class Job:
 
     kind: Kind
     machine: VerifiedMac = field(default_factory=VerifiedMac)
-    specs: tuple[RunSpec, ...] = ()
-    steps: int = 200
     backend: Backend = "emulated"
     script: ScriptRun | None = None
+    spec: RunSpec | None = None
+    """The run that mpslint's own script stands for."""
+    steps: int = 0
+    aim: Aim = "run"
     memory_sizes: tuple[int, ...] = ()
+    """The Macs, by GB of memory, for which the largest micro-batch is looked for."""

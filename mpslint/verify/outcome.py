@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from mpslint.estimate.step import StepWork
+
 Status = Literal["pass", "fail", "inconclusive", "not run"]
 What = Literal["train", "evaluate", "generate"]
 RANK: dict[str, int] = {"fail": 0, "inconclusive": 1, "not run": 2, "pass": 3}
@@ -79,6 +81,17 @@ class Composition:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """How one Mac takes a run: its limit, whether the run fits, and the largest micro-batch that does."""
+
+    memory_gb: int
+    recommended: int
+    peak: int
+    status: Literal["fits", "tight", "too big"]
+    largest_batch: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunResult:
     """All that one run showed. `backend` says what was real: mps, cuda, cpu, or emulated."""
 
@@ -90,17 +103,16 @@ class RunResult:
     """The peak of a step with the longest samples that the settings allow."""
     driver_peak: int = -1
     parameters: int = 0
-    trained_parameters: int = 0
+    fits: tuple[Fit, ...] = ()
+    """How Macs take the run, where that was asked for."""
+    work: StepWork | None = None
+    """The work of a mean step, where that was asked for."""
     all_keys: int = 0
     graph_keys: int = 0
     retained: tuple[Retained, ...] = ()
     """What compiled graphs keep beside the allocator's heaps, by operator; part of the driver memory."""
-    planned_retained: int = 0
-    """What they keep by the end of the run that the user means to do."""
     out_of_memory: int = 0
     """The step at which MPS ran out of memory; 0 when it did not."""
-    planned_graph_keys: int = 0
-    """Graph keys by the end of the run that the user means to do."""
     shapes: int = 0
     troubles: tuple[Trouble, ...] = ()
     kept: tuple[Kept, ...] = ()
@@ -119,18 +131,14 @@ class RunResult:
     """What ended the run before it had shown enough, when it was neither an exception nor its own end."""
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
-    dropout: float = 0.0
     weights_dtype: str = ""
     """In what the weights are kept, where that was worked out."""
     moved: bool | None = None
     """Whether at least one trained parameter changed its value; None where values are not known."""
-    is_complete: bool = True
     settings_steps: int = 0
     """Optimizer steps that the run means to do, as its settings and its data say; 0 when they do not."""
     has_assumed_lengths: bool = False
     """Whether texts were drawn whose lengths nobody knows, in place of data that isn't on this machine."""
-    has_own_lengths: bool = False
-    """Whether the lengths of the samples were read from the run's own data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +172,6 @@ class Verdict:
     status: Status
     reason: str
     checks: tuple[Check, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """How one Mac takes a run: its limit, whether the run fits, and the largest micro-batch that does."""
-
-    memory_gb: int
-    recommended: int
-    peak: int
-    status: Literal["fits", "tight", "too big"]
-    largest_batch: int
 
 
 @dataclass(frozen=True, slots=True)

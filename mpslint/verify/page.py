@@ -56,8 +56,7 @@ def _article(report: VerifyReport, times: Forecast | None) -> str:
     if report.verdicts:
         body.append(f'<div class="verdicts">{"".join(_verdict(verdict) for verdict in report.verdicts)}</div>')
     if report.comparison:
-        asked = "What makes it grow?" if report.settings.get("matrix") else "Is the rewrite the same training?"
-        body.append(f'<h2>{asked}</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
+        body.append(f'<h2>Is the rewrite the same training?</h2><ul class="checks">{"".join(map(_check, report.comparison))}</ul>')
     charts = "".join(_charts(report))
     if charts:
         body.append(f'<h2>Over the steps</h2><div class="charts">{charts}</div>')

@@ -25,7 +25,6 @@ class PlanSource:
     plan: TrainingPlan
     evidence: Evidence
     assumed: list[str] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)
 
     def known(self, name: str, kind: type | tuple[type, ...] = object) -> Any:
         """Return the constant of a setting, None where it is not known or of another kind; a default of the command line is named."""
@@ -45,12 +44,10 @@ class PlanSource:
             self.assume(f"{name} is not known: {assumed}")
         return assumed
 
-    def assume(self, line: str, *, unless_read: bool = False) -> None:
-        """Note an assumption, once; one that is dropped where the run's own data can be read is marked so."""
+    def assume(self, line: str) -> None:
+        """Note an assumption, once."""
         if line not in self.assumed:
             self.assumed.append(line)
-        if unless_read:
-            self.unread.append(line)
 
     def calls(self, *roles: str) -> list[Call]:
         """Return the run's calls of some roles."""

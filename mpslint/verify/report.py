@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from mpslint.verify.outcome import Check, Estimate, RunResult, Status, Verdict, worst
+from mpslint.verify.outcome import Check, RunResult, Status, Verdict, worst
 from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
 from mpslint.verify.spec import VerifiedMac
@@ -23,17 +22,13 @@ class VerifyReport:
     verdicts: tuple[Verdict, ...] = ()
     comparison: tuple[Check, ...] = ()
     """Whether the rewrite is the same training."""
-    estimates: tuple[Estimate, ...] = ()
     reading: FileReading | None = None
     """What the file says, where a file was read."""
-    assumptions: tuple[str, ...] = ()
-    """What had to be assumed where no file was read for its plan."""
     is_planned: bool = False
     """Whether the runs were built from the settings that the code states, and the code itself was not run."""
     problem: str = ""
     """Why nothing was run, in one line."""
     seconds: float = 0.0
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def status(self) -> Status:

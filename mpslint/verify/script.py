@@ -20,7 +20,7 @@ from mpslint.verify.confinement import tools
 from mpslint.verify.confinement.beside import Beside, look_beside
 from mpslint.verify.confinement.choice import confinement
 from mpslint.verify.confinement.room import Room, data_sets, environment_in, lend_data_sets, named_by
-from mpslint.verify.job import Backend, Device, Job, ScriptRun
+from mpslint.verify.job import HORIZON, Aim, Backend, Device, Job, ScriptRun
 from mpslint.verify.outcome import Check, RunResult
 from mpslint.verify.process import ChildLimits
 from mpslint.verify.record import from_data
@@ -79,6 +79,17 @@ class ScriptOptions:
     """What the lengths of drawn texts are multiplied by, where they are only assumed."""
     rewritten: Mapping[Path, bytes] = field(default_factory=dict)
     """What files of the run hold instead of what they hold on disk."""
+    horizon: int = HORIZON
+    aim: Aim = "run"
+    sizes: tuple[int, ...] = ()
+    """The Macs, by GB of memory, for which the largest micro-batch is looked for."""
+
+
+def run_own(path: Path, options: ScriptOptions, progress: Progress | None = None) -> Answer:
+    """Return what a script gives that mpslint itself wrote, on one device."""
+    device: Device = "emulated" if options.backend == "emulated" else "real"
+    with scratch_folder("script-") as scratch:
+        return _attempt(beside(path), Path(scratch), device, options, progress)[1]
 
 
 def verify_script(path: Path, options: ScriptOptions, progress: Progress | None = None) -> VerifyReport:
@@ -190,7 +201,9 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
         options.arguments,
         device,
         options.steps,
+        options.horizon,
         options.plays,
+        options.aim,
         options.evaluation_batches,
         str(room.folder),
         str(copy),
@@ -203,7 +216,7 @@ def _run(place: Workplace, copied: Path, room: Room, device: Device, options: Sc
     )
     named: Backend = "emulated" if options.backend == "auto" else options.backend
     backend: Backend = named if device == "real" else "emulated" if device == "emulated" else "cpu"
-    job = Job("script", options.machine, backend=backend, script=script)
+    job = Job("script", options.machine, backend, script, memory_sizes=options.sizes)
     limits = {"MPSLINT_SECONDS": str(options.limits.seconds), "MPSLINT_MEMORY": str(options.limits.memory)}
     passed = (*options.passed, *platform_data("confinement")["environment"]["cuda"]) if _is_on_cuda(device, options) else options.passed
     environment = {**environment_in(room, passed), **limits}

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,7 @@ from mpslint.verify.record import from_data, to_json
 
 Task = Literal[
     "seq2seq_lm", "causal_lm", "masked_lm", "sequence_classification", "token_classification", "question_answering",
-    "image_classification", "speech_seq2seq", "ctc", "reward", "preference", "policy",
+    "image_classification", "speech_seq2seq", "ctc",
 ]  # fmt: skip
 Padding = Literal["longest", "max_length", "none"]
 Precision = Literal["no", "fp16", "bf16"]
@@ -28,51 +27,17 @@ WeightsType = Literal["float32", "float16", "bfloat16", "auto"]
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long the samples are: as observed in the user's data, or drawn from a log-normal distribution,
-    cut at `limit`."""
+    """How long the samples are: drawn from a log-normal distribution, cut at `limit`."""
 
     limit: int
     median: float = 0.0
     """0 means that every sample has the length `limit`."""
     sigma: float = 0.65
-    observed: tuple[int, ...] = ()
-    origin: str = "assumed"
 
     @property
     def is_fixed(self) -> bool:
         """Whether every sample has the same length."""
-        if self.observed:
-            return len({min(length, self.limit) for length in self.observed}) == 1
         return self.median <= 0 or self.sigma <= 0
-
-
-@dataclass(frozen=True, slots=True)
-class DataSource:
-    """The user's own data set where it is local: its lengths are taken instead of assumed ones.
-
-    `kind` says how it is opened: `files` (csv, json, jsonl, parquet, text), `disk` (save_to_disk),
-    `cache` (the Hugging Face cache), or `rows`, which the code itself writes.
-    """
-
-    kind: Literal["files", "disk", "cache", "rows"]
-    path: str
-    """A file, a folder, or the name of a data set; of rows, the call that makes them."""
-    column: str
-    target_column: str = ""
-    split: str = "train"
-    name: str = ""
-    """The configuration of a data set in the cache."""
-    prefix: str = ""
-    """What the run puts before each source text."""
-    tokenizer: str = ""
-    """A folder or checkpoint; empty is the run's model."""
-    most: int = 2000
-    rows: Mapping[str, Any] = field(default_factory=dict)
-    """The columns that the code writes."""
-    count: int = 0
-    """How many samples the run trains on, where the code says that."""
-    columns: tuple[str, ...] = ()
-    """Where the trainer tokenises by itself: the columns that it may read; several that it joins have a + between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +46,6 @@ class Evaluation:
 
     batch: int
     samples: int
-    every: int = 0
-    """Optimizer steps between two evaluations; 0 is once at the end."""
     keeps_logits: bool = False
     """compute_metrics is given (or predict() called) and nothing reduces the logits before they are collected."""
     accumulation_steps: int | None = None
@@ -90,22 +53,6 @@ class Evaluation:
     generates: bool = False
     generation_limit: int = 0
     beams: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """A part of the model (`bert.encoder`; empty is all of it) whose weights are or aren't trained from here on."""
-
-    part: str
-    is_trained: bool = False
-    names: tuple[str, ...] = ()
-    """Only weights whose names hold one of these texts; none means all."""
-    begins: bool = False
-    """The names begin with one of them."""
-    others: bool = False
-    """The weights that `names` doesn't pick are meant."""
-    method: str = ""
-    """A method of the part's own that freezes what it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +67,6 @@ class RunSpec:
     config: Mapping[str, Any] | None = None
     """A model's configuration: with its `model_type`, or with the `config_class` that the code makes."""
     target: Lengths | None = None
-    data: DataSource | None = None
     name: str = "as written"
     shapes: Shapes = "known"
     """Whether the shapes of batches follow from the code and its data; or the code makes them vary, by lengths that are drawn; or that they
@@ -131,10 +77,6 @@ class RunSpec:
     pad_to_multiple_of: int | None = None
     group_by_length: bool = False
     drop_last: bool = False
-    train_samples: int | None = None
-    """How many samples the training set has; None when unknown."""
-    averages: bool = False
-    """Whether the model is told to have the losses of its micro-batches averaged (accepts_loss_kwargs = False)."""
     precision: Precision = "no"
     precision_by: AskedBy = "trainer"
     weights_dtype: WeightsType = "float32"
@@ -148,22 +90,10 @@ class RunSpec:
     lora_rank: int = 0
     lora_targets: tuple[str, ...] = ()
     """The modules that get adapters; none leaves peft's default for the architecture."""
-    frozen: tuple[Frozen, ...] = ()
-    """What the code switches on and off for training, in its order."""
-    has_reference: bool = False
-    """Whether a preference is measured against a model that is not trained: a copy of the model, or the model without its adapters."""
-    has_tiled_head: bool = False
-    """Whether the trainer makes logits a tile at a time instead of all together."""
-    group_size: int = 1
-    """Samples that the run makes of each row of its data: completions of a prompt."""
-    generated: int = 0
-    """Completions that are generated together before the steps that train on them; 0 where nothing is generated."""
     evaluation: Evaluation | None = None
     empty_cache_steps: int | None = None
     steps: int = 2000
     """Optimizer steps that the user means to do."""
-    epochs: float = 0.0
-    """Passes over the training set, which say the steps where its size is known; 0 leaves them at `steps`."""
     has_fallback: bool = False
     """Whether operators without an MPS kernel run on the CPU (PYTORCH_ENABLE_MPS_FALLBACK)."""
     high_watermark: float | None = None
@@ -175,10 +105,6 @@ class RunSpec:
     def effective_batch(self) -> int:
         """Samples that go into one optimizer step."""
         return self.train_batch * self.accumulation
-
-    def steps_over(self, samples: int) -> int:
-        """Return the optimizer steps of the run's epochs over so many samples; those that are stated where epochs don't decide."""
-        return math.ceil(-(-samples * self.group_size // self.effective_batch) * self.epochs) or self.steps
 
     def digest(self) -> str:
         """Return a short name for exactly this run, equal for equal specs."""

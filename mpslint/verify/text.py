@@ -35,7 +35,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
 
 def print_report(report: VerifyReport, console: Console) -> None:
     """Print a whole report."""
-    said = answer(report) if report.runs and not report.settings.get("matrix") else ""
+    said = answer(report) if report.runs else ""
     console.print(Text(f"{report.subject}: {said}" if said else report.subject, style="bold"), soft_wrap=True)
     if report.runs:
         _print_entry(console, "basis", "dim", Text(report.basis, style="dim"))
@@ -48,12 +48,12 @@ def print_report(report: VerifyReport, console: Console) -> None:
     for verdict in report.verdicts:
         _print_verdict(verdict, console)
     if report.comparison:
-        console.print(Text("cause" if report.settings.get("matrix") else "rewrite", style="bold"))
+        console.print(Text("rewrite", style="bold"))
         for check in report.comparison:
             _print_check(check, console)
     _print_rewrite(report, console)
     if any(run.steps for run in report.runs):
-        console.print(ladder(report) if report.settings.get("matrix") else numbers(report))
+        console.print(numbers(report))
     _print_notes(report.runs, console)
     console.print(_last_line(report))
     if report.is_planned and any(check.is_doubted for verdict in report.verdicts for check in verdict.checks):
@@ -62,7 +62,7 @@ def print_report(report: VerifyReport, console: Console) -> None:
 
 def _last_line(report: VerifyReport) -> Text:
     """Return the verdicts in one line, and how long they took."""
-    told = [(verdict.status, verdict.name) for verdict in report.verdicts] if not report.settings.get("matrix") else [(report.status, "")]
+    told = [(verdict.status, verdict.name) for verdict in report.verdicts]
     line = Text(", ").join(Text.assemble((status.upper(), f"bold {COLOURS[status]}"), f" {name}" if name else "") for status, name in told)
     if report.reading is not None and report.reading.rewrites:
         line.append(f"; the rewrite: mpslint fix {report.subject}")
@@ -71,7 +71,7 @@ def _last_line(report: VerifyReport) -> Text:
 
 def _print_reading(report: VerifyReport, console: Console) -> None:
     """Print which run of the file is meant, for what it is verified, and what was assumed."""
-    assumed = report.reading.assumptions if report.reading is not None else report.assumptions
+    assumed = report.reading.assumptions if report.reading is not None else ()
     rows = [("run", report.reading.run), ("for", report.reading.target)] if report.reading is not None else []
     labels = [*rows, *(("assumed" if number == 0 else "", line) for number, line in enumerate(assumed))]
     for label, line in labels:
@@ -122,20 +122,6 @@ def numbers(report: VerifyReport) -> Table:
     rows = [_row(run, computed.get(run.name, run)) for run in runs]
     for place, name in enumerate(label for label, _ in rows[0]):
         table.add_row(name, *(row[place][1] for row in rows))
-    return table
-
-
-def ladder(report: VerifyReport) -> Table:
-    """Return the experiments of a matrix under one another, so that a terminal of 100 columns holds them."""
-    table = Table(show_edge=False, pad_edge=False, header_style="bold")
-    for name in ("experiment", "peak", "driver, at most", "new graphs"):
-        table.add_column(name, no_wrap=name != "experiment")
-    for run in (run for run in report.runs if run.steps and run.backend != "cpu"):
-        trained = [record for record in run.steps if record.what == "train"]
-        highest = max((record.driver for record in trained), default=-1)
-        last = trained[-1].new_graph_keys if trained else -1
-        known = [size(value) if value >= 0 else "not known" for value in (run.largest_peak, highest)]
-        table.add_row(run.name, *known, f"{trained[0].new_graph_keys} → {last}" if last >= 0 else "not known")
     return table
 
 

@@ -1,27 +1,10 @@
-"""Whether the losses are what a training should give, and whether the rewrite gives the same."""
+"""Whether the losses are what a training should give."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from mpslint.verify.outcome import Backing, Check, RunResult
-
-TOLERANCE = 2e-3
-"""Relative difference of losses that the order of additions explains, in float32."""
-MEAN_TOLERANCE = 3e-2
-"""The same for models that average over each micro-batch: micro-batches with few labels then weigh as much as those
-with many."""
-
-
-def judge_values(runs: Sequence[RunResult]) -> tuple[list[list[Check]], list[Check]]:
-    """Return the checks of each run by itself, and those that compare the second with the first."""
-    return [[alone(run), *troubled(run)] for run in runs], [same(runs[0], runs[1])] if len(runs) == 2 else []
-
-
-def troubled(run: RunResult) -> list[Check]:
-    """Return what computing the values of a run itself found wrong."""
-    return [Check(trouble.name, "fail", trouble.message) for trouble in run.troubles if trouble.severity == "error"]
 
 
 def alone(run: RunResult) -> Check:
@@ -64,33 +47,3 @@ def _diverges(losses: list[float]) -> bool:
     """
     half = losses[: len(losses) // 2]
     return len(losses) > 3 and losses[0] > 0 and losses[-1] > max(10 * losses[0], losses[0] + 5, 2 * max(half))
-
-
-def same(before: RunResult, after: RunResult) -> Check:
-    """Return whether two runs give the same losses within the tolerance."""
-    pairs = [
-        (old.step, old.loss, new.loss)
-        for old, new in zip(before.steps, after.steps, strict=False)
-        if old.loss is not None and new.loss is not None
-    ]
-    if not pairs:
-        return Check("same training", "not run", "there are no losses to compare")
-    apart = [(abs(old - new) / max(abs(old), 1e-6), step, old, new) for step, old, new in pairs]
-    worst, step, old, new = max(apart, key=lambda item: item[0] if math.isfinite(item[0]) else math.inf)
-    evidence = (
-        Backing("losses before", ", ".join(f"{old:.4f}" for _, old, _ in pairs[:8])),
-        Backing("losses after", ", ".join(f"{new:.4f}" for _, _, new in pairs[:8])),
-    )
-    notes = tuple(Backing("note", f"{run.name}: {note}") for run in (before, after) for note in run.notes[1:])
-    is_mean = bool(before.uncertain or after.uncertain)
-    if math.isfinite(worst) and worst <= (MEAN_TOLERANCE if is_mean else TOLERANCE):
-        why = ", because each micro-batch is averaged by itself" if worst > TOLERANCE else ""
-        said = f"the losses before and after differ by at most {worst * 100:.3f} % on a reduced model on the CPU{why}"
-        return Check("same training", "pass", said, (*evidence, *notes))
-    return Check(
-        "same training",
-        "fail",
-        f"the losses differ by {worst * 100:.2f} % at step {step} ({old:.4f} before, {new:.4f} after)",
-        (*evidence, *notes),
-        step,
-    )

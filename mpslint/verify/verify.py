@@ -1,30 +1,37 @@
-"""verify: runs of a spec, before and after, and the report on them."""
+"""verify without a file's own code: what a plan or a specification describes is written as a script, which the same runner executes."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from pathlib import Path
+from typing import Any
 
+from mpslint.core.finding import ReadError
+from mpslint.core.scratch import scratch_folder
 from mpslint.verify.assumed import without_invented_failures
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import keep_run
-from mpslint.verify.job import Backend, Job
-from mpslint.verify.outcome import Backing, Check, RunResult, Verdict
+from mpslint.verify.generate import in_force, script_of
+from mpslint.verify.job import STANDING, Aim, Backend, Job
+from mpslint.verify.outcome import Backing, Check, RunResult
 from mpslint.verify.process import ChildLimits, stopping_runs
-from mpslint.verify.record import from_data, to_json
+from mpslint.verify.record import from_data
 from mpslint.verify.report import VerifyReport
+from mpslint.verify.script import ScriptOptions, run_own
+from mpslint.verify.shapes import Shape, quantiles, train_shapes, worst_shape
 from mpslint.verify.spec import RunSpec, VerifiedMac
-from mpslint.verify.values import judge_values
 from mpslint.verify.verdict import check_run, decide
-from mpslint.verify.work import Answer, Progress, do_job, do_jobs
+from mpslint.verify.work import Progress
 
-NOTHING: Mapping[str, Answer] = MappingProxyType({})
-EXTENDED = 3
-"""A run that was too short to tell is done once more, so many times longer."""
+RECORDED = 20
+"""Steps that really run at most."""
+DRAWN = 60
+SIZES = (1, 2, 3, 4, 5, 6, 8, 12)
+"""Micro-batches that are recorded to work out all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +43,6 @@ class VerifyOptions:
     falls_back: bool = False
     """Whether a run is emulated when its backend turns out not to be there."""
     steps: int = 200
-    values: bool = True
-    value_steps: int = 4
     limits: ChildLimits = field(default_factory=ChildLimits)
     use_cache: bool = True
 
@@ -47,136 +52,112 @@ def verify_specs(before: RunSpec, after: RunSpec | None, options: VerifyOptions,
     start = time.monotonic()
     is_same = after is not None and replace(after, name=before.name) == before
     specs = [before] if after is None or is_same else [before, after]
-    known = _done_together(specs, options, progress)
-    with ThreadPoolExecutor(max_workers=max(1, min(3, os.cpu_count() or 1))) as pool, stopping_runs():
-        runs = [pool.submit(run_spec, spec, options, progress, known) for spec in specs]
-        values = pool.submit(_values, specs, options, progress, known) if options.values else None
-        done = [future.result() for future in runs]
-        done = [
-            (result, without_invented_failures(spec, result, checks, lambda others: _run_together(others, options, progress)))
-            for spec, (result, checks) in zip(specs, done, strict=True)
-        ]
-        compared = values.result() if values is not None else []
+    with ThreadPoolExecutor(max_workers=max(1, min(2, os.cpu_count() or 1))) as pool, stopping_runs():
+        done = list(pool.map(lambda spec: _judged(spec, options, progress), specs))
     if after is not None and is_same:
         done.append((replace(done[0][0], name=after.name), done[0][1]))
-        compared += [replace(run, name=after.name) for run in compared if isinstance(run, RunResult)]
-    results = [result for result, _ in done]
-    verdicts = [decide(result.name, checks) for result, checks in done]
-    verdicts, comparison = _with_values(verdicts, compared)
     return VerifyReport(
         before.model,
         options.machine,
-        (*results, *(run for run in compared if isinstance(run, RunResult))),
-        tuple(verdicts),
-        tuple(comparison),
+        tuple(result for result, _ in done),
+        tuple(decide(result.name, checks) for result, checks in done),
+        (_same_batch(before, after),) if after is not None else (),
         seconds=time.monotonic() - start,
     )
 
 
-def _run_together(specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None) -> list[tuple[RunResult, list[Check]]]:
-    """Return some runs and their checks, done by one process."""
-    known = _done_together(specs, replace(options, values=False), progress)
-    return [run_spec(spec, options, progress, known) for spec in specs]
+def _judged(spec: RunSpec, options: VerifyOptions, progress: Progress | None) -> tuple[RunResult, list[Check]]:
+    """Return one run and its checks, without failures that only its drawn lengths make."""
+    result, checks = run_spec(spec, options, progress)
+    return result, without_invented_failures(spec, result, checks, lambda others: [run_spec(one, options) for one in others])
 
 
-def run_spec(
-    spec: RunSpec, options: VerifyOptions, progress: Progress | None, known: Mapping[str, Answer] = NOTHING
-) -> tuple[RunResult, list[Check]]:
-    """Return one run and its checks, from what is known of it where something is; a run too short to tell is extended once by itself."""
-    result = _run(spec, options, options.steps, progress, known)
-    checks = list(check_run(result, options.machine, spec, result.settings_steps or spec.steps))
-    if any(check.status == "inconclusive" for check in checks) and not result.failure:
-        result = _run(spec, options, options.steps * EXTENDED, progress, known)
-        checks = list(check_run(result, options.machine, spec, result.settings_steps or spec.steps))
-    return result, checks
+def _same_batch(before: RunSpec, after: RunSpec) -> Check:
+    """Return whether the rewrite trains on as many samples in each optimizer step."""
+    sizes = [f"{spec.train_batch} x {spec.accumulation}" for spec in (before, after)]
+    evidence = tuple(Backing(spec.name, f"micro-batches of {text}") for spec, text in zip((before, after), sizes, strict=True))
+    if before.effective_batch == after.effective_batch:
+        return Check("same training", "pass", f"an optimizer step takes {before.effective_batch} samples before and after", evidence)
+    said = f"an optimizer step takes {after.effective_batch} samples in place of {before.effective_batch}"
+    return Check("same training", "fail", said, evidence)
 
 
-def _run(spec: RunSpec, options: VerifyOptions, steps: int, progress: Progress | None, known: Mapping[str, Answer]) -> RunResult:
-    is_emulated = options.backend == "emulated"
-    job = _emulation(spec, options, steps) if is_emulated else Job("device", options.machine, (spec,), steps, options.backend)
-    answer = _cached(job, options, progress, spec.name, known)
-    if answer.problem and not is_emulated and options.falls_back:
-        run = _run(spec, replace(options, backend="emulated", falls_back=False), steps, progress, known)
-        return replace(run, notes=(f"emulated: {answer.problem}", *run.notes))
-    if answer.problem:
-        return RunResult(spec.name, options.backend, failure="" if answer.kind else answer.problem, notes=(answer.problem,))
-    result = replace(from_data(RunResult, answer.data), name=spec.name)
+def run_spec(spec: RunSpec, options: VerifyOptions, progress: Progress | None = None) -> tuple[RunResult, list[Check]]:
+    """Return one run and its checks."""
+    first, *others = train_shapes(spec, max(options.steps - 1, 1))
+    steps = [first, [worst_shape(spec)] * spec.accumulation, *others]
+    try:
+        result = result_of(spec, steps, options, progress=progress)
+    except ReadError as error:
+        if options.backend != "emulated" and options.falls_back:
+            result, checks = run_spec(spec, replace(options, backend="emulated"), progress)
+            return replace(result, notes=(f"emulated: {error}", *result.notes)), checks
+        return RunResult(spec.name, options.backend), [Check("starts", "not run", str(error))]
+    result = replace(result, name=spec.name, settings_steps=spec.steps)
     if result.backend == "mps" and not result.failure:
-        keep_run(
-            spec.digest(), result.backend, result.versions.get("torch", ""), [one.seconds for one in result.steps if one.what == "train"]
-        )
+        times = [one.seconds for one in result.steps if one.what == "train"]
+        keep_run(spec.digest(), result.backend, result.versions.get("torch", ""), times)
+    return result, list(check_run(result, options.machine, spec, spec.steps))
+
+
+def result_of(
+    spec: RunSpec,
+    steps: Sequence[Sequence[Shape]],
+    options: VerifyOptions,
+    aim: Aim = "run",
+    sizes: Sequence[int] = (),
+    progress: Progress | None = None,
+    *,
+    only_kept: bool = False,
+) -> RunResult:
+    """Return what the runner gives for the script of a run, or gave before. Raises ReadError saying why there is nothing.
+
+    No exception of such a script says anything about a Mac but one that MPS is known to raise.
+    """
+    key = Job("script", options.machine, options.backend, spec=replace(spec, name=""), steps=len(steps), aim=aim, memory_sizes=tuple(sizes))
+    cache = ResultsCache.here() if options.use_cache and options.backend == "emulated" else None
+    data = cache.get(key) if cache is not None else None
+    if data is None and only_kept:
+        raise ReadError("it has not been worked out before")
+    if data is None:
+        data = _run(spec, steps, options, aim, sizes, progress)
+        if cache is not None:
+            cache.put(key, data)
+    result = from_data(RunResult, data)
+    if result.failure and not (result.is_raised_on_mps and aim == "run"):
+        raise ReadError(f"the script of the run cannot be run here: {result.failure}")
     return result
 
 
-def _done_together(specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None) -> dict[str, Answer]:
-    """Return what the first runs of a report gave, by their jobs, done by one process: importing torch takes longer than most of them.
-
-    A job that died may have been ended by another one, so it is left to be done alone.
-    """
-    if options.backend != "emulated":
-        return {}
-    cache = ResultsCache.here() if options.use_cache else None
-    jobs = {to_json(job): (job, name) for job, name in _first_jobs(specs, options) if cache is None or cache.get(job) is None}
-    if not jobs:
-        return {}
-    answers = do_jobs(list(jobs.values()), options.limits, progress)
-    for (job, _), answer in zip(jobs.values(), answers, strict=True):
-        if cache is not None and not answer.problem:
-            cache.put(job, answer.data)
-    return {key: answer for key, answer in zip(jobs, answers, strict=True) if answer.kind != "died"}
-
-
-def _first_jobs(specs: Sequence[RunSpec], options: VerifyOptions) -> Iterator[tuple[Job, str]]:
-    """Yield the jobs of a report that nothing has to be known for, and the names of their progress."""
-    for spec in specs:
-        yield _emulation(spec, options, options.steps), spec.name
-    if options.values:
-        yield _values_job(specs, options), "values"
-
-
-def _emulation(spec: RunSpec, options: VerifyOptions, steps: int) -> Job:
-    """Return the job of emulating a run. Runs that differ only in what no memory depends on have the same."""
-    return Job("emulate", options.machine, (replace(spec, name="", averages=False, shapes="known"),), steps, "emulated")
-
-
-def _values_job(specs: Sequence[RunSpec], options: VerifyOptions) -> Job:
-    return Job("values", options.machine, tuple(specs), options.value_steps, "cpu")
-
-
-def _cached(job: Job, options: VerifyOptions, progress: Progress | None, name: str, known: Mapping[str, Answer]) -> Answer:
-    """Have a job done, unless the same was done just now, or before with the same versions."""
-    done = known.get(to_json(job)) if known else None
-    if done is not None:
-        return done
-    cache = ResultsCache.here() if options.use_cache and job.backend in ("emulated", "cpu") else None
-    kept = cache.get(job) if cache is not None else None
-    if kept is not None:
-        return Answer(kept)
-    answer = do_job(job, options.limits, progress, name)
-    if cache is not None and not answer.problem:
-        cache.put(job, answer.data)
-    return answer
-
-
-def _values(
-    specs: Sequence[RunSpec], options: VerifyOptions, progress: Progress | None, known: Mapping[str, Answer]
-) -> list[RunResult | str]:
-    """Return the runs of reduced models on the CPU, or the line that says why there are none."""
-    answer = _cached(_values_job(specs, options), options, progress, "values", known)
+def _run(
+    spec: RunSpec, steps: Sequence[Sequence[Shape]], options: VerifyOptions, aim: Aim, sizes: Sequence[int], progress: Progress | None
+) -> Mapping[str, Any]:
+    """Have the script of a run done. Raises ReadError saying why there is nothing."""
+    variables = {"PYTORCH_ENABLE_MPS_FALLBACK": "1"} if spec.has_fallback else {}
+    if spec.high_watermark is not None:
+        variables["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = str(spec.high_watermark)
+    with scratch_folder("plan-") as scratch:
+        path = Path(scratch) / "run.py"
+        path.write_text(script_of(in_force(spec, options.machine), steps), encoding="utf-8")
+        readable = (Path(spec.model),) if Path(spec.model).is_dir() else ()
+        own = ScriptOptions(
+            options.machine, options.backend, RECORDED, limits=options.limits, readable=readable, environment=variables, name=spec.name
+        )
+        answer = run_own(path, replace(own, aim=aim, sizes=tuple(sizes), horizon=len(steps)), progress)
     if answer.problem:
-        return [answer.problem]
-    return [from_data(RunResult, data) for data in answer.data["runs"]]
+        raise ReadError(answer.problem)
+    return answer.data
 
 
-def _with_values(verdicts: list[Verdict], compared: Sequence[RunResult | str]) -> tuple[list[Verdict], list[Check]]:
-    """Return the verdicts with what the values add to each, and the checks that compare both runs."""
-    runs = [run for run in compared if isinstance(run, RunResult)]
-    if not runs:
-        said = [Check("values", "not run", str(line), (Backing("backend", "cpu"),)) for line in compared]
-        return [_joined(verdict, said) for verdict in verdicts], []
-    own, both = judge_values(runs)
-    return [_joined(verdict, checks) for verdict, checks in zip(verdicts, own, strict=False)], both
+def work_steps(spec: RunSpec) -> list[list[Shape]]:
+    """Return the steps in which the work of a mean step is counted, the first one left out; then those that the run takes."""
+    first, *drawn = train_shapes(spec, VerifyOptions().steps)
+    chosen = quantiles([shape for step in drawn[:DRAWN] for shape in step], STANDING)
+    counted = (chosen * STANDING)[:STANDING]
+    return [first, *([shape] * spec.accumulation for shape in counted), *drawn]
 
 
-def _joined(verdict: Verdict, more: list[Check]) -> Verdict:
-    return decide(verdict.name, [*verdict.checks, *more])
+def sized_steps(spec: RunSpec) -> list[list[Shape]]:
+    """Return steps of the longest samples, in as many sizes of micro-batches as are needed to work out all others."""
+    sizes = [spec.train_batch] * 3 + [one for one in SIZES if one != spec.train_batch] + [spec.train_batch]
+    return [[worst_shape(spec, size)] * spec.accumulation for size in sizes]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,40 +80,23 @@ def do_job(
     lodging: Lodging | None = None,
 ) -> Answer:
     """Have one job done in a process of its own, and in a room where it runs foreign code. Raises ReadError when torch is not installed."""
-    return do_jobs([(job, name)], limits, progress, lodging)[0]
-
-
-def do_jobs(
-    jobs: Sequence[tuple[Job, str]],
-    limits: ChildLimits,
-    progress: Progress | None = None,
-    lodging: Lodging | None = None,
-) -> list[Answer]:
-    """Have jobs done, each under a name for its progress, by a process that imports torch once for all. Raises as `do_job` does."""
     if not has_torch():
         raise ReadError("verify needs torch and transformers: pip install 'mpslint[verify]'")
     with scratch_folder() as place, contextlib.ExitStack() as stack:
         scratch = Path(place)
         asked = scratch / "job.json"
-        asked.write_text(json.dumps([to_data(job) for job, _ in jobs]), encoding="utf-8")
-        results = [
-            stack.enter_context(Results(scratch / f"result-{number}.jsonl", progress, name)) for number, (_, name) in enumerate(jobs)
-        ]
-        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), *(str(one.theirs) for one in results)]
+        asked.write_text(json.dumps(to_data(job)), encoding="utf-8")
+        result = stack.enter_context(Results(scratch / "result.jsonl", progress, name))
+        command = [sys.executable, "-m", "mpslint.verify.child", str(asked), str(result.theirs)]
         environment = {**passed_environment(is_ours=True), **OFFLINE}
         if lodging is not None:
             command = lodging.confinement.command(lodging.room, command, scratch, scratch, [asked])
             environment = {**OFFLINE, **lodging.environment}
         kept = [whole(one) for one in (scratch, lodging.scratch if lodging is not None else None) if one is not None]
-
-        def read() -> None:
-            for one in results:
-                one.read()
-
-        ended = run(command, scratch, environment, limits, read, descriptors=[one.theirs for one in results], scratch=kept)
-        read()
+        ended = run(command, scratch, environment, limits, result.read, descriptors=[result.theirs], scratch=kept)
+        result.read()
         ended.output = hide_secrets(ended.output)
-        return [_answer(one, ended) for one in results]
+        return _answer(result, ended)
 
 
 def _answer(reader: Results, ended: ChildEnd) -> Answer:

@@ -10,7 +10,7 @@ import pytest
 from mpslint.core.own_folder import OwnFolder
 from mpslint.verify.cache import ResultsCache
 from mpslint.verify.job import Job
-from mpslint.verify.spec import DataSource, Lengths, RunSpec
+from mpslint.verify.spec import Lengths, RunSpec
 
 
 def write(path: Path, text: str) -> None:
@@ -23,28 +23,27 @@ def write(path: Path, text: str) -> None:
     "place",
     [
         lambda home: home / "model" / "config.json",
-        lambda home: home / "model" / "tokenizer.json",
         lambda home: home / "hf" / "hub" / "models--org--name" / "refs" / "main",
-        lambda home: home / "hf" / "datasets" / "org___data" / "default" / "data.arrow",
     ],
-    ids=["configuration", "tokenizer", "a checkpoint of the cache", "a data set of the cache"],
+    ids=["configuration", "a checkpoint of the cache"],
 )
 def test_a_result_is_forgotten_when_what_it_was_read_from_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: Callable[[Path], Path]
 ) -> None:
-    """The model's folder, its tokenizer, and what lies in the Hugging Face cache."""
+    """The model's folder, and what lies in the Hugging Face cache."""
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     for name in ("HF_DATASETS_CACHE", "HF_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
-    data = DataSource("cache", "org/data", "text", tokenizer=str(tmp_path / "model"))
-    specs = tuple(RunSpec(model, "causal_lm", Lengths(64), data=data) for model in (str(tmp_path / "model"), "org/name"))
-    job, cache = Job("values", specs=specs), ResultsCache(OwnFolder(tmp_path, ("cache",)))
+    models = (str(tmp_path / "model"), "org/name")
+    jobs = [Job("script", spec=RunSpec(model, "causal_lm", Lengths(64))) for model in models]
+    cache = ResultsCache(OwnFolder(tmp_path, ("cache",)))
     write(place(tmp_path), "one")
-    cache.put(job, {"answer": 1})
-    assert cache.get(job) == {"answer": 1}
+    for job in jobs:
+        cache.put(job, {"answer": 1})
+    assert [cache.get(job) for job in jobs] == [{"answer": 1}] * 2
 
     write(place(tmp_path), "another")
-    assert cache.get(job) is None
+    assert [cache.get(job) for job in jobs].count(None) == 1
 
 
 def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +51,7 @@ def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("mpslint.verify.cache.KEPT", 2)
     cache = ResultsCache.here()
-    jobs = [Job("values", memory_sizes=(number,)) for number in range(4)]
+    jobs = [Job("script", memory_sizes=(number,)) for number in range(4)]
     cache.put(jobs[0], {})
     theirs = [folder / name for folder in (tmp_path, tmp_path / "mpslint" / "results") for name in ("a.json", "last-verify")]
     for path in (*theirs, tmp_path / f"{'0' * 32}.json"):
@@ -67,11 +66,11 @@ def test_the_oldest_results_go_and_nothing_else(tmp_path: Path, monkeypatch: pyt
 def test_a_folder_of_the_user_is_neither_read_nor_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A result that a stranger committed, where the cache would lie."""
     monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
-    cache, job = ResultsCache.here(), Job("values")
+    cache, job = ResultsCache.here(), Job("script")
     cache.put(job, {"answer": 1})
     (tmp_path / "mpslint" / "results" / "CACHEDIR.TAG").unlink()
     before = sorted(tmp_path.rglob("*"))
-    cache.put(Job("estimate"), {"answer": 2})
+    cache.put(Job("calibrate"), {"answer": 2})
 
     assert cache.get(job) is None
     assert sorted(tmp_path.rglob("*")) == before

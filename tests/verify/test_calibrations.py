@@ -77,7 +77,7 @@ def test_verify_keeps_what_a_mac_measured(monkeypatch: pytest.MonkeyPatch) -> No
     spec = RunSpec("tiny", "causal_lm", Lengths(32))
     steps = tuple(StepRecord(number, seconds=0.25) for number in range(1, 21))
     result = RunResult("as written", "mps", steps, versions={"torch": "2.13.0"})
-    monkeypatch.setattr(verify, "do_job", lambda *arguments: Answer(to_data(result)))
+    monkeypatch.setattr(verify, "run_own", lambda *arguments: Answer(to_data(result)))
 
     verify.run_spec(spec, verify.VerifyOptions(backend="mps"), None)
 

@@ -64,11 +64,11 @@ def test_before_fails_and_after_passes(tmp_path: Path) -> None:
     assert "as written: FAIL" in result.stdout
     assert "fp16 mixed precision requires a GPU" in result.stdout
     assert "as rewritten: PASS" in result.stdout
-    assert "same training: the losses before and after differ by at most" in result.stdout
+    assert "same training: an optimizer step takes" in result.stdout
     assert "emulated for torch 2.13, not measured" in result.stdout
     assert "<svg" in (tmp_path / "r.html").read_text(encoding="utf-8")
     rows = list(csv.DictReader((tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()))
-    assert [row["run"] for row in rows].count("as rewritten") == 20 + 5
+    assert [row["run"] for row in rows].count("as rewritten") == 20
 
 
 def test_a_run_that_fails_says_why_in_json_and_is_kept_until_something_changes(tmp_path: Path, own_cache: Path) -> None:
@@ -86,24 +86,11 @@ def test_a_run_that_fails_says_why_in_json_and_is_kept_until_something_changes(t
     kept = sorted(own_cache.glob("[0-9a-f]*.json"))
     second = call("--spec", path, "--steps", "10", "--format", "json")
 
-    assert len(kept) == 2
+    assert len(kept) == 1
     assert sorted(own_cache.glob("[0-9a-f]*.json")) == kept
     assert report["runs"] == json.loads(second.stdout)["runs"]
     call("--spec", path, "--steps", "2", "--format", "json")
-    assert len(list(own_cache.glob("[0-9a-f]*.json"))) == 3
-
-
-def test_the_ladder_finds_dynamic_shapes(tmp_path: Path) -> None:
-    """--matrix: dynamic padding rises, fixed padding is flat, so changing shapes are the cause."""
-    pytest.importorskip("transformers")
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps({**RUN, "precision": "no", "steps": 20000, "source": {"limit": 128, "median": 50}}))
-    result = call("--spec", path, "--matrix", "--steps", "40")
-
-    assert "A dynamic padding, batch 1, no evaluation: FAIL" in result.stdout, result.output
-    assert "B fixed padding: PASS" in result.stdout
-    assert "cause: batch shapes that keep changing" in result.stdout
-    assert result.exit_code == 1
+    assert len(list(own_cache.glob("[0-9a-f]*.json"))) == 2
 
 
 def test_an_unknown_model_is_one_line(tmp_path: Path) -> None:
@@ -136,7 +123,7 @@ def test_a_backend_that_is_not_there_says_so(tmp_path: Path, backend: str) -> No
         (("--plan", "--run", "3", "samples/amp_loop.py"), "has 1 training run"),
         (("samples/amp_loop.py",), "allow it with --yes, or add --plan"),
         (("samples/launch.sh", "samples/amp_loop.py"), "verify runs a copy of 2 files"),
-        (("samples/amp_loop.py", "--matrix", "--yes"), "--matrix is about the plan of a file: add --plan"),
+        (("samples/amp_loop.py", "--run", "2", "--yes"), "--run is about the plan of a file: add --plan"),
         (("--spec", "missing.json"), "does not exist"),
     ],
 )

@@ -7,22 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.estimate.chips import macs_of
 from mpslint.estimate.step import Operators, StepWork
 from mpslint.session.session import Options as Session
-from mpslint.session.session import check_file
 from mpslint.source.files import FoundFile
-from mpslint.target.macs import macs
+from mpslint.verify import verify
 from mpslint.verify.asked import AskedFiles, files
-from mpslint.verify.cache import ResultsCache
 from mpslint.verify.calibrations import FILE, MeasuredSteps, keep_steps
 from mpslint.verify.command import Request, _times
-from mpslint.verify.job import Job
-from mpslint.verify.outcome import Composition, Estimate
-from mpslint.verify.platform import machine_of
-from mpslint.verify.reading import FileReading, runs_of, spec_of
+from mpslint.verify.files import estimate_file
+from mpslint.verify.outcome import Composition, RunResult, StepRecord
+from mpslint.verify.reading import FileReading
 from mpslint.verify.record import to_data
 from mpslint.verify.report import VerifyReport
 from mpslint.verify.spec import VerifiedMac
+from mpslint.verify.work import Answer
 
 TRAIN = """from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
@@ -31,6 +30,7 @@ trainer = Trainer(model, TrainingArguments("out", per_device_train_batch_size=4)
 trainer.train()
 """
 WORK = StepWork((Operators("matmul", "matmul", "float32", 1e12, 1e9, 3),), 4)
+RESULT = RunResult("as written", "emulated", (StepRecord(1, new_graph_keys=9),), Composition(2**30, "forward"), work=WORK)
 
 
 @pytest.fixture
@@ -48,17 +48,11 @@ def asked_for(path: Path, **target: str) -> Request:
 
 
 def keep_estimate(path: Path, request: Request) -> None:
-    """Keep what `plan --estimate` would have worked out for a script."""
+    """Have `plan --estimate` work out a script, as if its runs gave these results."""
     (found,) = files(request.asked)
-    checked = check_file(replace(found, is_named=True), request.asked.session).checked
-    assert checked is not None
-    machine, _ = machine_of(checked.target)
-    spec = spec_of(runs_of(checked)[0], "as written").spec
-    cache = ResultsCache.here()
-    cache.put(
-        Job("estimate", machine, (spec,), memory_sizes=macs().listed), to_data(Estimate("as written", Composition(2**30, "forward"), 1, 4))
-    )
-    cache.put(Job("work", machine, (spec,)), to_data(WORK))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verify, "run_own", lambda script, options, progress: Answer(to_data(RESULT)))
+        estimate_file(replace(found, is_named=True), request.asked, macs=macs_of(()))
 
 
 def report_on(path: Path) -> VerifyReport:

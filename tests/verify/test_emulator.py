@@ -1,148 +1,24 @@
-"""The emulator: peaks that a profiler measured, keys, families worked out exactly, operators that MPS lacks."""
+"""The emulator: keys, what is alive, operators that MPS lacks."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
-pytest.importorskip("transformers")
 
 import torch
 from torch import nn
 
-from mpslint.verify.child.batches import train_shapes
-from mpslint.verify.child.emulate import emulate
-from mpslint.verify.child.lengths import with_own_lengths
-from mpslint.verify.child.rig import Rig
 from mpslint.verify.emulator.keys import GraphCache, describe
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.operators import Coverage
-from mpslint.verify.emulator.segment import SegmentFamily
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.outcome import StepRecord
 from mpslint.verify.platform import graph_operators
-from mpslint.verify.spec import DataSource, Evaluation, Lengths, RunSpec, VerifiedMac
 
 # Libraries beside torch deprecate each other; that is not ours to fix.
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
-
-TINY = {
-    "model_type": "t5", "vocab_size": 512, "d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 1, "num_heads": 4,
-    "decoder_start_token_id": 0,
-}  # fmt: skip
-SPEC = RunSpec("tiny", "seq2seq_lm", Lengths(256, 90), config=TINY, target=Lengths(32, 12), train_batch=4)
-
-
-def silent(done: int, total: int, record: StepRecord) -> None:
-    """Take progress, and do nothing about it."""
-
-
-def peak_of(model: str, task: str, shape: tuple[int, ...], **settings: object) -> float:
-    """Return the emulated peak of the second step, in MB."""
-    rig = Rig(RunSpec(model, task, Lengths(shape[1]), train_batch=shape[0], **settings), VerifiedMac())  # type: ignore[arg-type]
-    for _ in range(2):
-        rig.discard()
-        for _ in range(rig.spec.accumulation):
-            rig.micro_batch(shape)
-        rig.optimizer_step()
-    return rig.memory.peak / 1e6
-
-
-@pytest.mark.parametrize(
-    ("model", "task", "shape", "settings", "measured"),
-    [
-        ("bert-mini", "masked_lm", (8, 256), {}, 1149.0),
-        ("bert-mini", "sequence_classification", (8, 128), {"optimizer": "sgd_momentum"}, 197.7),
-        ("bert-mini", "sequence_classification", (8, 128), {"optimizer": "adafactor"}, 153.3),
-        ("t5-small", "seq2seq_lm", (2, 256, 32), {"accumulation": 2}, 1397.9),
-        ("t5-small", "seq2seq_lm", (2, 256, 32), {"optimizer": "adamw_torch_fused"}, 1256.6),
-        ("t5-small", "seq2seq_lm", (2, 256, 64), {"precision": "bf16"}, 1181.6),
-        ("pythia-70m", "causal_lm", (2, 256), {}, 1332.9),
-    ],
-)
-def test_peaks_are_what_the_profiler_measured(
-    model: str, task: str, shape: tuple[int, ...], settings: dict[str, object], measured: float
-) -> None:
-    """The peaks that torch.profiler saw in real steps on the CPU, within a tenth of a percent."""
-    assert peak_of(model, task, shape, **settings) == pytest.approx(measured, rel=1e-3)
-
-
-def test_a_family_is_what_was_recorded() -> None:
-    """Shapes that are worked out have the very numbers that recording them gives."""
-    rig = Rig(SPEC, VerifiedMac())
-    rig.micro_batch((4, 64, 8))
-    rig.cut()
-    rig.optimizer_step()
-    shapes = [shape for shapes in train_shapes(SPEC, 60) for shape in shapes]
-    family = SegmentFamily(rig.record_first, shapes)
-    left = [shape for shape in dict.fromkeys(shapes) if shape not in family.recorded]
-
-    assert family.is_fitted
-    assert len(family.recorded) < 12 < len(left)
-    for shape in left[:5]:
-        worked_out, recorded = family.at(shape), rig.record_first(shape)
-        assert worked_out.pattern == recorded.pattern
-        assert (worked_out.numbers == recorded.numbers).all()
-        assert family.keys_at(shape) == recorded.keys()
-
-
-def test_later_torch_compiles_fewer_graphs() -> None:
-    """The same run keeps fewer graphs in 2.15 than in 2.13, and fewer there than in 2.5."""
-    counts = [emulate(SPEC, VerifiedMac(torch=version), 4, silent).graph_keys for version in ("2.5", "2.13", "2.15")]
-
-    assert counts == sorted(counts, reverse=True)
-    assert len(set(counts)) == 3
-
-
-def test_kept_logits_grow_evaluation_and_leave_with_accumulation_steps() -> None:
-    """Kept logits need the device twice over while they are joined; with accumulation steps they go to the host."""
-    settings = {"batch": 8, "samples": 24, "keeps_logits": True}
-    kept = emulate(replace(SPEC, evaluation=Evaluation(**settings)), VerifiedMac(), 2, silent)  # type: ignore[arg-type]
-    moved = emulate(replace(SPEC, evaluation=Evaluation(**settings, accumulation_steps=1)), VerifiedMac(), 2, silent)  # type: ignore[arg-type]
-    plain = emulate(replace(SPEC, evaluation=Evaluation(8, 24)), VerifiedMac(), 2, silent)
-
-    assert kept.steps[-1].peak > moved.steps[-1].peak >= plain.steps[-1].peak
-    assert moved.steps[-1].host == kept.steps[-1].host > 0
-    assert plain.steps[-1].host == 0
-    assert kept.steps[-1].live == plain.steps[-1].live
-
-
-def test_generation_makes_new_graphs_with_every_token() -> None:
-    """Each token has a cache one longer, so each compiles graphs of its own;
-    nothing of the cache is left at the end."""
-    result = emulate(replace(SPEC, evaluation=Evaluation(4, 4, generates=True, generation_limit=12)), VerifiedMac(), 2, silent)
-    generated = result.steps[-1]
-
-    assert generated.what == "generate"
-    assert generated.new_graph_keys > 12
-    assert generated.live == result.steps[0].live
-
-
-def test_empty_cache_forgets_graphs_from_2_13_on() -> None:
-    """torch_empty_cache_steps frees cached memory in all versions, and compiled graphs from 2.13 on."""
-    spec = replace(SPEC, empty_cache_steps=2)
-    late, early = (emulate(spec, VerifiedMac(torch=version), 4, silent) for version in ("2.13", "2.12"))
-
-    assert late.graph_keys < early.graph_keys
-    assert late.steps[-1].driver <= emulate(SPEC, VerifiedMac(), 4, silent).steps[-1].driver
-
-
-def test_checkpointing_and_lora_need_less() -> None:
-    """What saves memory on paper saves it here."""
-    llama = {
-        "model_type": "llama", "vocab_size": 2000, "hidden_size": 128, "intermediate_size": 344, "num_hidden_layers": 4,
-        "num_attention_heads": 4, "num_key_value_heads": 2,
-    }  # fmt: skip
-    plain = peak_of("llama", "causal_lm", (2, 256), config=llama)
-
-    assert peak_of("llama", "causal_lm", (2, 256), config=llama, gradient_checkpointing=True) < plain
-    pytest.importorskip("peft")
-    assert peak_of("llama", "causal_lm", (2, 256), config=llama, lora_rank=4) < plain
 
 
 def test_floats_are_no_part_of_a_key() -> None:
@@ -180,7 +56,7 @@ def test_memory_counts_what_is_alive() -> None:
 
 def test_gradients_are_summed_in_place_as_without_a_mode() -> None:
     """Two gradients of one tensor need no third buffer, as in a run that nobody watches."""
-    memory = LiveMemory(keeps_log=False)
+    memory = LiveMemory()
     weight = torch.ones(1000, device="meta", requires_grad=True)
     memory.see(weight)
     with Watch(memory, GraphCache(frozenset())):
@@ -235,30 +111,6 @@ def test_what_mps_takes_is_silent(version: str, run: object) -> None:
     assert not coverage.troubles
 
 
-def test_lengths_come_from_the_users_own_data(tmp_path: Path) -> None:
-    """A local file and a local tokenizer give the lengths; what can't be read is said, and lengths are assumed."""
-    pytest.importorskip("datasets")
-    tokenizers = pytest.importorskip("tokenizers")
-    from transformers import PreTrainedTokenizerFast
-
-    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<unk>": 0, "<pad>": 1, "w": 2}, unk_token="<unk>"))
-    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", pad_token="<pad>").save_pretrained(tmp_path / "tok")
-    rows = [{"text": "w " * (5 + number % 7), "summary": "w " * (1 + number % 3)} for number in range(50)]
-    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    data = DataSource("files", str(tmp_path / "data.jsonl"), "text", "summary", prefix="w ", tokenizer=str(tmp_path / "tok"))
-    known, said = with_own_lengths(replace(SPEC, data=data))
-
-    assert said.startswith("lengths are those of 50 samples of ")
-    assert set(known.source.observed) == set(range(6, 13))
-    assert known.target is not None
-    assert set(known.target.observed) == {1, 2, 3}
-    assert known.train_samples == 50
-    missing, why = with_own_lengths(replace(SPEC, data=replace(data, path="nowhere.csv")))
-    assert missing.source == SPEC.source
-    assert "lengths are assumed: nowhere.csv could not be read" in why
-
-
 EVALUATIONS = {
     "values": lambda x: (x.mean().item(), float(x.sum()), int(x.argmax()), bool((x == x).all())),
     "attention": lambda x: nn.functional.scaled_dot_product_attention(*3 * [x.view(2, 4, 64, 16)]),
@@ -275,9 +127,9 @@ def test_inference_mode_shows_what_no_grad_shows(evaluation: Callable[[torch.Ten
     """The same peak, graphs, operators and troubles: without autograd a mode gets composite operators whole."""
     seen = []
     for context in (torch.no_grad, torch.inference_mode):
-        memory, coverage = LiveMemory(), Coverage("2.13")
-        with Watch(memory, GraphCache(graph_operators("2.13")), coverage.see, keeps_calls=True) as watch, context():
+        memory, coverage, keys = LiveMemory(), Coverage("2.13"), GraphCache(graph_operators("2.13"))
+        with Watch(memory, keys, coverage.see), context():
             evaluation(torch.empty(8192, device="meta") + 1)
-        seen.append((memory.peak, sorted({trouble.name for trouble in coverage.troubles.values()}), [call for call, _ in watch.calls]))
+        seen.append((memory.peak, sorted({trouble.name for trouble in coverage.troubles.values()}), keys.all_keys, keys.graph_keys))
 
     assert seen[0] == seen[1]

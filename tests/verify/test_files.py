@@ -92,8 +92,8 @@ def test_a_file_fails_as_written_and_passes_as_rewritten(lesson: dict[str, Any])
     """fp16 raises with these versions, and compiled graphs don't settle with two distributions of lengths; both findings are named."""
     assert [(verdict["name"], verdict["status"]) for verdict in lesson["verdicts"]] == [("as written", "fail"), ("as rewritten", "pass")]
     graphs = check_of(lesson, "as written", "compiled graphs")
-    assert graphs["status"] == "inconclusive"
-    assert "the lengths are drawn, and it fails with 2 of 3 distributions of them" in graphs["reason"]
+    assert graphs["status"] == "fail"
+    assert graphs["reason"].endswith("also with drawn lengths of median 152 and 606")
     assert any(item["label"] == "predicted by" and item["value"].startswith("MPS301") for item in graphs["evidence"])
     precision = check_of(lesson, "as written", "precision")
     assert precision["status"] == "fail"
@@ -106,7 +106,6 @@ def test_the_keys_of_the_rewrite_settle(lesson: dict[str, Any]) -> None:
     before, after = (run for run in lesson["runs"] if run["backend"] == "emulated")
     assert sum(step["new_graph_keys"] for step in before["steps"][100:]) > 300
     assert sum(step["new_graph_keys"] for step in after["steps"][100:]) < 40
-    assert before["planned_graph_keys"] > 2 * after["planned_graph_keys"]
     assert after["largest_peak"] < before["largest_peak"]
 
 
@@ -115,7 +114,7 @@ def test_the_report_says_what_was_read_and_assumed(lesson: dict[str, Any]) -> No
     reading = lesson["reading"]
     assert reading["run"] == "Seq2SeqTrainer (trainer) at line 18"
     assert "torch 2.13" in reading["target"]
-    assert "the data set is not named in the code" in reading["assumptions"]
+    assert any(line.startswith("lengths of the input are drawn") for line in reading["assumptions"])
     assert {"MPS101", "MPS301"} <= {found["rule"] for found in reading["findings"]}
     assert any(line.startswith("+") and "pad_to_multiple_of=64" in line for _, lines in reading["diff"] for line in lines)
 

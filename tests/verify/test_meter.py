@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from mpslint.verify.child.step_work import quantiles, step_work
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.watch import Watch
+from mpslint.verify.estimate import work_of
+from mpslint.verify.shapes import quantiles
 from mpslint.verify.spec import Lengths, RunSpec, VerifiedMac
 
 
@@ -54,17 +57,18 @@ def test_a_wait_is_no_operator() -> None:
 
 
 @pytest.mark.parametrize("precision", ["no", "fp16"])
-def test_the_step_of_a_small_model(precision: str) -> None:
+def test_the_step_of_a_small_model(precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of a tiny BERT has its matmuls, its attention and its optimizer, in the dtype that it runs in."""
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path))
     config = {"model_type": "bert", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 128}
-    spec = RunSpec("tiny", "sequence_classification", Lengths(32), config=config, train_batch=4, train_samples=40, precision=precision)  # type: ignore[arg-type]
-    work = step_work(spec, VerifiedMac(torch="2.13", transformers="5.0", accelerate="1.12", macos="26"))
+    spec = RunSpec("tiny", "sequence_classification", Lengths(32), config=config, train_batch=4, precision=precision, steps=40)  # type: ignore[arg-type]
+    work = work_of(spec, VerifiedMac(torch="2.13", transformers="5.0", accelerate="1.12", macos="26"))
 
     parts = {one.part for one in work.operators}
     matmuls = {one.dtype for one in work.operators if one.kind == "matmul" and one.part == "matmul" and one.flop > 1e5}
     assert {"matmul", "attention", "memory", "optimizer"} <= parts
     assert matmuls == {"float32" if precision == "no" else "float16"}
-    assert (work.samples, work.tokens, work.epoch_steps) == (4, 128, 10)
+    assert (work.samples, work.tokens, work.steps) == (4, 128, 40)
     assert 0 < work.graphs_first == work.graphs_planned
 
 

@@ -9,17 +9,14 @@ from pathlib import Path
 import pytest
 
 from mpslint.core.finding import ReadError, UsageError
-from mpslint.core.own_folder import OwnFolder
-from mpslint.verify.cache import ResultsCache
-from mpslint.verify.job import Job
 from mpslint.verify.record import from_data, to_data, to_json
-from mpslint.verify.spec import DataSource, Evaluation, Lengths, RunSpec, VerifiedMac, read_pair
+from mpslint.verify.spec import Evaluation, Lengths, RunSpec, VerifiedMac, read_pair
 
 SPEC = RunSpec(
     "t5-small",
     "seq2seq_lm",
     Lengths(1024, 380),
-    target=Lengths(64, observed=(3, 5)),
+    target=Lengths(64),
     evaluation=Evaluation(8, 100, generates=True),
 )
 
@@ -44,7 +41,7 @@ def test_equal_specs_have_equal_digests() -> None:
         ({"precision": "fp8"}, "precision: 'fp8' is not one of no, fp16, bf16"),
         ({"source": 512}, "source: expected an object with keys"),
         ({"source": {"median": 3}}, "source.limit: this key is required"),
-        ({"source": {"limit": 8, "observed": 3}}, "source.observed: expected a list"),
+        ({"lora_targets": 3}, "lora_targets: expected a list"),
     ],
 )
 def test_a_wrong_key_is_named(change: dict[str, object], said: str) -> None:
@@ -75,26 +72,11 @@ def test_a_spec_file_that_is_no_json_is_one_line(tmp_path: Path) -> None:
 
 
 def test_lengths_know_whether_they_vary() -> None:
-    """Lengths are fixed without a median, or when all that were observed are cut to the same."""
+    """Lengths are fixed without a median."""
     assert Lengths(64).is_fixed
     assert not Lengths(64, 20).is_fixed
-    assert Lengths(64, observed=(70, 80)).is_fixed
-    assert not Lengths(64, observed=(7, 80)).is_fixed
 
 
 def test_a_machine_compares_only_known_versions() -> None:
     """Versions that are not known are left out."""
     assert VerifiedMac(torch="2.13.0+cpu", transformers="5.1").versions() == {"torch": (2, 13, 0), "transformers": (5, 1)}
-
-
-def test_a_changed_data_file_makes_a_cached_result_stale(tmp_path: Path) -> None:
-    """A result is kept for the data set that it was worked out from."""
-    data = tmp_path / "train.jsonl"
-    data.write_text('{"text": "a"}\n')
-    spec = RunSpec("t5-small", "causal_lm", Lengths(8), data=DataSource("files", str(data), "text"))
-    cache, job = ResultsCache(OwnFolder(tmp_path, ("cache",))), Job("emulate", specs=(spec,))
-    cache.put(job, {"steps": 1})
-    assert cache.get(job) == {"steps": 1}
-
-    data.write_text('{"text": "a much longer one"}\n')
-    assert cache.get(job) is None

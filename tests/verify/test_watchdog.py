@@ -48,7 +48,7 @@ def watched(dogs: list[Watchdog], memory: LiveMemory | None) -> Watchdog:
 
 def test_a_model_that_stays_on_the_cpu_is_not_waited_for(dogs: list[Watchdog]) -> None:
     """An evaluation of one's own before the first step takes ten minutes on the CPU, and says nothing of MPS."""
-    dog = watched(dogs, LiveMemory(keeps_log=False))
+    dog = watched(dogs, LiveMemory())
     later = BEFORE_MPS + 1
 
     assert not dog.shows_nothing(later), "data may take their time"

@@ -78,7 +78,7 @@ def _warm_up() -> None:
     import datasets  # noqa: F401
     import transformers  # noqa: F401
 
-    from mpslint.verify.child import __main__, emulate, run_script, values  # noqa: F401
+    from mpslint.verify.child import __main__, run_script  # noqa: F401
     from mpslint.verify.emulator.accumulate import last_reference
 
     last_reference()

@@ -17,6 +17,8 @@ from mpslint.verify.child.installed import resident
 from mpslint.verify.emulator.allocator import AllocatorModel
 from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.meter import Meter
+from mpslint.verify.job import STANDING
 from mpslint.verify.outcome import StepRecord, What
 
 MOST_TURNS = 1500
@@ -46,6 +48,8 @@ class Clock:
     memory: LiveMemory | None = None
     keys: GraphCache | None = None
     allocator: AllocatorModel | None = None
+    meter: Meter | None = None
+    """Counts the work of the steps after the first one."""
     gauge: Gauge | None = None
     """The memory of a real GPU, where the code runs on one."""
     records: list[StepRecord] = field(default_factory=list)
@@ -136,6 +140,8 @@ class Clock:
         self.taken += 1
         if self.memory is not None:
             self.births.append(self.memory.count)
+        if self.meter is not None:
+            self.meter.weight = 1 / STANDING if self.taken <= STANDING else 0.0
         is_late = time.monotonic() > self.deadline
         if self.conductor is not None and (self.conductor.stepped(self.taken, record) or (is_late and self.conductor.is_recording)):
             self.play()

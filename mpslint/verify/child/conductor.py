@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from mpslint.verify.child.feed import Feed, shapes_text
 from mpslint.verify.emulator.allocator import AllocatorModel, OutOfMemoryError
@@ -21,13 +22,11 @@ from mpslint.verify.emulator.player import Compiled, Player, compiled
 from mpslint.verify.outcome import StepRecord
 
 FIRST = 3
-"""Steps that run as they come."""
+"""Steps that run as they come, where nothing else is asked for."""
 FEWEST = 5
 """Steps that run at least before any is played."""
 AFTER = 2
 """Steps that run after those that were played, so that an evaluation between them shows what it leaves."""
-HORIZON = 200
-"""Steps up to which a run is played."""
 CHEAP = 20_000
 """Events of the recorded steps up to which more steps are recorded than are needed: what happens every few steps is seen by that."""
 
@@ -56,9 +55,11 @@ class Turn:
 class Conductor:
     """Records the steps of a run, says when enough of them ran, and plays the rest."""
 
-    def __init__(self, feed: Feed, memory: LiveMemory, keys: GraphCache, allocator: AllocatorModel, steps: int) -> None:
-        self.feed, self.memory, self.keys, self.allocator, self.steps = feed, memory, keys, allocator, steps
-        self.horizon = HORIZON
+    def __init__(
+        self, feed: Feed, memory: LiveMemory, keys: GraphCache, allocator: AllocatorModel, steps: int, horizon: int, first: int = FIRST
+    ) -> None:
+        self.feed, self.memory, self.keys, self.allocator = feed, memory, keys, allocator
+        self.steps, self.horizon, self.first = steps, horizon, first
         self.empty_cache: Callable[[], None] = lambda: None
         self.count_into: Callable[[GraphCache], None] = lambda keys: None
         """Has the run's calls counted by another graph cache."""
@@ -102,9 +103,9 @@ class Conductor:
             return False
         passage = self.log.cut("train", taken)
         self._given.append(len(self.feed.given))
-        if taken < FIRST:
+        if taken < self.first:
             return False
-        if taken == FIRST:
+        if taken == self.first:
             self._begin()
             return False
         self.recorded.append(Recorded(passage, self.feed.take(self._held_back) if self._each else (), record))
@@ -120,10 +121,10 @@ class Conductor:
     def _begin(self) -> None:
         """Leave the allocator and the graph cache as they are; have batches fetched ahead, and those given first whose shapes span all."""
         memory, feed = self.memory, self.feed
-        first, second, third = self._given
-        each = second - first
-        held_back = first - feed.used - each
-        if feed.is_regular and 0 < each == third - second and held_back >= 0:
+        taken = {after - before for before, after in pairwise(self._given)}
+        each = min(taken)
+        held_back = self._given[0] - feed.used - each
+        if feed.is_regular and len(taken) == 1 and each > 0 and held_back >= 0:
             self._each, self._held_back = each, held_back
             feed.take(held_back)
             self._constant = feed.constant
@@ -131,7 +132,7 @@ class Conductor:
                 feed.look_ahead((self.horizon + 1) * each)
                 start = -(-len(feed.given) // each) * each
                 feed.plan.extend(range(len(feed.given), min(start, len(feed.order))))
-                self._plan(start, self.steps - self.after - FIRST)
+                self._plan(start, self.steps - self.after - self.first)
         blocks = memory.detach()
         held = {label: (memory.buffers[number].size, blocks.get(number)) for number, label in self.log.labels.items()}
         self.player = Player(self.allocator, self.keys, self.empty_cache, held, memory.live)
@@ -157,7 +158,7 @@ class Conductor:
         """Return whether all steps up to the horizon follow from those that ran."""
         if taken < FEWEST or self.feed.plan:
             return False
-        common = self._common()
+        common = self.common()
         if common is None:
             return False
         if not all(map(common.covers, set(self._coming()))):
@@ -166,7 +167,7 @@ class Conductor:
         steady = next(one.passage for one in self.recorded if one.passage.program is common.program)
         return steady.is_balanced and self.log.count > CHEAP
 
-    def _common(self) -> Family | None:
+    def common(self) -> Family | None:
         """Return the steps that most are like; None where these are fewer than half."""
         trained = [one for one in self.recorded if one.passage.what == "train"]
         counted = Counter(one.passage.program for one in trained).most_common(1)
@@ -176,12 +177,12 @@ class Conductor:
 
     def _coming(self) -> list[Step]:
         """Return the batches of the steps after the first ones, as far as the run is to be played."""
-        wanted = self.horizon - self.after - FIRST
+        wanted = self.horizon - self.after - self.first
         if not self._each or not self.feed.is_regular:
             return [()] * wanted
         if self._constant is not None:
             return [(self._constant,) * self._each] * wanted
-        return [step for _, step in self.feed.steps(self._each)][FIRST:][:wanted]
+        return [step for _, step in self.feed.steps(self._each)][self.first :][:wanted]
 
     def play(self, records: list[StepRecord], *, only_recorded: bool = False) -> None:
         """Put the records of all steps after the first ones in the place of those of the steps that were only recorded.
@@ -190,7 +191,7 @@ class Conductor:
         """
         assert self.player is not None
         del records[len(records) - len(self.recorded) :]
-        self.played_at = FIRST + sum(one.passage.what == "train" for one in self.recorded)
+        self.played_at = self.first + sum(one.passage.what == "train" for one in self.recorded)
         try:
             for turn in self._turns(only_recorded):
                 records.append(self._played(turn, sum(record.what == "train" for record in records)))
@@ -203,8 +204,8 @@ class Conductor:
 
     def _turns(self, only_recorded: bool) -> Iterator[Turn]:
         """Yield what is to be played: in the loader's own order where that is known, else what ran."""
-        common, coming = self._common(), self._coming()
-        trained = self.played_at - FIRST
+        common, coming = self.common(), self._coming()
+        trained = self.played_at - self.first
         goes_on = not only_recorded and common is not None and len(coming) > trained and common.covers(coming[trained])
         programs: dict[int, Compiled] = {}
         place = 0
@@ -262,5 +263,6 @@ class Conductor:
             size, block = held.pop(label, (0, None))
             memory.buffers[number].size = size
             blocks[number] = block
-        memory.attach(self.allocator, blocks, self.player.live, self.player.peak)
+        peak = self.player.live if self.error is None else self.player.peak
+        memory.attach(self.allocator, blocks, self.player.live, peak)
         self.count_into(self.keys)

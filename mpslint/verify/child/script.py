@@ -21,9 +21,10 @@ from torch.overrides import _get_current_function_mode_stack
 from mpslint.core.finding import MpslintError, ReadError
 from mpslint.core.knowledge import platform_data
 from mpslint.verify.child.clock import Clock, StopRun, steps
-from mpslint.verify.child.conductor import AFTER, FEWEST, Conductor
+from mpslint.verify.child.conductor import AFTER, FEWEST, FIRST, Conductor
 from mpslint.verify.child.device import cuda_gauge, mps_gauge
 from mpslint.verify.child.drawn_metrics import Metrics
+from mpslint.verify.child.fits import answered
 from mpslint.verify.child.imports import AfterImport
 from mpslint.verify.child.installed import versions
 from mpslint.verify.child.kept import kept_at_the_end, kept_by_line
@@ -57,10 +58,11 @@ from mpslint.verify.emulator.autocast import Casts
 from mpslint.verify.emulator.intercept import Interceptor
 from mpslint.verify.emulator.keys import GraphCache, graph_cache
 from mpslint.verify.emulator.memory import LiveMemory
+from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.operators import Coverage
 from mpslint.verify.emulator.raised import in_the_words_of_mps, is_raised_on_mps
 from mpslint.verify.emulator.watch import Watch
-from mpslint.verify.job import Job, Lack, LackError
+from mpslint.verify.job import STANDING, Job, Lack, LackError
 from mpslint.verify.outcome import Kept, RunResult, StepRecord
 from mpslint.verify.platform import is_at_least, limits_of
 
@@ -86,12 +88,13 @@ class Stage:
         bounds = limits_of(job.machine)
         self.recommended = bounds.recommended
         self.allocator = LateAllocator(job.machine)
-        self.memory = LiveMemory(keeps_log=False, allocator=self.allocator)
+        self.memory = LiveMemory(births=[] if self.script.aim == "fit" else None, allocator=self.allocator)
         self.keys = self.counted = graph_cache(job.machine.torch, self.allocator.retain)
         allowed = seconds * SHARE_OF_TIME if self.is_emulated else min(seconds * SHARE_OF_TIME, SECONDS_ON_CPU)
         self.clock = Clock(self.script.steps, time.monotonic() + allowed, progress, user_line=self.coverage.user_line)
         self.lines = shown
         self.precision, self.casts = Precision(), Casts()
+        self.clock.meter = Meter(0.0, falls_back=self.coverage.falls_back) if self.script.aim == "work" else None
         self.mode: Any = None
         self.checkpoints = Checkpoints()
         self.failure = self.failure_line = self.stopped = ""
@@ -108,9 +111,13 @@ class Stage:
         if self.is_emulated:
             self.clock.memory, self.clock.keys, self.clock.allocator = self.memory, self.keys, self.allocator
             if self.script.plays and self.script.steps > FEWEST + AFTER:
-                conductor = Conductor(self.clock.feed, self.memory, self.keys, self.allocator, self.script.steps)
+                first = 1 + STANDING if self.script.aim == "work" else FIRST
+                bounds = self.script.steps, self.script.horizon, first
+                conductor = Conductor(self.clock.feed, self.memory, self.keys, self.allocator, *bounds)
                 conductor.empty_cache, conductor.count_into = self.give_back, self.count_into
                 self.clock.conductor = conductor
+            if self.script.aim == "fit":
+                self.allocator.limit(0.0)
             pretend_mps(lambda: self.allocator.live, lambda: self.allocator.driver, self.recommended, self.allocator.limit)
             on_empty_cache(self.empty_cache)
             torch.__future__.set_swap_module_params_on_conversion(True)
@@ -191,7 +198,7 @@ class Stage:
                 stack.enter_context(sdpa_kernel(SDPBackend.MATH))
                 interceptor = Interceptor(self.clock.asked)
                 watch = Watch(self.memory, self.counted, self.seen, before=interceptor.before)
-                self.watch = watch
+                self.watch, watch.meter = watch, self.clock.meter
                 mode = StandIn("meta", lstm_in_one(self.coverage, lambda value: isinstance(value, torch.Tensor) and value.is_meta))
                 mode.hosted, mode.casts = interceptor.hosted, self.casts
                 self.interceptor = interceptor
@@ -333,7 +340,7 @@ class Stage:
         uncertain = [f"{name} depends on values" for name in self.watch.data_dependent] if self.is_emulated else []
         if self.is_emulated and self.interceptor.asked_lines:
             uncertain.append(f"values are asked of the device at {', '.join(list(self.interceptor.asked_lines)[:4])}")
-        return RunResult(
+        result = RunResult(
             name=self.script.shown,
             backend={"emulated": "emulated", "cpu": "cpu", "real": self.job.backend}[self.script.device],
             steps=tuple(self.clock.records),
@@ -356,10 +363,10 @@ class Stage:
             versions=versions(),
             seconds=seconds,
             moved=self.clock.moved,
-            is_complete=not (self.clock.stopped or self.stopped),
             settings_steps=self.clock.planned,
             has_assumed_lengths=self.shortened.has_assumed_lengths,
         )
+        return answered(result, self.job, self.clock, self.memory)
 
     @property
     def largest_peak(self) -> int:

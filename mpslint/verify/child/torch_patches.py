@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import io
 import platform
@@ -18,7 +19,6 @@ from torch.utils.data import default_collate
 
 from mpslint.verify.child.clock import Clock, steps
 from mpslint.verify.child.no_cuda import give_accelerator
-from mpslint.verify.child.rig import allow_fused
 
 Report = Callable[[str, str, str], None]
 
@@ -317,3 +317,11 @@ def note_checkpoints(served: Callable[[], contextlib.AbstractContextManager[obje
 def wraps_if_named(function: Any) -> Callable[[Any], Any]:
     """Return functools.wraps for a function, and nothing for a partial or a callable object without a name."""
     return functools.wraps(function) if hasattr(function, "__name__") else lambda inner: inner
+
+
+def allow_fused() -> None:
+    """Let fused optimizers be made on meta tensors in this process: they exist on MPS, but torch does not list meta for them."""
+    module: Any = importlib.import_module("torch.optim.optimizer")
+    original = module._get_fused_kernels_supported_devices
+    if "meta" not in original():
+        module._get_fused_kernels_supported_devices = lambda: [*original(), "meta"]

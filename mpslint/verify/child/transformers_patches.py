@@ -12,12 +12,18 @@ from typing import Any
 
 import torch
 
+from mpslint.core.checkpoints import configuration_of
+from mpslint.core.finding import ReadError
 from mpslint.verify.child.clock import Clock
-from mpslint.verify.child.models import DEPTHS, config_values
 from mpslint.verify.child.torch_patches import Report, Shortened
-from mpslint.verify.spec import Lengths, RunSpec
 
 LONGEST_GENERATION = 4096
+DEPTHS = ("num_layers", "num_decoder_layers", "num_hidden_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
+"""Names under which architectures keep how many layers they have."""
+NO_CONFIGURATION = (
+    "the configuration of {0!r} isn't on this machine, and verify does not use the network: download it once "
+    "(`hf download {0} config.json`), or name a folder with its config.json"
+)
 HUB = (
     "cache_dir", "force_download", "proxies", "token", "local_files_only", "revision", "trust_remote_code",
     "subfolder", "_from_pipeline",
@@ -239,7 +245,9 @@ def known_configurations(module: ModuleType) -> None:
             return original(cls, name, **kwargs)
         except OSError:
             left = {key: value for key, value in kwargs.items() if key not in HUB}
-            values = config_values(RunSpec(str(name), "causal_lm", Lengths(1)))
+            values = configuration_of(str(name))
+            if values is None:
+                raise ReadError(NO_CONFIGURATION.format(name)) from None
             return {"architectures": published_classes(values.get("model_type", "")), **values}, left
 
     known: Any = get

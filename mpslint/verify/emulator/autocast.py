@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
+from torch.overrides import TorchFunctionMode
 
 from mpslint.core.knowledge import platform_data
 
@@ -82,17 +82,6 @@ def taken_apart(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
     module.has_torch_function = unseen
     return func(*args, **kwargs)
-
-
-def is_casting() -> bool:
-    """Return whether an Autocast is on."""
-    return any(isinstance(mode, Autocast) for mode in _get_current_function_mode_stack())
-
-
-def sees_all(model: torch.nn.Module) -> bool:
-    """Return whether every operator that autocast casts for is called by the model's Python code, not inside another operator."""
-    composed = set(platform_data("autocast")["composed"])
-    return not any(type(module).__name__ in composed for module in model.modules())
 
 
 def _floats(value: Any) -> list[torch.Tensor]:

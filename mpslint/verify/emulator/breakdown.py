@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import torch
+
+from mpslint.verify.emulator.accumulate import in_backward
 
 Birth = tuple[str, str, tuple[int, ...]]
 """The operator that made a tensor, the part of the step, the shape."""
 
-WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer"
-ACTIVATIONS, LOGITS, SCORES, BATCH = "activations", "logits", "attention scores", "batch"
+FORWARD, BACKWARD, OPTIMIZER = "forward", "backward", "optimizer"
+WEIGHTS, GRADIENTS = "weights", "gradients"
+ACTIVATIONS, LOGITS, SCORES = "activations", "logits", "attention scores"
 
 
-@dataclass(frozen=True, slots=True)
-class Classes:
-    """By what logits and gradients are recognised: the size of the vocabulary, and the shapes of the weights."""
-
-    vocabulary: int | None
-    weights: frozenset[tuple[int, ...]]
+def part_of_step() -> str:
+    """Return the part of a training step that is under way: clipping and the optimizer's step work without gradient."""
+    return BACKWARD if in_backward() else FORWARD if torch.is_grad_enabled() else OPTIMIZER
 
 
-def classify(births: Sequence[Birth], gradients: set[int], classes: Classes) -> list[str]:
-    """Return the category of each birth; `gradients` are the places of those that stay as gradients."""
+def classify(births: Sequence[Birth], weights: frozenset[tuple[int, ...]]) -> list[str]:
+    """Return the category of each birth; gradients have the shapes of the weights."""
     scores = {shape[-2:] for op, _, shape in births if op.startswith(("_softmax", "_safe_softmax")) and len(shape) == 4}
+    classes = {shape[-1] for op, _, shape in births if op.startswith("_log_softmax")}
     found = []
-    for place, (_, phase, shape) in enumerate(births):
-        if place in gradients:
-            found.append(GRADIENTS)
-        elif phase == "batch":
-            found.append(BATCH)
-        elif phase == "optimizer":
+    for _, phase, shape in births:
+        if phase == OPTIMIZER:
             found.append(OPTIMIZER)
-        elif classes.vocabulary is not None and len(shape) > 1 and shape[-1] == classes.vocabulary:
-            found.append(LOGITS)
-        elif phase == "backward" and shape in classes.weights:
+        elif phase == BACKWARD and shape in weights:
             found.append(GRADIENTS)
+        elif len(shape) > 1 and shape[-1] in classes:
+            found.append(LOGITS)
         elif len(shape) >= 3 and shape[-2:] in scores:
             found.append(SCORES)
         else:

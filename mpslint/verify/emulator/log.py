@@ -38,6 +38,8 @@ class Passage:
     """The line of the user's code that made each birth."""
     survivors: tuple[int, ...]
     """The births that outlive the passage."""
+    first: int = 0
+    """The number of its first buffer."""
 
     @property
     def is_balanced(self) -> bool:
@@ -108,7 +110,7 @@ class EventLog:
         lines, self._lines, self._first = tuple(self._lines), [], first + len(sizes)
         self.count += len(self._events)
         self._events = []
-        return Passage(what, step, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors)
+        return Passage(what, step, tuple(program), np.asarray(integers + sizes, dtype=np.int64), lines, survivors, first)
 
 
 def calls_of(program: Program, kinds: list[Kind]) -> Iterator[tuple[int, Kind, int]]:

@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from mpslint.verify.emulator.allocator import AllocatorModel
+from mpslint.verify.emulator.breakdown import Birth, part_of_step
 from mpslint.verify.emulator.log import EventLog
 from mpslint.verify.emulator.pools import Block
 
 
 @dataclass(slots=True)
 class Buffer:
-    """One storage: how big, which operator made it, for which shape and dtype, and in which part of the step."""
+    """One storage: how big, which operator made it, for which shape and dtype."""
 
     number: int
     size: int
     op: str
     shape: tuple[int, ...]
     dtype: torch.dtype
-    phase: str
     line: str = ""
 
 
 @dataclass(slots=True)
 class LiveMemory:
-    """The storages that are alive, and the log of their births (number, +size) and deaths (number, -size)."""
+    """The storages that are alive."""
 
     live: int = 0
     peak: int = 0
-    phase: str = "forward"
     buffers: dict[int, Buffer] = field(default_factory=dict)
-    events: list[tuple[int, int]] = field(default_factory=list)
-    births: dict[int, tuple[str, str, tuple[int, ...]]] = field(default_factory=dict)
-    keeps_log: bool = True
+    births: list[Birth] | None = None
+    """What each storage is made by, by its number, where somebody asks for it."""
     allocator: AllocatorModel | None = None
-    """A model that takes every birth and death as it comes; runs that are replayed later have none here."""
+    """A model that takes every birth and death as it comes."""
     line_of: Callable[[], str] | None = None
     """What tells the line of the user's code that is running."""
     log: EventLog | None = None
@@ -68,12 +66,10 @@ class LiveMemory:
                 self.allocator.free(block)
             if self.log is not None:
                 self.log.died(number)
-            if self.keeps_log and buffer is not None:
-                self.events.append((number, -size))
 
         self._known[address] = (weakref.ref(storage, dies), number)
         line = line or (self.line_of() if self.line_of is not None else "")
-        self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, self.phase, line)
+        self.buffers[number] = Buffer(number, size, op, tuple(tensor.shape), tensor.dtype, line)
         self.live += size
         self.peak = max(self.peak, self.live)
         if self.log is not None:
@@ -82,25 +78,14 @@ class LiveMemory:
             block = self.allocator.allocate(size)
             if block is not None:
                 self._blocks[number] = block
-        if self.keeps_log:
-            self.events.append((number, size))
-            self.births[number] = (op, self.phase, tuple(tensor.shape))
+        if self.births is not None:
+            self.births.append((op, part_of_step(), tuple(tensor.shape)))
         return number
 
     @property
     def count(self) -> int:
         """How many storages were seen so far."""
         return self._count
-
-    def number_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the number of a tensor's storage, or None when it was never seen."""
-        storage = tensor.untyped_storage()
-        known = self._known.get(storage._cdata)
-        return known[1] if known is not None and known[0]() is storage else None
-
-    def see_all(self, tensors: Iterable[torch.Tensor], op: str) -> list[int]:
-        """Count several tensors that were there before the first operator, such as the weights."""
-        return [self.see(tensor, op) for tensor in tensors]
 
     def detach(self) -> dict[int, Block]:
         """Tell the allocator nothing from now on; return the blocks of what is alive, by number."""
@@ -111,9 +96,3 @@ class LiveMemory:
         """Go on with an allocator where what is alive lies in some blocks; keep no log."""
         self.allocator, self.log, self.live, self.peak = allocator, None, live, peak
         self._blocks = {number: block for number, block in blocks.items() if block is not None}
-
-    def cut(self) -> list[tuple[int, int]]:
-        """Return the log since the last cut, and start a new one; the peak starts again from what is alive."""
-        log, self.events = self.events, []
-        self.peak = self.live
-        return log

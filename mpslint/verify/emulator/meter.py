@@ -13,6 +13,7 @@ from torch.utils.flop_counter import flop_registry
 
 from mpslint.core.knowledge import platform_data
 from mpslint.estimate.step import Fallback, Operators
+from mpslint.verify.emulator.breakdown import OPTIMIZER, part_of_step
 
 SEQUENCES = (list, tuple)
 Entry = tuple[str, str, str, float, float, tuple[int, ...]]
@@ -21,10 +22,9 @@ Entry = tuple[str, str, str, float, float, tuple[int, ...]]
 
 @dataclass(slots=True)
 class Meter:
-    """Sees every operator of a recorded step. `weight` is how much of one each counts: 0.25 for one of four recorded batches."""
+    """Sees every operator of a recorded step. `weight` is how much of one each counts: 0.25 in each of four steps, 0 in those left out."""
 
     weight: float = 1.0
-    phase: str = "forward"
     waits: float = 0.0
     falls_back: Callable[[str], bool] = lambda name: False
     """Whether an operator runs on the CPU."""
@@ -46,7 +46,7 @@ class Meter:
     def see(self, func: Any, name: str, args: Any, kwargs: dict[str, Any], out: Any) -> None:
         """Count one operator that ran on the device; views are left out by the caller."""
         base = name.partition(".")[0]
-        if base in self._free:
+        if base in self._free or not self.weight:
             return
         if base in self._waits:
             self.waits += self.weight
@@ -68,7 +68,7 @@ class Meter:
         else:
             count, moved = 1.0, self._moved(base, inputs, made)
         dtype = next((str(one.dtype).removeprefix("torch.") for one in inputs if one.is_floating_point()), "int64")
-        self.entries[kind, self.phase, dtype, flop, moved, shape] += count * self.weight
+        self.entries[kind, part_of_step(), dtype, flop, moved, shape] += count * self.weight
 
     def _moved(self, base: str, inputs: list[torch.Tensor], made: list[torch.Tensor]) -> float:
         """Return the bytes that an operator reads and writes."""
@@ -97,7 +97,7 @@ class Meter:
         scores = {shape for kind, _, _, _, _, shape in self.entries if kind == "softmax" and len(shape) == 4}
         joined: dict[tuple[str, str, str, float, float], float] = defaultdict(float)
         for (kind, phase, dtype, flop, moved, shape), count in self.entries.items():
-            if phase == "optimizer":
+            if phase == OPTIMIZER:
                 part = "optimizer"
             elif kind == "attention" or shape in scores:
                 part = "attention"

@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from mpslint.verify.emulator.accumulate import ADD, adds_in_place, in_backward, last_reference
-from mpslint.verify.emulator.keys import Call, GraphCache
+from mpslint.verify.emulator.keys import GraphCache
 from mpslint.verify.emulator.memory import LiveMemory
 from mpslint.verify.emulator.meter import Meter
 from mpslint.verify.emulator.neutral import DATA_DEPENDENT, NEUTRAL, answer
@@ -52,7 +52,7 @@ def is_composite(func: Any) -> bool:
 
 
 class Watch(TorchDispatchMode):
-    """Counts what every operator makes on the watched device. `log` keeps each call, for runs that are fitted later."""
+    """Counts what every operator makes on the watched device."""
 
     def __init__(
         self,
@@ -60,13 +60,11 @@ class Watch(TorchDispatchMode):
         keys: GraphCache,
         seen: Seen | None = None,
         *,
-        keeps_calls: bool = False,
         before: Before | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.memory, self.keys, self.seen, self.keeps_calls, self.before = memory, keys, seen, keeps_calls, before
+        self.memory, self.keys, self.seen, self.before = memory, keys, seen, before
         self.device = "meta"
-        self.calls: list[tuple[Call, bool]] = []
         self.meter: Meter | None = None
         """Counts the work of each operator, where somebody asks for it."""
         self.data_dependent: Counter[str] = Counter()
@@ -98,8 +96,6 @@ class Watch(TorchDispatchMode):
             key = self.keys.see(name, args, kwargs, made)
             if self.memory.log is not None:
                 self.memory.log.called(key)
-            if self.keeps_calls:
-                self.calls.append((key, key in self.keys.graph_keys))
         if self.seen is not None:
             self.seen(name, args, kwargs, made)
         return out
@@ -136,8 +132,3 @@ class Watch(TorchDispatchMode):
         if self.device == "meta":
             return tensor.is_meta
         return tensor.device.type == self.device and (tensor.is_meta or type(tensor).__name__ == "FakeTensor")
-
-    def cut_calls(self) -> list[tuple[Call, bool]]:
-        """Return the calls since the last cut, and start a new list."""
-        calls, self.calls = self.calls, []
-        return calls
